@@ -1,0 +1,68 @@
+//! The project's own chores: `cargo xtask test | tidy | codegen | bench`.
+//!
+//! Nothing here ships. Stdout carries data (findings, figures); everything else goes to stderr.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a chore talks to the person or the log that started it"
+)]
+
+mod bench;
+mod codegen;
+mod report;
+mod suite;
+mod tidy;
+mod tools;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::suite::Extent;
+use crate::workspace::Workspace;
+
+const USAGE: &str = "\
+usage: cargo xtask <chore>
+
+  test [--quick]     everything a change must pass; --quick: fmt, tidy, clippy and tests only
+  tidy               the rules of this code base that no other tool checks
+  codegen [--check]  write the generated files, or compare them with what would be written
+  bench <name>       one JSON line a figure; exit code 1 when a limit is broken";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> Result<ExitCode> {
+    let workspace = Workspace::find()?;
+    match arguments {
+        ["test"] => Ok(suite::run(&workspace, Extent::Full)),
+        ["test", "--quick"] => Ok(suite::run(&workspace, Extent::Quick)),
+        ["tidy"] => tidy::run(&workspace),
+        ["codegen"] => codegen::write(&workspace),
+        ["codegen", "--check"] => codegen::check(&workspace),
+        ["bench", name] => bench::run(&workspace, name),
+        ["bench"] => {
+            eprintln!("error: name a bench: {}", bench::names());
+            Ok(ExitCode::from(2))
+        }
+        ["--help" | "-h" | "help"] => {
+            println!("{USAGE}");
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            Ok(ExitCode::from(2))
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! `cargo xtask test`: every check a change must pass, in one command that needs nothing but Rust.
+//!
+//! All stages run, so that one answer shows everything; only a broken build cuts it short.
+
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result};
+
+use crate::report::{Report, Verdict};
+use crate::workspace::Workspace;
+use crate::{codegen, tidy, tools};
+
+/// How much of the suite to run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// The inner loop: fmt, tidy, clippy and the tests.
+    Quick,
+    /// Everything.
+    Full,
+}
+
+pub(crate) fn run(workspace: &Workspace, extent: Extent) -> ExitCode {
+    let mut report = Report::default();
+    report.stage("fmt", || cargo(workspace, &["fmt", "--all", "--check"]));
+    report.stage("tidy", || tidy::stage(workspace));
+    match extent {
+        Extent::Quick => {
+            report.stage("clippy", || clippy(workspace));
+            report.stage("tests", || tests(workspace));
+        }
+        Extent::Full => full(workspace, &mut report),
+    }
+    eprintln!("{}", report.table());
+    if report.failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn full(workspace: &Workspace, report: &mut Report) {
+    // The same targets, and so the same features, as the tests need: nothing is built twice.
+    let build = ["build", "--workspace", "--all-targets", "--locked"];
+    if report.stage("build", || cargo(workspace, &build)) {
+        report.stage("clippy", || clippy(workspace));
+        report.stage("codegen --check", || codegen::stage(workspace));
+        let doctests = ["test", "--doc", "--workspace", "--locked"];
+        report.stage("doctests", || cargo(workspace, &doctests));
+        report.stage("tests", || tests(workspace));
+        report.stage("doc", || documentation(workspace));
+    } else {
+        for stage in ["clippy", "codegen --check", "doctests", "tests", "doc"] {
+            report.skip(stage, "the build failed");
+        }
+    }
+    deny(workspace, report);
+}
+
+fn clippy(workspace: &Workspace) -> Result<Verdict> {
+    let arguments = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
+    cargo(workspace, &arguments)
+}
+
+fn tests(workspace: &Workspace) -> Result<Verdict> {
+    if tools::nextest(workspace)? {
+        return cargo(workspace, &["nextest", "run", "--workspace", "--locked"]);
+    }
+    let note = "by cargo test, as cargo-nextest cannot be installed".to_owned();
+    tools::shout(&format!("tests run {note}"));
+    let verdict = cargo(workspace, &["test", "--workspace", "--all-targets", "--locked"])?;
+    Ok(if verdict == Verdict::passed() { Verdict::Passed { note } } else { verdict })
+}
+
+fn documentation(workspace: &Workspace) -> Result<Verdict> {
+    let mut command = workspace.cargo();
+    command.args(["doc", "--workspace", "--no-deps", "--locked"]);
+    command.env("RUSTDOCFLAGS", "-D warnings");
+    judge(&mut command)
+}
+
+/// Licences, bans and sources always count. Advisories need a database that is fetched from
+/// outside the registry, so they count only where it can be had.
+fn deny(workspace: &Workspace, report: &mut Report) {
+    let mut found = None;
+    report.stage("deny", || {
+        let Some(deny) = tools::cargo_deny(workspace)? else {
+            let why = "there is no cargo-deny and no registry to install it from".to_owned();
+            tools::shout(&why);
+            return Ok(Verdict::Skipped { why });
+        };
+        let deny = found.insert(deny);
+        let checks = ["--locked", "check", "--hide-inclusion-graph", "bans", "licenses", "sources"];
+        judge(deny.command(workspace).args(checks))
+    });
+    let Some(deny) = found else {
+        report.skip("deny advisories", "there is no cargo-deny");
+        return;
+    };
+    report.stage("deny advisories", || {
+        let fetched = deny.command(workspace).args(["--locked", "fetch", "db"]).status();
+        if !fetched.context("cannot start cargo-deny")?.success() {
+            let why = "the advisory database cannot be fetched".to_owned();
+            tools::shout(&why);
+            return Ok(Verdict::Skipped { why });
+        }
+        let checks = ["--locked", "check", "--hide-inclusion-graph", "advisories"];
+        judge(deny.command(workspace).args(checks))
+    });
+}
+
+fn cargo(workspace: &Workspace, arguments: &[&str]) -> Result<Verdict> {
+    judge(workspace.cargo().args(arguments))
+}
+
+fn judge(command: &mut Command) -> Result<Verdict> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let status = command.status().with_context(|| format!("cannot start {program}"))?;
+    if status.success() {
+        return Ok(Verdict::passed());
+    }
+    Ok(Verdict::Failed { why: status.to_string() })
+}

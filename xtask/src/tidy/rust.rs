@@ -1,0 +1,382 @@
+//! Rules on the tokens of a Rust file: what stands in a string or a comment is never mistaken
+//! for code.
+
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+
+use super::finding::Finding;
+
+const FUNCTION_LINES_MAX: usize = 70;
+const PRODUCTION_LINES_MAX: usize = 800;
+
+/// Attributes that hide a test's result, each with what to do instead.
+const FORBIDDEN_ATTRIBUTES: &[(&str, &str)] =
+    &[("ignore", "mend or remove the test"), ("should_panic", "return an error and assert on it")];
+
+/// Macros that belong to an unfinished change.
+const FORBIDDEN_MACROS: &[(&str, &str)] =
+    &[("dbg", "remove it"), ("todo", "finish the function or leave it out")];
+
+/// A Rust file, read as tokens.
+pub(crate) struct RustFile {
+    path: String,
+    source: String,
+    tokens: TokenStream,
+}
+
+impl RustFile {
+    pub(crate) fn parse(path: &str, source: &str) -> Result<RustFile, Finding> {
+        match source.parse() {
+            Ok(tokens) => Ok(RustFile { path: path.to_owned(), source: source.to_owned(), tokens }),
+            Err(error) => {
+                let line = error.span().start().line;
+                Err(Finding::new(path, line, "cannot be read as Rust: mend its syntax"))
+            }
+        }
+    }
+
+    fn finding(&self, line: usize, message: impl Into<String>) -> Finding {
+        Finding::new(&self.path, line, message)
+    }
+}
+
+pub(crate) fn long_functions(file: &RustFile) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    each_level(&file.tokens, &mut |level| {
+        for (index, token) in level.iter().enumerate() {
+            let (Some(name), true) = (ident(level.get(index + 1)), is_ident(token, "fn")) else {
+                continue;
+            };
+            let Some(body) = body(&level[index + 2..]) else { continue };
+            let first = token.span().start().line;
+            let lines = body.span_close().end().line + 1 - first;
+            if lines > FUNCTION_LINES_MAX {
+                let message =
+                    format!("`{name}` has {lines} lines (limit {FUNCTION_LINES_MAX}): split it");
+                findings.push(file.finding(first, message));
+            }
+        }
+    });
+    findings
+}
+
+pub(crate) fn forbidden_attributes(file: &RustFile) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    each_level(&file.tokens, &mut |level| {
+        for attribute in attributes(level) {
+            for setting in attribute.settings() {
+                let Some(name) = ident(setting.first()) else { continue };
+                let forbidden = FORBIDDEN_ATTRIBUTES.iter().find(|(word, _)| *word == name);
+                if let Some((word, instead)) = forbidden {
+                    let message = format!("`#[{word}]` hides a test's result: {instead}");
+                    findings.push(file.finding(attribute.line, message));
+                } else if ["allow", "expect"].contains(&name.as_str()) && !has_reason(&setting) {
+                    let message = format!("`#[{name}(…)]` without `reason = \"…\"`: give one");
+                    findings.push(file.finding(attribute.line, message));
+                }
+            }
+        }
+    });
+    findings
+}
+
+pub(crate) fn forbidden_macros(file: &RustFile) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    each_level(&file.tokens, &mut |level| {
+        for window in level.windows(3) {
+            let [name, bang, TokenTree::Group(_)] = window else { continue };
+            let forbidden = FORBIDDEN_MACROS.iter().find(|(word, _)| is_ident(name, word));
+            if let (Some((word, instead)), true) = (forbidden, is_punct(bang, '!')) {
+                let message = format!("`{word}!` is left over: {instead}");
+                findings.push(file.finding(name.span().start().line, message));
+            }
+        }
+    });
+    findings
+}
+
+pub(crate) fn unexplained_length(file: &RustFile) -> Option<Finding> {
+    if is_test_path(&file.path) {
+        return None;
+    }
+    let lines = production_lines(&file.source, &file.tokens);
+    let mut doc = file.source.lines().take_while(|line| line.starts_with("//!"));
+    (lines > PRODUCTION_LINES_MAX && !doc.any(|line| line.contains("Length:"))).then(|| {
+        let message = format!(
+            "has {lines} production lines (limit {PRODUCTION_LINES_MAX}): split it, \
+             or say why not after `Length:` in its module doc"
+        );
+        file.finding(1, message)
+    })
+}
+
+fn is_test_path(path: &str) -> bool {
+    path.ends_with("/tests.rs") || path.split('/').any(|part| part == "tests")
+}
+
+fn production_lines(source: &str, tokens: &TokenStream) -> usize {
+    let level = trees(tokens);
+    if attributes(&level).any(|attribute| attribute.inner && attribute.is_for_tests()) {
+        return 0;
+    }
+    source.lines().count().saturating_sub(lines_for_tests(&level))
+}
+
+/// Adds up the lines of items under `#[cfg(test)]`, attribute included.
+fn lines_for_tests(level: &[TokenTree]) -> usize {
+    let mut lines = 0;
+    let mut index = 0;
+    while let Some(token) = level.get(index) {
+        let item = Attribute::at(level, index)
+            .filter(|attribute| !attribute.inner && attribute.is_for_tests())
+            .and_then(|attribute| Some((attribute, item_end(level, index)?)));
+        if let Some((attribute, end)) = item {
+            lines += level[end].span().end().line + 1 - attribute.line;
+            index = end;
+        } else if let TokenTree::Group(group) = token {
+            lines += lines_for_tests(&trees(&group.stream()));
+        }
+        index += 1;
+    }
+    lines
+}
+
+/// The last token of the item that starts at `index`.
+fn item_end(level: &[TokenTree], index: usize) -> Option<usize> {
+    let is_end = |token: &TokenTree| match token {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        other => is_punct(other, ';'),
+    };
+    level[index..].iter().position(is_end).map(|length| index + length)
+}
+
+/// `#[…]` or, for the file or block it stands in, `#![…]`.
+struct Attribute {
+    content: TokenStream,
+    inner: bool,
+    line: usize,
+}
+
+impl Attribute {
+    fn at(level: &[TokenTree], index: usize) -> Option<Attribute> {
+        let hash = level.get(index).filter(|token| is_punct(token, '#'))?;
+        let inner = level.get(index + 1).is_some_and(|token| is_punct(token, '!'));
+        match level.get(index + 1 + usize::from(inner)) {
+            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Bracket => {
+                let line = hash.span().start().line;
+                Some(Attribute { content: group.stream(), inner, line })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it is `cfg(test)`, alone or with further conditions.
+    fn is_for_tests(&self) -> bool {
+        match trees(&self.content).as_slice() {
+            [name, TokenTree::Group(condition)] if is_ident(name, "cfg") => {
+                mentions(&condition.stream(), "test") && !mentions(&condition.stream(), "not")
+            }
+            _ => false,
+        }
+    }
+
+    /// What it sets: itself, or what `cfg_attr` sets when its condition holds.
+    fn settings(&self) -> Vec<Vec<TokenTree>> {
+        let content = trees(&self.content);
+        match content.as_slice() {
+            [name, TokenTree::Group(group)] if is_ident(name, "cfg_attr") => trees(&group.stream())
+                .split(|token| is_punct(token, ','))
+                .skip(1)
+                .map(<[TokenTree]>::to_vec)
+                .collect(),
+            _ => vec![content],
+        }
+    }
+}
+
+fn attributes(level: &[TokenTree]) -> impl Iterator<Item = Attribute> {
+    (0..level.len()).filter_map(|index| Attribute::at(level, index))
+}
+
+fn has_reason(setting: &[TokenTree]) -> bool {
+    setting.iter().any(|token| match token {
+        TokenTree::Group(group) => trees(&group.stream())
+            .windows(2)
+            .any(|pair| is_ident(&pair[0], "reason") && is_punct(&pair[1], '=')),
+        _ => false,
+    })
+}
+
+/// Calls `visit` with the tokens between each pair of brackets, the outermost first.
+fn each_level(tokens: &TokenStream, visit: &mut dyn FnMut(&[TokenTree])) {
+    let level = trees(tokens);
+    visit(&level);
+    for token in &level {
+        if let TokenTree::Group(group) = token {
+            each_level(&group.stream(), visit);
+        }
+    }
+}
+
+/// The body of a function whose name was just read; a declaration without one has none.
+fn body(after_name: &[TokenTree]) -> Option<&Group> {
+    match &after_name[item_end(after_name, 0)?] {
+        TokenTree::Group(group) => Some(group),
+        _ => None,
+    }
+}
+
+fn mentions(tokens: &TokenStream, word: &str) -> bool {
+    tokens.clone().into_iter().any(|token| match &token {
+        TokenTree::Group(group) => mentions(&group.stream(), word),
+        other => is_ident(other, word),
+    })
+}
+
+fn trees(tokens: &TokenStream) -> Vec<TokenTree> {
+    tokens.clone().into_iter().collect()
+}
+
+fn ident(token: Option<&TokenTree>) -> Option<String> {
+    match token {
+        Some(TokenTree::Ident(ident)) => Some(ident.to_string()),
+        _ => None,
+    }
+}
+
+fn is_ident(token: &TokenTree, word: &str) -> bool {
+    matches!(token, TokenTree::Ident(ident) if ident == word)
+}
+
+fn is_punct(token: &TokenTree, character: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == character)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::places;
+    use super::*;
+
+    fn file(source: &str) -> RustFile {
+        RustFile::parse("a.rs", source).unwrap()
+    }
+
+    /// A function of exactly that many lines.
+    fn function(name: &str, lines: usize) -> String {
+        format!("fn {name}() {{\n{}}}\n", "    step();\n".repeat(lines - 2))
+    }
+
+    #[test]
+    fn a_function_may_have_seventy_lines() {
+        let source = format!("{}{}", function("fits", 70), function("long", 71));
+        assert_eq!(places(&long_functions(&file(&source))), ["a.rs:71"]);
+    }
+
+    #[test]
+    fn functions_are_measured_wherever_they_stand() {
+        let source = format!("mod tests {{\nimpl X {{\n{}}}\n}}\n", function("long", 71));
+        assert_eq!(places(&long_functions(&file(&source))), ["a.rs:3"]);
+    }
+
+    #[test]
+    fn declarations_types_tables_and_text_are_no_functions() {
+        let rows = "    \"fn not() {\",\n".repeat(80);
+        let source = format!(
+            "trait T {{ fn declared(&self) -> [u8; 2]; }}\n\
+             type F = fn(u8) -> u8;\n\
+             const TABLE: &[&str] = &[\n{rows}];\n\
+             /* fn commented() {{ */\n\
+             fn lifetime<'a>(x: &'a str) -> char {{ '{{' }}\n"
+        );
+        assert_eq!(long_functions(&file(&source)), []);
+    }
+
+    #[test]
+    fn attributes_that_hide_a_result_are_refused() {
+        let source = "\
+#[test]
+#[ignore]
+fn a() {}
+#[should_panic(expected = \"x\")]
+fn b() {}
+#[cfg_attr(windows, ignore = \"slow\")]
+fn c() {}
+// #[ignore] in a comment, and in a string:
+const TEXT: &str = \"#[ignore]\";
+#[derive(Setters)]
+struct S { #[setters(ignore)] field: u8 }
+";
+        assert_eq!(places(&forbidden_attributes(&file(source))), ["a.rs:2", "a.rs:4", "a.rs:6"]);
+    }
+
+    #[test]
+    fn an_exception_to_a_lint_needs_its_reason() {
+        let source = "\
+#![allow(dead_code)]
+#[allow(dead_code, reason = \"used by the next edition\")]
+fn a() {}
+#[expect(clippy::all)]
+fn b() { #[allow(unused)] let reason = 1; }
+#[cfg_attr(test, allow(unused))]
+fn c() { x.expect(\"why\"); }
+";
+        let expected = ["a.rs:1", "a.rs:4", "a.rs:6", "a.rs:5"];
+        assert_eq!(places(&forbidden_attributes(&file(source))), expected);
+    }
+
+    #[test]
+    fn leftover_macros_are_refused() {
+        let source = "\
+fn a() { dbg!(1); }
+fn b() { vec![todo!()] }
+fn c(todo: u8) -> bool { todo != (1) }
+const TEXT: &str = \"todo!()\"; // dbg!(x)
+";
+        assert_eq!(places(&forbidden_macros(&file(source))), ["a.rs:1", "a.rs:2"]);
+    }
+
+    #[test]
+    fn lines_for_tests_are_not_production() {
+        let source = "\
+//! Doc.
+fn a() {}
+#[cfg(test)]
+#[path = \"x.rs\"]
+mod x;
+#[cfg(not(test))]
+fn b() {}
+impl S {
+    #[cfg(test)]
+    fn c() {
+        #[cfg(test)]
+        d();
+    }
+}
+#[cfg(all(test, unix))]
+mod tests {
+    fn e() {}
+}
+";
+        assert_eq!(production_lines(source, &file(source).tokens), 18 - 3 - 5 - 4);
+        let source = "//! Doc.\n#![cfg(test)]\nfn a() {}\n";
+        assert_eq!(production_lines(source, &file(source).tokens), 0);
+    }
+
+    #[test]
+    fn a_long_file_says_why() {
+        let body = "fn a() {}\n".repeat(800);
+        let long = |path: &str, doc: &str| {
+            let source = format!("{doc}{body}");
+            unexplained_length(&RustFile::parse(path, &source).unwrap()).is_some()
+        };
+        assert!(!long("a.rs", ""));
+        assert!(long("a.rs", "//! Doc.\n"));
+        assert!(!long("a.rs", "//! Doc.\n//! Length: one table.\n"));
+        assert!(!long("crates/model/tests/it/a.rs", "//! Doc.\n"));
+    }
+
+    #[test]
+    fn a_file_that_is_no_rust_is_a_finding() {
+        let finding = RustFile::parse("a.rs", "fn a() {\n}\n}\n").err();
+        assert_eq!(places(finding.as_slice()), ["a.rs:3"]);
+    }
+}
