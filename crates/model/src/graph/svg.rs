@@ -1,0 +1,348 @@
+//! Paints a scene as SVG.
+//!
+//! The document stands alone: no script, no reference to anything outside, and no ids, so two
+//! drawings can share a page. Kinds differ by icon and word as well as by colour. Each node carries
+//! its step id in `data-id`, for a host that wants to colour or link steps.
+
+use std::fmt::Write as _;
+
+use super::layout::{Run, Size};
+use super::lettering::{Font, fit, measure};
+use super::outline::Outline;
+use super::scene::{Block, FINALLY_HEADING, FinallySection, Scene, SceneWire};
+use super::{Graph, Node, NodeKind, SVG_STYLE, visible};
+
+/// Bounds of a card's width; all cards of a drawing are as wide as its longest text asks.
+const CARD_WIDTH: (f64, f64) = (176.0, 272.0);
+const CARD_HEIGHT: f64 = 52.0;
+const CARD_RADIUS: f64 = 10.0;
+const FRAME_RADIUS: f64 = 14.0;
+/// Added to a card for the pill that holds a condition.
+const PILL_ROW: f64 = 24.0;
+const PILL_HEIGHT: f64 = 18.0;
+const PADDING: f64 = 12.0;
+const BADGE: f64 = 28.0;
+/// Where the text of a card begins.
+const TEXT_LEFT: f64 = PADDING + BADGE + 10.0;
+const ARROW: f64 = 7.0;
+/// Corners of a bus.
+const BUS_RADIUS: f64 = 6.0;
+/// Widest label of a link.
+const LABEL_WIDTH_MAX: f64 = 150.0;
+
+pub(super) fn draw(graph: &Graph) -> String {
+    let outline = Outline::of(graph);
+    let scene = Scene::new(&outline, &head_sizes(graph));
+    let mut svg = String::new();
+    let (width, height) = (scene.width, scene.height);
+    let title = visible(&graph.title);
+    let title = if title.is_empty() { "Workflow" } else { &title };
+    put(
+        &mut svg,
+        &format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"milepost-graph\" role=\"img\" \
+         width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">"
+        ),
+    );
+    put(&mut svg, &format!("<title>{}</title>", escape(title)));
+    put(&mut svg, &format!("<desc>{}</desc>", escape(&describe(graph))));
+    put(&mut svg, &format!("<style>\n{SVG_STYLE}</style>"));
+    put(
+        &mut svg,
+        &format!("<rect class=\"canvas\" width=\"{width}\" height=\"{height}\" rx=\"12\"/>"),
+    );
+    if let Some(section) = &scene.finally {
+        draw_finally(&mut svg, section);
+    }
+    for frame in &scene.frames {
+        draw_node(&mut svg, &graph.nodes[frame.node], frame, "frame");
+    }
+    draw_wires(&mut svg, &scene.wires);
+    for card in &scene.cards {
+        draw_node(&mut svg, &graph.nodes[card.node], card, "card");
+    }
+    // Labels come last: a link that crosses one must not strike it through.
+    for wire in &scene.wires {
+        draw_label(&mut svg, wire, scene.width);
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// The size of each node's card, or of a loop's heading.
+fn head_sizes(graph: &Graph) -> Vec<Size> {
+    let wanted = graph.nodes.iter().map(|node| {
+        let (second, second_font) = second_line(node);
+        let texts = [
+            TEXT_LEFT + measure(&node.name(), Font::Name),
+            TEXT_LEFT + measure(&second, second_font),
+            condition(node).map_or(0.0, |text| PADDING + 16.0 + measure(&text, Font::Pill)),
+        ];
+        texts.into_iter().fold(0.0, f64::max) + PADDING
+    });
+    let widest = wanted.fold(CARD_WIDTH.0, f64::max).min(CARD_WIDTH.1);
+    // An even width keeps the middle of every card on a whole pixel.
+    let width = (widest / 2.0).ceil() * 2.0;
+    let height = |node: &Node| CARD_HEIGHT + condition(node).map_or(0.0, |_| PILL_ROW);
+    graph.nodes.iter().map(|node| Size { width, height: height(node) }).collect()
+}
+
+fn second_line(node: &Node) -> (String, Font) {
+    match node.detail.as_deref().map(visible).filter(|detail| !detail.is_empty()) {
+        Some(detail) => (detail, Font::Detail),
+        None => (node.kind.word().to_owned(), Font::Kind),
+    }
+}
+
+fn condition(node: &Node) -> Option<String> {
+    node.condition.as_deref().map(|condition| format!("if {}", visible(condition)))
+}
+
+fn draw_node(svg: &mut String, node: &Node, block: &Block, role: &str) {
+    let Block { x, y, width, height, .. } = *block;
+    let kind = node.kind.word();
+    put(
+        svg,
+        &format!(
+            "<g class=\"{role} {kind}\" data-id=\"{}\" transform=\"translate({x} {y})\">",
+            escape(&visible(&node.id))
+        ),
+    );
+    put(svg, &format!("<title>{}</title>", escape(&tooltip(node))));
+    let radius = if role == "frame" { FRAME_RADIUS } else { CARD_RADIUS };
+    put(
+        svg,
+        &format!("<rect class=\"box\" width=\"{width}\" height=\"{height}\" rx=\"{radius}\"/>"),
+    );
+    put(
+        svg,
+        &format!(
+            "<g class=\"badge\" transform=\"translate({PADDING} {PADDING})\">\
+         <rect width=\"{BADGE}\" height=\"{BADGE}\" rx=\"8\"/>\
+         <path transform=\"translate(6 6)\" d=\"{}\"/></g>",
+            icon(node.kind)
+        ),
+    );
+    let room = width - TEXT_LEFT - PADDING;
+    let name = fit(&node.name(), room, Font::Name);
+    put(svg, &format!("<text class=\"name\" x=\"{TEXT_LEFT}\" y=\"24\">{}</text>", escape(&name)));
+    let (second, font) = second_line(node);
+    let class = if matches!(font, Font::Detail) { "detail" } else { "kind" };
+    let second = escape(&fit(&second, room, font));
+    put(svg, &format!("<text class=\"{class}\" x=\"{TEXT_LEFT}\" y=\"40\">{second}</text>"));
+    if let Some(text) = condition(node) {
+        draw_pill(svg, &text, width);
+    }
+    if block.repeats {
+        let (x, y) = (width, CARD_HEIGHT / 2.0);
+        put(
+            svg,
+            &format!(
+                "<path class=\"wire back\" d=\"M{x} {} c24 0 24 20 {ARROW} 20\"/>\
+             <path class=\"arrow\" d=\"M{x} {} l{ARROW} -4 v8 z\"/>",
+                y - 10.0,
+                y + 10.0
+            ),
+        );
+    }
+    put(svg, "</g>");
+}
+
+fn draw_pill(svg: &mut String, text: &str, width: f64) {
+    let text = fit(text, width - 2.0 * PADDING - 16.0, Font::Pill);
+    let pill_width = measure(&text, Font::Pill).ceil() + 16.0;
+    put(
+        svg,
+        &format!(
+            "<g class=\"pill\" transform=\"translate({PADDING} {})\">\
+         <rect width=\"{pill_width}\" height=\"{PILL_HEIGHT}\" rx=\"9\"/>\
+         <text x=\"8\" y=\"12.5\">{}</text></g>",
+            CARD_HEIGHT - 4.0,
+            escape(&text)
+        ),
+    );
+}
+
+fn draw_finally(svg: &mut String, section: &FinallySection) {
+    let FinallySection { x, y, width, height, bar } = *section;
+    put(svg, "<g class=\"finally\">");
+    put(svg, "<title>Finally: these steps always run last</title>");
+    put(
+        svg,
+        &format!(
+            "<rect class=\"box\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
+         rx=\"{FRAME_RADIUS}\"/>"
+        ),
+    );
+    let (left, line) = (x + 20.0, y + FINALLY_HEADING - 16.0);
+    put(
+        svg,
+        &format!(
+            "<text class=\"name\" x=\"{left}\" y=\"{line}\">Finally</text>\
+         <text class=\"kind\" x=\"{}\" y=\"{line}\">always runs last</text>",
+            left + 56.0
+        ),
+    );
+    if let Some((from, to, at)) = bar {
+        let middle = (x + width / 2.0).round();
+        put(
+            svg,
+            &format!(
+                "<path class=\"bar\" d=\"M{from} {at} H{to} M{middle} {at} V{}\"/>",
+                y - ARROW
+            ),
+        );
+        put(svg, &format!("<path class=\"arrow\" d=\"M{middle} {y} l-4.5 -{ARROW} h9 z\"/>"));
+    }
+    put(svg, "</g>");
+}
+
+/// All links in one path for each style, so that strokes which meet in a trunk do not add up.
+fn draw_wires(svg: &mut String, wires: &[SceneWire]) {
+    let mut arrows = String::new();
+    for (class, back) in [("wire", false), ("wire back", true)] {
+        let mut paths = String::new();
+        for wire in wires.iter().filter(|wire| wire.back == back) {
+            trace_wire(&mut paths, &mut arrows, wire);
+        }
+        if !paths.is_empty() {
+            put(svg, &format!("<path class=\"{class}\" d=\"{}\"/>", paths.trim_end()));
+        }
+    }
+    if !arrows.is_empty() {
+        put(svg, &format!("<path class=\"arrow\" d=\"{}\"/>", arrows.trim_end()));
+    }
+}
+
+fn trace_wire(paths: &mut String, arrows: &mut String, wire: &SceneWire) {
+    let (Some(first), Some(last)) = (wire.runs.first(), wire.runs.last()) else { return };
+    let (mut start, mut end) = (first.top, last.bottom);
+    if wire.arrow {
+        // A link against the flow points up, at the bottom of its upper box.
+        let (x, y, side) = if wire.back { (first.x, start, ARROW) } else { (last.x, end, -ARROW) };
+        put(arrows, &format!("M{x} {y} l-4.5 {side} h9 z"));
+        if wire.back { start += ARROW } else { end -= ARROW }
+    }
+    let mut path = format!("M{} {start}", first.x);
+    for pair in wire.runs.windows(2) {
+        let (upper, lower) = (pair[0], pair[1]);
+        if upper.bottom > upper.top {
+            let _ = write!(path, " V{}", upper.bottom);
+        }
+        path.push_str(&bend(upper, lower, lower.top.min(end)));
+    }
+    if last.bottom > last.top {
+        let _ = write!(path, " V{end}");
+    }
+    put(paths, &path);
+}
+
+/// The curve from one vertical run to the next, which leaves and arrives upright. It ends at `to`,
+/// which is above the next run when an arrow head fills the rest.
+fn bend(upper: Run, lower: Run, to: f64) -> String {
+    let from = upper.bottom;
+    if (upper.x - lower.x).abs() < 0.5 {
+        return format!(" V{to}");
+    }
+    if let Some(bus) = lower.bus {
+        return bus_bend(upper.x, lower.x, bus, to);
+    }
+    let middle = f64::midpoint(from, to);
+    format!(" C{} {middle} {} {middle} {} {to}", upper.x, lower.x, lower.x)
+}
+
+/// Down to the bus, along it and down again, with round corners where there is room for them.
+fn bus_bend(from: f64, to: f64, bus: f64, end: f64) -> String {
+    let radius = BUS_RADIUS.min((to - from).abs() / 2.0).min(end - bus).max(0.0);
+    let side = if to > from { radius } else { -radius };
+    format!(
+        " V{} Q{from} {bus} {} {bus} H{} Q{to} {bus} {to} {} V{end}",
+        bus - radius,
+        from + side,
+        to - side,
+        bus + radius
+    )
+}
+
+fn draw_label(svg: &mut String, wire: &SceneWire, drawing_width: f64) {
+    let [.., upper, lower] = wire.runs.as_slice() else { return };
+    let Some(label) = &wire.label else { return };
+    let text = fit(label, LABEL_WIDTH_MAX, Font::Kind);
+    let width = measure(&text, Font::Kind).ceil() + 14.0;
+    let middle = f64::midpoint(upper.x, lower.x);
+    // A link against the flow runs right of one along it: its label keeps to that side.
+    let x = if wire.back { middle + width / 2.0 - 14.0 } else { middle };
+    let x = x.min(drawing_width - width / 2.0 - 4.0).max(width / 2.0 + 4.0);
+    let y = f64::midpoint(upper.bottom, lower.top);
+    put(
+        svg,
+        &format!(
+            "<g class=\"label\"><title>{}</title>\
+         <rect x=\"{}\" y=\"{}\" width=\"{width}\" height=\"18\" rx=\"9\"/>\
+         <text x=\"{x}\" y=\"{}\">{}</text></g>",
+            escape(label),
+            x - width / 2.0,
+            y - 9.0,
+            y + 4.0,
+            escape(&text)
+        ),
+    );
+}
+
+/// Strokes on a 16 by 16 grid.
+fn icon(kind: NodeKind) -> &'static str {
+    match kind {
+        NodeKind::Run => "M5 3.2v9.6l7.6-4.8z",
+        NodeKind::Prompt => "M2.8 3.6h10.4v7.2H8.2l-3 2.6v-2.6H2.8z",
+        NodeKind::Approve => "M3.2 8.4l3.2 3.3 6.4-7.2",
+        NodeKind::Wait => "M8 2.4a5.6 5.6 0 1 0 0 11.2a5.6 5.6 0 1 0 0-11.2M8 5v3.2l2.2 1.4",
+        NodeKind::Set => "M3.4 6h9.2M3.4 10h9.2",
+        NodeKind::Fail => "M4.2 4.2l7.6 7.6M11.8 4.2l-7.6 7.6",
+        NodeKind::Loop => "M12.8 8.4a4.9 4.9 0 1 1-1.6-4M12.6 2.2v2.9H9.7",
+    }
+}
+
+fn tooltip(node: &Node) -> String {
+    let mut parts = vec![format!("{} ({})", visible(&node.id), node.kind.word())];
+    let title = visible(&node.title);
+    if !title.is_empty() {
+        parts.push(title);
+    }
+    parts.extend(node.detail.as_deref().map(visible));
+    parts.extend(condition(node));
+    parts.join(" · ")
+}
+
+fn describe(graph: &Graph) -> String {
+    let count = |kind| graph.nodes.iter().filter(|node| node.kind == kind).count();
+    let kinds = NodeKind::ALL.iter().map(|&kind| (count(kind), kind.word()));
+    let kinds: Vec<_> = kinds
+        .filter(|&(count, _)| count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    match graph.nodes.len() {
+        0 => "No steps".to_owned(),
+        1 => format!("1 step: {}", kinds.join(", ")),
+        total => format!("{total} steps: {}", kinds.join(", ")),
+    }
+}
+
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+fn put(svg: &mut String, line: &str) {
+    svg.push_str(line);
+    svg.push('\n');
+}
