@@ -1,0 +1,520 @@
+//! Every name in every expression: does it exist there, may it be read there, has it that type.
+
+use crate::check::uses::{self, Slot, Use};
+use crate::check::{Checker, Verdict};
+use crate::expr::{Kind, Reference, Segment, SegmentKind, Span};
+use crate::finding::{Finding, Mend, Rule};
+use crate::input::InputType;
+use crate::step::{Action, FieldType, Step};
+use crate::suggest;
+use crate::templated::Located;
+
+/// What can be read of a step.
+const OF_STEP: &[&str] = &["output", "status", "error", "attempts", "headers"];
+/// What can be read of the run.
+const OF_RUN: &[&str] = &["id", "workflow", "started_at"];
+
+/// The names that exist in one place beside `inputs`, `steps`, `env` and `run`.
+struct Around<'s> {
+    step: Option<&'s Step>,
+    extra: Vec<&'s str>,
+}
+
+impl<'c> Checker<'c> {
+    pub(crate) fn expressions(&mut self) {
+        let workflow = self.workflow;
+        for usage in uses::of_workflow(workflow) {
+            self.usage(usage, &Around { step: None, extra: Vec::new() });
+        }
+        for step in workflow.steps.iter().chain(&workflow.finally) {
+            self.step_expressions(step, &[]);
+        }
+    }
+
+    fn step_expressions(&mut self, step: &'c Step, outer: &[&'c str]) {
+        let mut extra = outer.to_vec();
+        if let Some(each) = &step.for_each {
+            extra.push(each.name.as_ref().map_or("item", |name| name.value.as_str()));
+            extra.push("index");
+            self.item_name(step);
+        }
+        for usage in uses::of_step(step) {
+            let names = if usage.slot == Slot::Items { outer.to_vec() } else { extra.clone() };
+            self.usage(usage, &Around { step: Some(step), extra: names });
+        }
+        if let Action::Loop(looped) = &step.action {
+            let spec = &looped.spec;
+            extra.extend(["item", "index"]);
+            let authored = [&spec.item_var, &spec.index_var, &spec.iteration_var];
+            extra.extend(authored.into_iter().flatten().map(String::as_str));
+            looped.body.iter().for_each(|inner| self.step_expressions(inner, &extra));
+        }
+    }
+
+    /// `as` must be a name an expression can write, and no name that means something else.
+    fn item_name(&mut self, step: &Step) {
+        let Some(name) = step.for_each.as_ref().and_then(|each| each.name.as_ref()) else { return };
+        let text = name.value.as_str();
+        let word = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let taken = ["inputs", "steps", "env", "run", "index", "output", "status_code"];
+        if word && !taken.contains(&text) {
+            return;
+        }
+        self.report.add(
+            Finding::error(name.at, Rule::Id, format!("`{text}` cannot name an item"))
+                .expected("letters, digits and `_`, and no name that means something else")
+                .suggest("use a name such as `order`"),
+        );
+    }
+
+    fn usage(&mut self, usage: Use<'c>, around: &Around<'c>) {
+        let located = usage.located;
+        let slips = self.hyphens(located);
+        for reference in located.expr.references() {
+            let start = reference.span.start;
+            if !slips.iter().any(|slip| (slip.start..slip.end).contains(&start)) {
+                self.reference(reference, usage, around);
+            }
+        }
+        self.secrets(usage);
+        if slips.is_empty() {
+            self.result_type(usage, around);
+        }
+    }
+
+    /// `steps.my-step` is a subtraction to the language and a name to its author.
+    fn hyphens(&mut self, located: Located<'_>) -> Vec<Span> {
+        let mut found = Vec::new();
+        for slip in located.expr.hyphen_slips() {
+            let known = match slip.replacement.starts_with("steps") {
+                true => self.is_step(&slip.name),
+                false => self.is_input(&slip.name),
+            };
+            let left = slip.name.split('-').next().unwrap_or("");
+            let subtraction = match slip.replacement.starts_with("steps") {
+                true => self.is_step(left),
+                false => self.is_input(left),
+            };
+            if !known && subtraction {
+                continue;
+            }
+            let place = located.place(slip.span.start, slip.span.end);
+            let written = &located.expr.source()[slip.span.start as usize..slip.span.end as usize];
+            self.report.add(
+                Finding::error(place, Rule::UnknownName, format!("`{written}` is a subtraction"))
+                    .expected(format!("`{}`", slip.replacement))
+                    .suggest(format!("write `{}`", slip.replacement))
+                    .mend(Mend::ReplaceText { place, text: slip.replacement.clone() }),
+            );
+            found.push(slip.span);
+        }
+        found
+    }
+
+    fn is_input(&self, name: &str) -> bool {
+        self.workflow.inputs.get(name).is_some()
+            || self.unread_inputs.iter().any(|unread| unread == name)
+    }
+
+    fn reference(&mut self, reference: &Reference, usage: Use<'c>, around: &Around<'c>) {
+        match reference.root.as_str() {
+            "inputs" => self.input_reference(reference, usage),
+            "steps" => self.step_reference(reference, usage, around),
+            "env" => self.env_reference(reference, usage.located),
+            "run" => self.field_of("run", OF_RUN, reference.path.first(), usage.located),
+            "output" | "status_code" if usage.slot.has_answer() => {}
+            name if around.extra.contains(&name) => {}
+            name => self.unknown_root(name, reference, usage, around),
+        }
+    }
+
+    fn unknown_root(
+        &mut self,
+        name: &str,
+        reference: &Reference,
+        usage: Use<'_>,
+        around: &Around<'_>,
+    ) {
+        let located = usage.located;
+        let start = reference.span.start;
+        let place = located.place(start, start + name.len() as u32);
+        let mut roots = vec!["inputs", "steps", "env", "run"];
+        roots.extend(&around.extra);
+        if usage.slot.has_answer() {
+            roots.extend(["output", "status_code"]);
+        }
+        let fault = Finding::error(place, Rule::UnknownName, format!("unknown name `{name}`"));
+        // A bare name of an input or step lacks its root only.
+        let rooted = match (self.is_input(name), self.is_step(name)) {
+            (true, false) => Some(format!("inputs.{name}")),
+            (false, true) => Some(format!("steps.{name}.output")),
+            _ => None,
+        };
+        let meant =
+            rooted.or_else(|| suggest::nearest(name, roots.iter().copied()).map(str::to_owned));
+        self.report.add(match meant {
+            Some(meant) => fault
+                .expected(format!("`{meant}`"))
+                .suggest(format!("did you mean `{meant}`?"))
+                .mend(Mend::ReplaceText { place, text: meant }),
+            None => fault
+                .expected(suggest::list(roots))
+                .suggest("name an input, a step, or something else that exists here"),
+        });
+    }
+
+    fn input_reference(&mut self, reference: &Reference, usage: Use<'_>) {
+        let located = usage.located;
+        let Some(segment) = reference.path.first() else { return };
+        let SegmentKind::Field(name) = &segment.kind else { return };
+        if self.unread_inputs.iter().any(|unread| unread == name) {
+            return;
+        }
+        let Some(input) = self.workflow.inputs.get(name) else {
+            let names: Vec<&str> = self.workflow.inputs.names().collect();
+            self.unknown_field("input", name, &names, segment, located);
+            return;
+        };
+        if input.is_secret() && usage.slot.is_shown() {
+            let place = located.place(reference.span.start, reference.span.end);
+            let message = format!("input `{name}` is secret and {} is shown", usage.slot.words());
+            self.report.add(
+                Finding::error(place, Rule::SecretExposed, message)
+                    .suggest("use it in `with`, `body` or `headers` of a `run` step only"),
+            );
+        }
+        // What is read inside a text or a number cannot exist.
+        let inside = reference.path.get(1).filter(|_| !reference.guarded);
+        let kind = input.input_type();
+        let scalar = !matches!(kind, InputType::Array | InputType::Object);
+        if let Some(inside) = inside.filter(|_| scalar) {
+            let place = located.place(inside.span.start, inside.span.end);
+            let message = format!("input `{name}` is a {} and has no parts", kind.name());
+            self.report.add(
+                Finding::error(place, Rule::UnknownPath, message).suggest("read the input itself"),
+            );
+        }
+    }
+
+    fn unknown_field(
+        &mut self,
+        what: &str,
+        name: &str,
+        names: &[&str],
+        segment: &Segment,
+        located: Located<'_>,
+    ) {
+        let place = located.place(segment.span.start, segment.span.end);
+        let fault =
+            Finding::error(place, Rule::UnknownName, format!("there is no {what} `{name}`"));
+        self.report.add(match suggest::nearest(name, names.iter().copied()) {
+            Some(meant) if is_plain(meant) || in_quotes(located, segment) => fault
+                .expected(format!("`{meant}`"))
+                .suggest(format!("did you mean `{meant}`?"))
+                .mend(Mend::ReplaceText { place, text: meant.to_owned() }),
+            Some(meant) => {
+                // `.my-step` cannot be written with a dot: the dot goes, brackets come.
+                let dotted = located.place(segment.span.start - 1, segment.span.end);
+                let text = format!("['{meant}']");
+                fault
+                    .expected(format!("`{meant}`"))
+                    .suggest(format!("write `{text}`"))
+                    .mend(Mend::ReplaceText { place: dotted, text })
+            }
+            None => fault
+                .expected(suggest::list(names.iter().copied()))
+                .suggest(format!("name an existing {what}, or add this one")),
+        });
+    }
+
+    fn step_reference(&mut self, reference: &Reference, usage: Use<'c>, around: &Around<'c>) {
+        let located = usage.located;
+        let Some(segment) = reference.path.first() else { return };
+        let place = located.place(segment.span.start, segment.span.end);
+        let name = match &segment.kind {
+            SegmentKind::Field(name) => name.as_str(),
+            _ => {
+                self.report.add(
+                    Finding::error(place, Rule::UnknownName, "a step chosen at run time")
+                        .expected("the id of a step")
+                        .suggest("write the step's id: the order of steps is known before a run"),
+                );
+                return;
+            }
+        };
+        let this = around.step.map(|step| step.id.value.as_str());
+        if name == "self" && !self.is_step("self") {
+            return self.own_reference(around, place);
+        }
+        if Some(name) == this {
+            let fault = Finding::error(place, Rule::Cycle, format!("step `{name}` reads itself"));
+            let polls = around.step.is_some_and(repeats);
+            self.report.add(match polls {
+                true => fault
+                    .suggest("write `steps.self` for the pass before")
+                    .mend(Mend::ReplaceText { place, text: "self".into() }),
+                false => fault.suggest("read another step"),
+            });
+            return;
+        }
+        if !self.is_step(name) {
+            let names = self.step_names();
+            let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            self.unknown_field("step", name, &names, segment, located);
+            return;
+        }
+        self.finally_reference(name, around, place);
+        self.field_of("a step", OF_STEP, reference.path.get(1), located);
+        self.output_reference(name, reference, located);
+    }
+
+    fn own_reference(&mut self, around: &Around<'_>, place: crate::finding::Place) {
+        if !around.step.is_some_and(repeats) {
+            self.report.add(
+                Finding::error(place, Rule::UnknownName, "`steps.self` is for steps with `repeat`")
+                    .suggest("name the step you mean"),
+            );
+        }
+    }
+
+    /// Steps of `finally` run last: nothing else can read them.
+    fn finally_reference(&mut self, name: &str, around: &Around<'_>, place: crate::finding::Place) {
+        let is_finally =
+            |name: &str| self.workflow.finally.iter().any(|step| step.id.value.as_str() == name);
+        let from_finally = around.step.is_some_and(|step| is_finally(step.id.value.as_str()));
+        if is_finally(name) && around.step.is_some() && !from_finally {
+            self.report.add(
+                Finding::error(place, Rule::Cycle, format!("step `{name}` runs at the very end"))
+                    .suggest("move it from `finally` to `steps`"),
+            );
+        }
+    }
+
+    fn field_of(
+        &mut self,
+        owner: &str,
+        fields: &[&str],
+        segment: Option<&Segment>,
+        located: Located<'_>,
+    ) {
+        let Some(segment) = segment else { return };
+        let SegmentKind::Field(name) = &segment.kind else { return };
+        if fields.contains(&name.as_str()) {
+            return;
+        }
+        let place = located.place(segment.span.start, segment.span.end);
+        let fault = Finding::error(place, Rule::UnknownPath, format!("{owner} has no `{name}`"))
+            .expected(suggest::list(fields.iter().copied()));
+        let slip = [("outputs", "output"), ("result", "output"), ("state", "status")];
+        let slip = slip.iter().find(|(slip, _)| slip == name).map(|(_, meant)| *meant);
+        let meant = slip.or_else(|| suggest::nearest(name, fields.iter().copied()));
+        self.report.add(match meant.filter(|meant| fields.contains(meant)) {
+            Some(meant) => fault
+                .suggest(format!("did you mean `{meant}`?"))
+                .mend(Mend::ReplaceText { place, text: meant.to_owned() }),
+            // `steps.lookup.total` lacks only the `output` in between.
+            None if fields == OF_STEP => fault
+                .suggest(format!("write `output.{name}`"))
+                .mend(Mend::ReplaceText { place, text: format!("output.{name}") }),
+            None => fault.suggest("read one of these"),
+        });
+    }
+
+    fn env_reference(&mut self, reference: &Reference, located: Located<'_>) {
+        let Some(allowed) = self.world.env_allow else { return };
+        let Some(segment) = reference.path.first() else { return };
+        let SegmentKind::Field(name) = &segment.kind else { return };
+        if !allowed.contains(name) {
+            let place = located.place(segment.span.start, segment.span.end);
+            self.report.add(
+                Finding::error(place, Rule::UnknownName, format!("`env.{name}` may not be read"))
+                    .expected(suggest::list(allowed.iter().map(String::as_str)))
+                    .suggest("add it to `env_allow` in the config, or make it an input"),
+            );
+        }
+    }
+
+    /// `secret()` only where a request is made, alone or joined with `+`.
+    fn secrets(&mut self, usage: Use<'_>) {
+        for secret in usage.located.expr.secrets() {
+            let place = usage.located.place(secret.span.start, secret.span.end);
+            if usage.slot != Slot::Request {
+                let message = format!("`secret()` in {}", usage.slot.words());
+                self.report.add(
+                    Finding::error(place, Rule::SecretExposed, message)
+                        .expected("`secret()` in `with`, `body` or `headers`")
+                        .suggest("move it into the request it is for"),
+                );
+            } else if !secret.legal {
+                self.report.add(
+                    Finding::error(place, Rule::SecretExposed, "`secret()` inside an expression")
+                        .expected("`secret()` alone, or joined with `+`")
+                        .suggest("put it alone: `${{ secret('name') }}`"),
+                );
+            }
+        }
+    }
+
+    /// Conditions yield true or false, lists are lists.
+    fn result_type(&mut self, usage: Use<'c>, around: &Around<'c>) {
+        let located = usage.located;
+        let kind = located.expr.infer(&|reference| self.kind_of(reference, around));
+        let length = located.expr.source().len() as u32;
+        let place = located.place(0, length);
+        if usage.slot.wants_boolean() && !matches!(kind, Kind::Bool | Kind::Unknown) {
+            let source = located.expr.source().trim();
+            let example = match kind {
+                Kind::Number => format!("{source} > 0"),
+                Kind::List | Kind::Map => format!("size({source}) > 0"),
+                Kind::String => format!("{source} != ''"),
+                _ => format!("{source} == true"),
+            };
+            self.report.add(
+                Finding::error(
+                    place,
+                    Rule::ExpressionType,
+                    format!("{} takes true or false", usage.slot.words()),
+                )
+                .expected("a boolean")
+                .actual(noun(kind))
+                .suggest(format!("compare it, for example `{example}`")),
+            );
+        }
+        let no_list =
+            matches!(kind, Kind::Bool | Kind::Number | Kind::String | Kind::Null | Kind::Map);
+        if usage.slot == Slot::Items && no_list {
+            self.report.add(
+                Finding::error(place, Rule::ExpressionType, "`for_each` takes a list")
+                    .expected("a list")
+                    .actual(noun(kind))
+                    .suggest("read a list here"),
+            );
+        }
+    }
+
+    fn kind_of(&self, reference: &Reference, around: &Around<'_>) -> Kind {
+        let field = |index: usize| match reference.path.get(index).map(|segment| &segment.kind) {
+            Some(SegmentKind::Field(name)) => Some(name.as_str()),
+            _ => None,
+        };
+        match (reference.root.as_str(), reference.path.len()) {
+            ("inputs", 1) => field(0)
+                .and_then(|name| self.workflow.inputs.get(name))
+                .filter(|input| input.mode != Some(crate::input::Mode::Multiple))
+                .map_or(Kind::Unknown, |input| kind_of_input(input.input_type())),
+            ("steps", 2) if field(1) == Some("status") => Kind::String,
+            ("steps", 2) if field(1) == Some("attempts") => Kind::Number,
+            ("steps", 3) if field(1) == Some("output") => {
+                let step = field(0).and_then(|id| self.step(id));
+                contract_kind(step, field(2))
+            }
+            ("run", 1) => Kind::String,
+            ("index", 0) if around.extra.contains(&"index") => Kind::Number,
+            ("status_code", 0) => Kind::Number,
+            _ => Kind::Unknown,
+        }
+    }
+
+    /// Whether the output a reference reads can have that path.
+    fn output_reference(&mut self, name: &str, reference: &Reference, located: Located<'_>) {
+        let is_output = matches!(
+            reference.path.get(1).map(|segment| &segment.kind),
+            Some(SegmentKind::Field(field)) if field == "output"
+        );
+        let Some(step) = self.step(name).filter(|_| is_output && reference.path.len() > 2) else {
+            return;
+        };
+        let Some(verdict) = self.output_path(step, &reference.path[2..]) else { return };
+        let (index, names, certain) = match verdict {
+            Verdict::RuledOut { index, names } => (index, names, true),
+            Verdict::Unmentioned { index, names } => (index, names, false),
+            Verdict::Fine => return,
+        };
+        if reference.guarded {
+            return;
+        }
+        let segment = &reference.path[2 + index];
+        let place = located.place(segment.span.start, segment.span.end);
+        let field = match &segment.kind {
+            SegmentKind::Field(field) => field.clone(),
+            SegmentKind::Index(number) => format!("[{number}]"),
+            SegmentKind::Dynamic => return,
+        };
+        let known = suggest::list(names.iter().map(String::as_str));
+        let meant = suggest::nearest(&field, names.iter().map(String::as_str))
+            .filter(|meant| is_plain(meant));
+        let finding = match certain {
+            true => Finding::error(
+                place,
+                Rule::UnknownPath,
+                format!("the output of `{name}` has no `{field}`"),
+            ),
+            false => Finding::warning(
+                place,
+                Rule::UnmentionedPath,
+                format!("nothing says that the output of `{name}` has `{field}`"),
+            ),
+        };
+        let finding = if names.is_empty() { finding } else { finding.expected(known) };
+        self.report.add(match meant {
+            Some(meant) => finding
+                .suggest(format!("did you mean `{meant}`?"))
+                .mend(Mend::ReplaceText { place, text: meant.to_owned() }),
+            None => finding.suggest("read a field that is there, or say `?` for maybe"),
+        });
+    }
+}
+
+fn repeats(step: &Step) -> bool {
+    matches!(&step.action, Action::Run(run) if run.repeat.is_some())
+}
+
+fn is_plain(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Whether a segment is written `['name']`, where any name may stand.
+fn in_quotes(located: Located<'_>, segment: &Segment) -> bool {
+    let before = located.expr.source()[..segment.span.start as usize].chars().next_back();
+    matches!(before, Some('\'' | '"' | '`'))
+}
+
+fn noun(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Null => "null",
+        Kind::Bool => "a boolean",
+        Kind::Number => "a number",
+        Kind::String => "a string",
+        Kind::List => "a list",
+        Kind::Map => "a map",
+        Kind::Unknown => "something else",
+    }
+}
+
+fn kind_of_input(kind: InputType) -> Kind {
+    match kind {
+        InputType::String => Kind::String,
+        InputType::Number | InputType::Integer => Kind::Number,
+        InputType::Boolean => Kind::Bool,
+        InputType::Array => Kind::List,
+        InputType::Object => Kind::Map,
+    }
+}
+
+fn contract_kind(step: Option<&Step>, field: Option<&str>) -> Kind {
+    let contract = step.filter(|step| step.for_each.is_none());
+    let fields = contract.and_then(|step| step.output_contract.as_ref()).map(|c| &c.fields);
+    let found =
+        fields.and_then(|fields| fields.iter().find(|one| Some(one.name.value.as_str()) == field));
+    match found.and_then(|field| field.kind) {
+        Some(FieldType::String) => Kind::String,
+        Some(FieldType::Number | FieldType::Integer) => Kind::Number,
+        Some(FieldType::Boolean) => Kind::Bool,
+        Some(FieldType::Array) => Kind::List,
+        Some(FieldType::Object) => Kind::Map,
+        Some(FieldType::Any) | None => Kind::Unknown,
+    }
+}

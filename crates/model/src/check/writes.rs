@@ -1,0 +1,94 @@
+//! Writes that nothing guards: warnings that need the effect of the commands.
+//!
+//! One warning a step, the most specific one.
+
+use std::collections::HashSet;
+
+use crate::check::Checker;
+use crate::commands::{Effect, Lookup};
+use crate::finding::{Finding, Rule};
+use crate::step::{Action, Run, Step};
+use crate::target::Target;
+
+impl Checker<'_> {
+    pub(crate) fn writes(&mut self) {
+        let steps = self.order.steps();
+        let mut looked: HashSet<String> = HashSet::new();
+        for index in self.order.sequence() {
+            let step = steps[index];
+            let Action::Run(run) = &step.action else {
+                continue;
+            };
+            let Some((effect, may_repeat)) = self.effect(run) else { continue };
+            let resource = resource(&run.target.value);
+            if effect == Effect::Read {
+                looked.insert(resource);
+                continue;
+            }
+            let approved = self.waits_for(index, |step| matches!(step.action, Action::Approve(_)));
+            let guarded = approved || step.when.is_some();
+            let repeatable = may_repeat || run.idempotent == Some(true);
+            let (rule, message, then) = if !repeatable && !approved {
+                (
+                    Rule::UnapprovedWrite,
+                    "must not be sent twice, and nobody approves it",
+                    "add an `approve` step and depend on it",
+                )
+            } else if effect == Effect::Create && !looked.contains(&resource) && !guarded {
+                (
+                    Rule::CreateWithoutCheck,
+                    "creates something without looking whether it exists",
+                    "list or get it first, and run this only if it is not there",
+                )
+            } else if looked.is_empty() && !guarded {
+                (
+                    Rule::WriteBeforeCheck,
+                    "writes before anything was looked at",
+                    "read what it changes first",
+                )
+            } else if !guarded {
+                (
+                    Rule::UnguardedWrite,
+                    "writes without a guard",
+                    "add an `if`, or an `approve` step to depend on",
+                )
+            } else {
+                continue;
+            };
+            let message = format!("step `{}` {message}", step.id.value);
+            self.report.add(Finding::warning(run.target.at, rule, message).suggest(then));
+        }
+    }
+
+    fn effect(&self, run: &Run) -> Option<(Effect, bool)> {
+        let Target::Command(command) = &run.target.value else { return None };
+        match self.world.commands.command(command) {
+            Lookup::Known(info) => Some((info.effect, info.may_repeat)),
+            _ => None,
+        }
+    }
+
+    /// Whether a step waits, directly or not, for one of a kind.
+    fn waits_for(&self, index: usize, is: impl Fn(&Step) -> bool) -> bool {
+        let steps = self.order.steps();
+        let mut seen = HashSet::new();
+        let mut open = vec![index];
+        while let Some(index) = open.pop() {
+            for other in self.order.waits(index) {
+                if is(steps[other]) {
+                    return true;
+                }
+                if seen.insert(other) {
+                    open.push(other);
+                }
+            }
+        }
+        false
+    }
+}
+
+/// `shop orders:create` and `shop orders:list` are about the same thing.
+fn resource(target: &Target) -> String {
+    let words = target.to_string();
+    words.rsplit_once(':').map_or(words.clone(), |(resource, _)| resource.to_owned())
+}

@@ -1,0 +1,345 @@
+//! What the output of an agent step is checked for.
+//!
+//! Here the criteria are read and found sound; judging outputs with them is another matter. A fault
+//! inside them is reported under one rule, so that a guide with one bad pattern can still be
+//! listed and walked.
+
+use serde_json::{Value, json};
+
+use crate::condition::Condition;
+use crate::decode::{Decode, Defs, Report, Shape, mistyped};
+use crate::finding::{Finding, Mend, Rule};
+use crate::json_schema::{self, JsonSchema};
+use crate::limits;
+use crate::suggest;
+use crate::tree::{At, Kind, Node};
+
+/// A rule or a composition of rules.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Criteria {
+    /// Every one holds: `and`, or a plain list.
+    All(Vec<Criteria>),
+    /// At least one holds.
+    Any(Vec<Criteria>),
+    /// It does not hold.
+    Not(Box<Criteria>),
+    /// One rule.
+    Check(Check),
+}
+
+/// One rule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Check {
+    /// Where it stands.
+    pub at: At,
+    /// What is checked.
+    pub kind: CheckKind,
+    /// What the author says when it fails.
+    pub message: String,
+    /// When it applies at all.
+    pub condition: Option<Condition>,
+}
+
+/// What a rule checks.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CheckKind {
+    /// The output holds this text.
+    Contains(String),
+    /// The output matches.
+    Regex {
+        /// The pattern, in the syntax of `fancy-regex`.
+        pattern: String,
+        /// The flags that count: of `i`, `m`, `s`, `x`, `u`.
+        flags: String,
+    },
+    /// The output has a length, in characters.
+    Length {
+        /// At least.
+        min: Option<u64>,
+        /// At most.
+        max: Option<u64>,
+    },
+    /// The output is JSON of this schema.
+    Schema(JsonSchema),
+}
+
+impl Criteria {
+    /// The messages of all rules, in order.
+    pub fn messages(&self) -> Vec<&str> {
+        match self {
+            Criteria::All(parts) | Criteria::Any(parts) => {
+                parts.iter().flat_map(Criteria::messages).collect()
+            }
+            Criteria::Not(part) => part.messages(),
+            Criteria::Check(check) => vec![&check.message],
+        }
+    }
+}
+
+impl Decode for Criteria {
+    const WANT: &'static str = "validation rules";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        match &node.kind {
+            Kind::List(_) => Vec::decode(node, report).map(Criteria::All),
+            Kind::Map(_) => composition(node, report),
+            _ => {
+                mistyped(node, Self::WANT, None, report);
+                None
+            }
+        }
+    }
+}
+
+fn composition(node: &Node, report: &mut Report) -> Option<Criteria> {
+    let parts = ["and", "or", "not"].iter().filter_map(|name| node.entry(name));
+    let parts: Vec<_> = parts.collect();
+    if node.get("type").is_some() || parts.is_empty() {
+        return check(node, report).map(Criteria::Check);
+    }
+    for (key, _) in node.entries() {
+        if !matches!(key.name.as_str(), "and" | "or" | "not") {
+            let message = format!("`{}` does not belong into a composition", key.name);
+            report.add(
+                Finding::error(key.at, Rule::Criteria, message)
+                    .suggest("remove it")
+                    .mend(Mend::Remove { key: key.at }),
+            );
+        }
+    }
+    let decoded: Vec<Option<Criteria>> = parts
+        .into_iter()
+        .map(|(key, value)| match key.name.as_str() {
+            "and" => Vec::decode(value, report).map(Criteria::All),
+            "or" => Vec::decode(value, report).map(Criteria::Any),
+            _ => Criteria::decode(value, report).map(|part| Criteria::Not(Box::new(part))),
+        })
+        .collect();
+    let mut parts: Vec<Criteria> = decoded.into_iter().collect::<Option<_>>()?;
+    if parts.len() == 1 { parts.pop() } else { Some(Criteria::All(parts)) }
+}
+
+/// The fields of each type of rule beside `type`, `message` and `condition`.
+const FIELDS: &[(&str, &[&str])] = &[
+    ("contains", &["value"]),
+    ("regex", &["pattern", "flags"]),
+    ("length", &["min", "max"]),
+    ("schema", &["schema"]),
+];
+
+fn check(node: &Node, report: &mut Report) -> Option<Check> {
+    let (name, fields) = rule_type(node, report)?;
+    let before = report.findings.len();
+    let message = required(node, "message", report).and_then(|node| String::decode(node, report));
+    let condition =
+        node.get("condition").map(|node| Condition::decode(node, report)).unwrap_or_default();
+    stray_fields(node, name, fields, report);
+    let kind = match name {
+        "contains" => required(node, "value", report)
+            .and_then(|node| String::decode(node, report))
+            .map(CheckKind::Contains),
+        "regex" => regex(node, report),
+        "length" => length(node, report),
+        _ => required(node, "schema", report)
+            .and_then(|node| json_schema::decode(node, Rule::Criteria, report))
+            .map(CheckKind::Schema),
+    };
+    if report.findings.len() > before {
+        return None;
+    }
+    Some(Check { at: node.at, kind: kind?, message: message?, condition })
+}
+
+fn rule_type(node: &Node, report: &mut Report) -> Option<(&'static str, &'static [&'static str])> {
+    let names = || FIELDS.iter().map(|(name, _)| *name);
+    let Some(found) = node.get("type") else {
+        let fault = Finding::error(node.at, Rule::Criteria, "a rule without a `type`")
+            .expected(suggest::list(names()));
+        let by_field = FIELDS.iter().find(|(_, fields)| node.get(fields[0]).is_some());
+        report.add(match by_field {
+            Some((name, _)) => fault.suggest(format!("add `type: {name}`")).mend(Mend::Insert {
+                map: node.at,
+                key: "type".into(),
+                value: (*name).into(),
+            }),
+            None => fault.suggest("add a `type`"),
+        });
+        return None;
+    };
+    let text = String::decode(found, report)?;
+    if let Some((name, fields)) = FIELDS.iter().find(|(name, _)| *name == text) {
+        return Some((name, fields));
+    }
+    let fault = Finding::error(found.at, Rule::Criteria, format!("unknown rule type `{text}`"))
+        .expected(suggest::list(names()))
+        .actual(format!("`{text}`"));
+    report.add(match suggest::nearest(&text, names()) {
+        Some(meant) => fault
+            .suggest(format!("did you mean `{meant}`?"))
+            .mend(Mend::Replace { at: found.at, value: meant.into() }),
+        None => fault.suggest(format!("use {}", suggest::list(names()))),
+    });
+    None
+}
+
+fn required<'n>(node: &'n Node, key: &str, report: &mut Report) -> Option<&'n Node> {
+    let found = node.get(key);
+    // A misspelt key is reported as such, not as a missing one as well.
+    let misspelt = || node.entries().iter().any(|(name, _)| is_near(&name.name, key, node));
+    if found.is_none() && !misspelt() {
+        report.add(
+            Finding::error(node.at, Rule::Criteria, format!("a rule without `{key}`"))
+                .expected(format!("`{key}`"))
+                .suggest(format!("add `{key}`")),
+        );
+    }
+    found
+}
+
+fn is_near(name: &str, key: &str, node: &Node) -> bool {
+    node.get(key).is_none() && suggest::nearest(name, [key]).is_some()
+}
+
+fn stray_fields(node: &Node, rule: &str, fields: &[&'static str], report: &mut Report) {
+    let common = ["type", "message", "condition"];
+    for (key, _) in node.entries() {
+        let name = key.name.as_str();
+        if common.contains(&name) || fields.contains(&name) {
+            continue;
+        }
+        let message = format!("`{name}` does not belong to a `{rule}` rule");
+        let fault = Finding::error(key.at, Rule::Criteria, message)
+            .expected(suggest::list(fields.iter().chain(&common).copied()));
+        let absent = fields.iter().chain(&common).copied().filter(|key| node.get(key).is_none());
+        report.add(match suggest::nearest(name, absent) {
+            Some(meant) => fault
+                .suggest(format!("did you mean `{meant}`?"))
+                .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() }),
+            None => fault.suggest("remove it").mend(Mend::Remove { key: key.at }),
+        });
+    }
+}
+
+fn regex(node: &Node, report: &mut Report) -> Option<CheckKind> {
+    let flags = match node.get("flags") {
+        None => String::new(),
+        Some(found) => {
+            let text = String::decode(found, report)?;
+            if let Some(bad) = text.chars().find(|flag| !"imsxugy".contains(*flag)) {
+                report.add(
+                    Finding::error(found.at, Rule::Criteria, format!("unknown flag `{bad}`"))
+                        .expected("flags of `i`, `m`, `s`, `x`, `u`")
+                        .suggest("remove it"),
+                );
+                return None;
+            }
+            text.chars().filter(|flag| "imsxu".contains(*flag)).collect()
+        }
+    };
+    let found = required(node, "pattern", report)?;
+    let pattern = String::decode(found, report)?;
+    if let Err(cause) = compile(&pattern, &flags) {
+        report.add(
+            Finding::error(
+                found.at,
+                Rule::Criteria,
+                format!("the pattern does not compile: {cause}"),
+            )
+            .expected("a regular expression")
+            .suggest("correct the pattern, and escape signs that are meant literally"),
+        );
+        return None;
+    }
+    Some(CheckKind::Regex { pattern, flags })
+}
+
+/// Whether a pattern with look-around and back-references is sound, within the limits.
+fn compile(pattern: &str, flags: &str) -> Result<(), String> {
+    if pattern.len() > limits::PATTERN_BYTES {
+        return Err(format!("it is longer than {} bytes", limits::PATTERN_BYTES));
+    }
+    let flags: String = flags.chars().filter(|flag| "imsx".contains(*flag)).collect();
+    let source = match flags.is_empty() {
+        true => pattern.to_owned(),
+        false => format!("(?{flags}){pattern}"),
+    };
+    fancy_regex::RegexBuilder::new(&source)
+        .delegate_size_limit(limits::PATTERN_COMPILED_BYTES)
+        .build()
+        .map(|_| ())
+        .map_err(|error| {
+            let words = error.to_string();
+            words.lines().last().unwrap_or("").trim().to_owned()
+        })
+}
+
+fn length(node: &Node, report: &mut Report) -> Option<CheckKind> {
+    let bound = |key: &str, report: &mut Report| match node.get(key) {
+        None => Some(None),
+        Some(found) => crate::decode::Int::<0, { i64::MAX }>::decode(found, report)
+            .map(|number| Some(number.0.unsigned_abs())),
+    };
+    let (min, max) = (bound("min", report), bound("max", report));
+    let (min, max) = (min?, max?);
+    let misspelt = node
+        .entries()
+        .iter()
+        .any(|(name, _)| is_near(&name.name, "min", node) || is_near(&name.name, "max", node));
+    if min.is_none() && max.is_none() && !misspelt {
+        report.add(
+            Finding::error(node.at, Rule::Criteria, "a `length` rule without `min` or `max`")
+                .expected("`min`, `max` or both")
+                .suggest("add `min` or `max`"),
+        );
+        return None;
+    }
+    if let (Some(min), Some(max)) = (min, max)
+        && min > max
+    {
+        report.add(
+            Finding::error(node.at, Rule::Criteria, format!("`min` {min} is above `max` {max}"))
+                .suggest("exchange the two"),
+        );
+        return None;
+    }
+    Some(CheckKind::Length { min, max })
+}
+
+impl Shape for Criteria {
+    fn schema(defs: &mut Defs) -> Value {
+        let condition = Condition::schema(defs);
+        let rule = json!({"$ref": "#/$defs/ValidationRule"});
+        let message = json!({"type": "string", "description": "What is said when it fails."});
+        let of_type = |name: &str, fields: Value, required: &[&str]| {
+            let all = [&["type", "message"], required].concat();
+            let mut properties = fields;
+            properties["type"] = json!({"const": name});
+            properties["message"] = message.clone();
+            properties["condition"] = condition.clone();
+            json!({
+                "type": "object",
+                "properties": properties,
+                "required": all,
+                "additionalProperties": false,
+            })
+        };
+        let count = json!({"type": "integer", "minimum": 0});
+        let pattern = json!({"pattern": {"type": "string"}, "flags": {"type": "string"}});
+        let schema = json!({"schema": {"type": ["object", "boolean"]}});
+        let parts = json!({"type": "array", "items": rule});
+        let branches = [
+            of_type("contains", json!({"value": {"type": "string"}}), &["value"]),
+            of_type("regex", pattern, &["pattern"]),
+            of_type("length", json!({"min": count, "max": count}), &[]),
+            of_type("schema", schema, &["schema"]),
+            json!({
+                "type": "object",
+                "properties": {"and": parts, "or": parts, "not": rule},
+                "minProperties": 1,
+                "additionalProperties": false,
+            }),
+        ];
+        defs.insert("ValidationRule", json!({"anyOf": branches}));
+        json!({"anyOf": [{"type": "array", "items": rule}, rule]})
+    }
+}

@@ -1,0 +1,642 @@
+//! From the tree to typed values, collecting every finding on the way.
+//!
+//! One `shape!` gives a struct, its decoder and its JSON Schema, so that the three cannot drift
+//! apart. A decoder that fails has reported why; nothing is reported below it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::finding::{Finding, Mend, Rule};
+use crate::limits;
+use crate::suggest;
+use crate::tree::{At, Key, Kind, Node};
+
+/// Collects findings while a document is decoded and checked.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) left_out: usize,
+    /// The maps being read, outermost first: where a key that strayed inwards belongs.
+    owners: Vec<Owner>,
+}
+
+/// A map that is being read: which keys it takes, and which of them it has.
+#[derive(Debug)]
+struct Owner {
+    at: At,
+    keys: &'static [&'static str],
+    present: u64,
+}
+
+impl Owner {
+    fn of(node: &Node, keys: &'static [&'static str]) -> Owner {
+        let present = node.entries().iter().fold(0, |present, (key, _)| {
+            let index = keys.iter().position(|known| *known == key.name);
+            index.map_or(present, |index| present | 1 << index)
+        });
+        Owner { at: node.at, keys, present }
+    }
+
+    fn lacks(&self, name: &str) -> bool {
+        let index = self.keys.iter().position(|known| *known == name);
+        index.is_some_and(|index| self.present & (1 << index) == 0)
+    }
+}
+
+impl Report {
+    pub(crate) fn add(&mut self, finding: Finding) {
+        if self.findings.len() < limits::FINDINGS {
+            self.findings.push(finding);
+        } else {
+            self.left_out += 1;
+        }
+    }
+}
+
+/// A type that can be read from a node. `None` means: failed, and reported.
+pub(crate) trait Decode: Sized {
+    /// What is wanted, for a message: "a whole number".
+    const WANT: &'static str;
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self>;
+}
+
+/// A type whose form can be published.
+pub(crate) trait Shape {
+    /// The schema of a value of this type; named parts go to `defs`.
+    fn schema(defs: &mut Defs) -> Value;
+}
+
+/// The named parts of a schema.
+pub(crate) type Defs = BTreeMap<&'static str, Value>;
+
+/// Reports a value of the wrong type, with the mend where the value can only mean one thing.
+pub(crate) fn wrong<T: Decode>(node: &Node, report: &mut Report) -> Option<T> {
+    mistyped(node, T::WANT, None, report);
+    None
+}
+
+pub(crate) fn mistyped(node: &Node, want: &str, meant: Option<Value>, report: &mut Report) {
+    if node.kind == Kind::Bad {
+        return;
+    }
+    let fault =
+        Finding::error(node.at, Rule::Type, format!("expected {want}, found {}", node.noun()))
+            .expected(want)
+            .actual(node.noun());
+    report.add(match meant {
+        Some(value) => {
+            fault.suggest(format!("write `{value}`")).mend(Mend::Replace { at: node.at, value })
+        }
+        None => fault.suggest(format!("put {want} here")),
+    });
+}
+
+/// A decoded value that remembers its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spot<T> {
+    /// Where it stands.
+    pub at: At,
+    /// The value.
+    pub value: T,
+}
+
+impl<T: Decode> Decode for Spot<T> {
+    const WANT: &'static str = T::WANT;
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        T::decode(node, report).map(|value| Spot { at: node.at, value })
+    }
+}
+
+impl<T: Shape> Shape for Spot<T> {
+    fn schema(defs: &mut Defs) -> Value {
+        T::schema(defs)
+    }
+}
+
+impl Decode for String {
+    const WANT: &'static str = "a string";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        match &node.kind {
+            Kind::Str(text) => Some(text.clone()),
+            Kind::Int(_) | Kind::Float(_) | Kind::Bool(_) => {
+                let meant = Value::from(scalar_text(node));
+                mistyped(node, Self::WANT, Some(meant), report);
+                None
+            }
+            _ => wrong(node, report),
+        }
+    }
+}
+
+/// A scalar as its author wrote it, more or less.
+pub(crate) fn scalar_text(node: &Node) -> String {
+    match &node.kind {
+        Kind::Str(text) => text.clone(),
+        _ => node.to_value().to_string(),
+    }
+}
+
+impl Shape for String {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "string"})
+    }
+}
+
+impl Decode for bool {
+    const WANT: &'static str = "true or false";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        match &node.kind {
+            Kind::Bool(flag) => Some(*flag),
+            Kind::Str(text) => {
+                let meant = match text.to_ascii_lowercase().as_str() {
+                    "true" | "yes" | "on" => Some(Value::Bool(true)),
+                    "false" | "no" | "off" => Some(Value::Bool(false)),
+                    _ => None,
+                };
+                mistyped(node, Self::WANT, meant, report);
+                None
+            }
+            _ => wrong(node, report),
+        }
+    }
+}
+
+impl Shape for bool {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "boolean"})
+    }
+}
+
+/// A whole number with its bounds in the type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Int<const MIN: i64, const MAX: i64>(pub i64);
+
+impl<const MIN: i64, const MAX: i64> Decode for Int<MIN, MAX> {
+    const WANT: &'static str = "a whole number";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        let number = match &node.kind {
+            Kind::Int(number) => *number,
+            Kind::Str(text) => {
+                let meant = text.trim().parse::<i64>().ok().filter(|n| (MIN..=MAX).contains(n));
+                mistyped(node, Self::WANT, meant.map(Value::from), report);
+                return None;
+            }
+            Kind::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
+                #[expect(clippy::cast_possible_truncation, reason = "whole and far below 2^53")]
+                let meant = *number as i64;
+                mistyped(node, Self::WANT, Some(Value::from(meant)), report);
+                return None;
+            }
+            _ => return wrong(node, report),
+        };
+        if (MIN..=MAX).contains(&number) {
+            return Some(Int(number));
+        }
+        let limit = if number < MIN { MIN } else { MAX };
+        let range = range_words(MIN, MAX);
+        report.add(
+            Finding::error(node.at, Rule::Range, format!("{number} is out of range"))
+                .expected(range.clone())
+                .actual(number.to_string())
+                .suggest(format!("use {range}, for example {limit}")),
+        );
+        None
+    }
+}
+
+fn range_words(min: i64, max: i64) -> String {
+    if max == i64::MAX { format!("at least {min}") } else { format!("{min} to {max}") }
+}
+
+impl<const MIN: i64, const MAX: i64> Shape for Int<MIN, MAX> {
+    fn schema(_: &mut Defs) -> Value {
+        let mut schema = json!({"type": "integer", "minimum": MIN});
+        if MAX < i64::MAX {
+            schema["maximum"] = MAX.into();
+        }
+        schema
+    }
+}
+
+/// Text with its length in the type, counted in characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text<const MIN: usize, const MAX: usize>(pub String);
+
+impl<const MIN: usize, const MAX: usize> Decode for Text<MIN, MAX> {
+    const WANT: &'static str = "a string";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        let text = String::decode(node, report)?;
+        let length = text.chars().count();
+        if (MIN..=MAX).contains(&length) {
+            return Some(Text(text));
+        }
+        let message = match length {
+            0 => "an empty string".to_owned(),
+            _ => format!("a string of {length} characters"),
+        };
+        report.add(
+            Finding::error(node.at, Rule::Range, message)
+                .expected(format!("{MIN} to {MAX} characters"))
+                .actual(format!("{length} characters"))
+                .suggest(if length > MAX { "shorten it" } else { "say more" }),
+        );
+        None
+    }
+}
+
+impl<const MIN: usize, const MAX: usize> Shape for Text<MIN, MAX> {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "string", "minLength": MIN, "maxLength": MAX})
+    }
+}
+
+impl Decode for f64 {
+    const WANT: &'static str = "a number";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        match &node.kind {
+            #[expect(clippy::cast_precision_loss, reason = "bounds of numbers are small")]
+            Kind::Int(number) => Some(*number as f64),
+            Kind::Float(number) => Some(*number),
+            Kind::Str(text) => {
+                let meant = serde_json::from_str::<Value>(text.trim()).ok();
+                mistyped(node, Self::WANT, meant.filter(Value::is_number), report);
+                None
+            }
+            _ => wrong(node, report),
+        }
+    }
+}
+
+impl Shape for f64 {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "number"})
+    }
+}
+
+/// Any JSON.
+impl Decode for Value {
+    const WANT: &'static str = "a value";
+
+    fn decode(node: &Node, _: &mut Report) -> Option<Self> {
+        (node.kind != Kind::Bad).then(|| node.to_value())
+    }
+}
+
+impl Shape for Value {
+    fn schema(_: &mut Defs) -> Value {
+        json!({})
+    }
+}
+
+impl<T: Decode> Decode for Vec<T> {
+    const WANT: &'static str = "a list";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        match &node.kind {
+            Kind::List(items) => {
+                // Every item is looked at, so that every finding is reported.
+                let all: Vec<Option<T>> =
+                    items.iter().map(|item| T::decode(item, report)).collect();
+                all.into_iter().collect()
+            }
+            Kind::Null | Kind::Bad => wrong(node, report),
+            _ => {
+                // One value where a list of them belongs: certain if the value itself is right.
+                let mut trial = Report::default();
+                let fits = T::decode(node, &mut trial).is_some();
+                let meant = fits.then(|| json!([node.to_value()]));
+                mistyped(node, Self::WANT, meant, report);
+                None
+            }
+        }
+    }
+}
+
+impl<T: Shape> Shape for Vec<T> {
+    fn schema(defs: &mut Defs) -> Value {
+        json!({"type": "array", "items": T::schema(defs)})
+    }
+}
+
+/// Entries of a map in the author's order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entries<T>(pub Vec<(Spot<String>, T)>);
+
+impl<T> Default for Entries<T> {
+    fn default() -> Self {
+        Entries(Vec::new())
+    }
+}
+
+impl<T> Entries<T> {
+    /// The value of a name.
+    pub fn get(&self, name: &str) -> Option<&T> {
+        self.0.iter().find(|(key, _)| key.value == name).map(|(_, value)| value)
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(key, _)| key.value.as_str())
+    }
+}
+
+impl<T: Decode> Decode for Entries<T> {
+    const WANT: &'static str = "a map";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        let Kind::Map(entries) = &node.kind else { return wrong(node, report) };
+        let all: Vec<Option<(Spot<String>, T)>> = entries
+            .iter()
+            .map(|(key, value)| Some((spot(key), T::decode(value, report)?)))
+            .collect();
+        all.into_iter().collect::<Option<_>>().map(Entries)
+    }
+}
+
+pub(crate) fn spot(key: &Key) -> Spot<String> {
+    Spot { at: key.at, value: key.name.clone() }
+}
+
+impl<T: Shape> Shape for Entries<T> {
+    fn schema(defs: &mut Defs) -> Value {
+        json!({"type": "object", "additionalProperties": T::schema(defs)})
+    }
+}
+
+/// Pairs of words: a key that strayed and the map it belongs in, or a slip and what it means.
+pub(crate) type Pairs = &'static [(&'static str, &'static str)];
+
+/// Reads the fields of a map and answers for those nobody asked for.
+pub(crate) struct Fields<'n, 'r> {
+    node: &'n Node,
+    known: &'static [&'static str],
+    slips: Pairs,
+    homes: Pairs,
+    missing: Vec<&'static str>,
+    report: &'r mut Report,
+}
+
+impl<'n, 'r> Fields<'n, 'r> {
+    pub(crate) fn of<T: Decode>(
+        node: &'n Node,
+        known: &'static [&'static str],
+        report: &'r mut Report,
+    ) -> Option<Self> {
+        if !matches!(node.kind, Kind::Map(_)) {
+            mistyped(node, T::WANT, None, report);
+            return None;
+        }
+        report.owners.push(Owner::of(node, known));
+        Some(Fields { node, known, slips: &[], homes: &[], missing: Vec::new(), report })
+    }
+
+    /// Other names under which authors look for a key.
+    pub(crate) fn slips(&mut self, slips: Pairs) {
+        self.slips = slips;
+    }
+
+    /// Keys that authors put here though they belong into the map of another key.
+    pub(crate) fn homes(&mut self, homes: Pairs) {
+        self.homes = homes;
+    }
+
+    /// An optional key: a value that fails is reported and counts as absent.
+    pub(crate) fn opt<T: Decode>(&mut self, key: &'static str) -> Option<T> {
+        self.node.get(key).and_then(|node| T::decode(node, self.report))
+    }
+
+    /// A required key.
+    pub(crate) fn req<T: Decode>(&mut self, key: &'static str) -> Option<T> {
+        let Some(node) = self.node.get(key) else {
+            self.missing.push(key);
+            return None;
+        };
+        T::decode(node, self.report)
+    }
+
+    /// Reports what is missing and what is unknown. A missing key and an unknown one that was
+    /// meant to be it are one finding.
+    pub(crate) fn finish(mut self) {
+        self.report.owners.pop();
+        let entries = self.node.entries().iter();
+        let unknown: Vec<&(Key, Node)> =
+            entries.filter(|(key, _)| !self.known.contains(&key.name.as_str())).collect();
+        for (key, value) in unknown {
+            if key.name == "<<" {
+                continue;
+            }
+            let meant = self.meant(&key.name);
+            self.missing.retain(|lost| Some(*lost) != meant);
+            self.unknown(key, value, meant);
+        }
+        for key in std::mem::take(&mut self.missing) {
+            self.required(key);
+        }
+    }
+
+    fn meant(&self, name: &str) -> Option<&'static str> {
+        if let Some((_, key)) = self.slips.iter().find(|(slip, _)| *slip == name) {
+            return Some(key);
+        }
+        if self.home(name).is_some() || self.report.owners.iter().any(|owner| owner.lacks(name)) {
+            return None;
+        }
+        let absent = self.known.iter().copied().filter(|key| self.node.get(key).is_none());
+        suggest::nearest(name, absent)
+    }
+
+    /// The map that a stray key belongs in: one below this, or one around it.
+    fn home(&self, name: &str) -> Option<Mend> {
+        let (_, under) = self.homes.iter().find(|(key, _)| *key == name)?;
+        let taken = match self.node.get(under) {
+            None => false,
+            Some(target) => !matches!(target.kind, Kind::Map(_)) || target.get(name).is_some(),
+        };
+        let key = self.node.entry(name)?.0.at;
+        let (into, under) = (self.node.at, Some((*under).to_owned()));
+        (!taken).then(|| Mend::Move { key, into, under, name: name.to_owned() })
+    }
+
+    fn around(&self, key: &Key) -> Option<Mend> {
+        let owner = self.report.owners.iter().rev().find(|owner| owner.lacks(&key.name))?;
+        let name = key.name.clone();
+        Some(Mend::Move { key: key.at, into: owner.at, under: None, name })
+    }
+
+    fn unknown(&mut self, key: &Key, _value: &Node, meant: Option<&'static str>) {
+        let name = &key.name;
+        let fault = Finding::error(key.at, Rule::UnknownKey, format!("unknown key `{name}`"));
+        let fault = match meant {
+            Some(meant) if self.node.get(meant).is_none() => fault
+                .expected(format!("`{meant}`"))
+                .suggest(format!("did you mean `{meant}`?"))
+                .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() }),
+            Some(meant) => fault.suggest(format!("`{meant}` is here already: remove this one")),
+            None => match (self.home(name), self.around(key)) {
+                (Some(mend @ Mend::Move { .. }), _) => {
+                    let under = self.homes.iter().find(|(key, _)| key == name).map(|pair| pair.1);
+                    fault.suggest(format!("move it into `{}`", under.unwrap_or(""))).mend(mend)
+                }
+                (_, Some(mend)) => fault.suggest("move it one level up").mend(mend),
+                _ => {
+                    let known = suggest::list(self.known.iter().copied());
+                    fault.expected(known).suggest("remove it, or put it where it belongs")
+                }
+            },
+        };
+        self.report.add(fault);
+    }
+
+    fn required(&mut self, key: &'static str) {
+        self.report.add(
+            Finding::error(self.node.at, Rule::Required, format!("missing required key `{key}`"))
+                .expected(format!("`{key}`"))
+                .suggest(format!("add `{key}`")),
+        );
+    }
+}
+
+/// The schema of a map with fixed keys.
+pub(crate) fn object_schema(fields: &[(&str, bool, &str, Value)]) -> Value {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for (key, needed, doc, schema) in fields {
+        let mut schema = schema.clone();
+        if let Some(object) = schema.as_object_mut() {
+            object.insert("description".into(), (*doc).into());
+        }
+        properties.insert((*key).to_owned(), schema);
+        if *needed {
+            required.push(*key);
+        }
+    }
+    let mut object = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        object["required"] = json!(required);
+    }
+    object["additionalProperties"] = Value::Bool(false);
+    object
+}
+
+/// One declaration: the struct, its decoder, and its JSON Schema.
+///
+/// `req` keys must be there, `opt` keys may; each row is key, field, kind, type and description.
+macro_rules! shape {
+    (
+        $(#[$meta:meta])*
+        $name:ident = $want:literal $(, slips $slips:expr)? $(, homes $homes:expr)? ;
+        $($key:literal $field:ident : $kind:ident $ty:ty = $doc:literal),* $(,)?
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $name {
+            /// Where it stands.
+            pub at: $crate::tree::At,
+            $(#[doc = $doc] pub $field: $crate::decode::shape!(@type $kind $ty)),*
+        }
+
+        impl $crate::decode::Decode for $name {
+            const WANT: &'static str = $want;
+
+            fn decode(
+                node: &$crate::tree::Node,
+                report: &mut $crate::decode::Report,
+            ) -> Option<Self> {
+                const KEYS: &[&str] = &[$($key),*];
+                let mut fields = $crate::decode::Fields::of::<Self>(node, KEYS, report)?;
+                $(fields.slips($slips);)?
+                $(fields.homes($homes);)?
+                $(let $field = fields.$kind::<$ty>($key);)*
+                fields.finish();
+                Some($name { at: node.at, $($field: $crate::decode::shape!(@take $kind $field)),* })
+            }
+        }
+
+        impl $crate::decode::Shape for $name {
+            fn schema(defs: &mut $crate::decode::Defs) -> serde_json::Value {
+                let reference = concat!("#/$defs/", stringify!($name));
+                if !defs.contains_key(stringify!($name)) {
+                    // Claimed first: a shape may hold itself.
+                    defs.insert(stringify!($name), serde_json::Value::Null);
+                    let fields = [$((
+                        $key,
+                        $crate::decode::shape!(@needed $kind),
+                        $doc,
+                        <$ty as $crate::decode::Shape>::schema(defs),
+                    )),*];
+                    defs.insert(stringify!($name), $crate::decode::object_schema(&fields));
+                }
+                serde_json::json!({"$ref": reference})
+            }
+        }
+    };
+    (@type req $ty:ty) => { $ty };
+    (@type opt $ty:ty) => { Option<$ty> };
+    (@take req $field:ident) => { $field? };
+    (@take opt $field:ident) => { $field };
+    (@needed req) => { true };
+    (@needed opt) => { false };
+}
+pub(crate) use shape;
+
+/// An enum of words: the type, its decoder with a did-you-mean, and its schema.
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name { $($(#[$doc])* $variant),* }
+
+        impl $name {
+            /// The word in a document.
+            pub fn name(self) -> &'static str {
+                match self { $($name::$variant => $word),* }
+            }
+        }
+
+        impl $crate::decode::Decode for $name {
+            const WANT: &'static str = concat!("one of", $(" `", $word, "`"),*);
+
+            fn decode(
+                node: &$crate::tree::Node,
+                report: &mut $crate::decode::Report,
+            ) -> Option<Self> {
+                match node.text() {
+                    $(Some($word) => Some($name::$variant),)*
+                    Some(other) => {
+                        $crate::decode::not_a_choice(node, other, &[$($word),*], report);
+                        None
+                    }
+                    None => $crate::decode::wrong(node, report),
+                }
+            }
+        }
+
+        impl $crate::decode::Shape for $name {
+            fn schema(_: &mut $crate::decode::Defs) -> serde_json::Value {
+                serde_json::json!({"enum": [$($word),*]})
+            }
+        }
+    };
+}
+pub(crate) use words;
+
+/// Reports a word that is none of the choices.
+pub(crate) fn not_a_choice(node: &Node, found: &str, words: &[&str], report: &mut Report) {
+    let fault = Finding::error(node.at, Rule::Choice, format!("`{found}` is none of the choices"))
+        .expected(suggest::list(words.iter().copied()))
+        .actual(format!("`{found}`"));
+    report.add(match suggest::nearest(found, words.iter().copied()) {
+        Some(meant) => fault
+            .suggest(format!("did you mean `{meant}`?"))
+            .mend(Mend::Replace { at: node.at, value: meant.into() }),
+        None => fault.suggest(format!("use {}", suggest::list(words.iter().copied()))),
+    });
+}

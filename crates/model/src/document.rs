@@ -1,0 +1,271 @@
+//! A document from bytes to a workflow, with every finding on the way.
+
+use sha2::{Digest, Sha256};
+
+use crate::check::{self, Unchecked, World};
+use crate::decode::{Decode, Entries, Report, Spot};
+use crate::finding::{Finding, Rule, Severity};
+use crate::guide::{self, GuideDoc};
+use crate::limits;
+use crate::manifest::{self, Draft, ManifestDoc};
+use crate::source::{Format, Source};
+use crate::suggest;
+use crate::tree::{Kind, Node};
+use crate::violation::{self, Violation};
+use crate::workflow::{GuideFields, Spelling, Workflow};
+use crate::{json, yaml};
+
+/// A document that has been read and checked.
+#[derive(Debug)]
+pub struct Document {
+    /// Its text; none when the bytes are no text.
+    pub source: Option<Source>,
+    /// Its spelling, when it could be told.
+    pub spelling: Option<Spelling>,
+    /// Its id, when one could be read.
+    pub id: Option<String>,
+    /// The workflow, unless there are errors.
+    pub workflow: Option<Workflow>,
+    /// Everything that was found, in the order of the text.
+    pub violations: Vec<Violation>,
+    /// Commands that could not be checked.
+    pub unchecked: Vec<Unchecked>,
+    root: Option<Node>,
+}
+
+impl Document {
+    /// Reads and checks bytes. A format that is not given is told by the first character.
+    pub fn read(bytes: &[u8], format: Option<Format>, world: World<'_>) -> Document {
+        match Source::decode(bytes, format) {
+            Ok(source) => Document::of(source, None, world),
+            Err(finding) => Document::unreadable(*finding),
+        }
+    }
+
+    /// Reads bytes that are judged as a guide whatever their keys.
+    pub fn read_guide(bytes: &[u8], format: Option<Format>, world: World<'_>) -> Document {
+        match Source::decode(bytes, format) {
+            Ok(source) => Document::of(source, Some(Spelling::Guide), world),
+            Err(finding) => Document::unreadable(*finding),
+        }
+    }
+
+    /// The answer for a document that is larger than any may be, without reading it.
+    pub fn too_large(bytes: usize) -> Document {
+        Document::unreadable(*crate::source::too_large(bytes))
+    }
+
+    fn unreadable(finding: Finding) -> Document {
+        Document {
+            source: None,
+            spelling: None,
+            id: None,
+            workflow: None,
+            violations: vec![violation::unreadable(finding)],
+            unchecked: Vec::new(),
+            root: None,
+        }
+    }
+
+    fn of(source: Source, spelling: Option<Spelling>, world: World<'_>) -> Document {
+        let mut report = Report::default();
+        let read = match source.format() {
+            Format::Json => json::read(&source, &mut report.findings),
+            Format::Yaml => yaml::read(&source, &mut report.findings),
+        };
+        let root = match read {
+            Ok(root) => root,
+            Err(finding) => {
+                // What was found before belongs to a tree that never came to be.
+                let violations = vec![violation::resolve(*finding, &source, None)];
+                return Document {
+                    violations,
+                    source: Some(source),
+                    ..Document::unreadable_parts()
+                };
+            }
+        };
+        let spelling = spelling.or_else(|| detect(&root, &mut report));
+        let id = spelling.and_then(|spelling| authored_id(&root, spelling));
+        let mut unchecked = Vec::new();
+        let draft = spelling.and_then(|spelling| draft(&root, spelling, &mut report));
+        if let Some(draft) = &draft {
+            unchecked = check::run(draft, &root, world, &mut report);
+        }
+        let violations = resolve(report, &source, &root);
+        let workflow = draft.map(|draft| draft.workflow).filter(|_| !has_errors(&violations));
+        Document {
+            source: Some(source),
+            spelling,
+            id,
+            workflow,
+            violations,
+            unchecked,
+            root: Some(root),
+        }
+    }
+
+    fn unreadable_parts() -> Document {
+        Document {
+            source: None,
+            spelling: None,
+            id: None,
+            workflow: None,
+            violations: Vec::new(),
+            unchecked: Vec::new(),
+            root: None,
+        }
+    }
+
+    /// No errors; warnings may be there.
+    pub fn is_valid(&self) -> bool {
+        !has_errors(&self.violations)
+    }
+
+    /// The document's data without places, once it parses.
+    pub fn parsed(&self) -> Option<serde_json::Value> {
+        self.root.as_ref().map(Node::to_value)
+    }
+
+    /// The JSON pointer of a place.
+    pub fn pointer(&self, at: crate::tree::At) -> String {
+        self.root.as_ref().map_or_else(String::new, |root| root.pointer(at))
+    }
+
+    /// The text with every certain fix of an error applied that does not touch another; none when
+    /// there is nothing to fix.
+    pub fn fixed(&self) -> Option<String> {
+        let source = self.source.as_ref()?;
+        let errors = self.violations.iter().filter(|one| one.severity == Severity::Error);
+        let fixes: Vec<_> = errors.filter_map(|one| one.fix.as_ref()).collect();
+        if fixes.is_empty() {
+            return None;
+        }
+        Some(crate::fix::apply(source.text(), fixes))
+    }
+}
+
+/// The version of a document: the hash of its bytes.
+pub fn version(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn has_errors(violations: &[Violation]) -> bool {
+    violations.iter().any(|violation| violation.severity == Severity::Error)
+}
+
+fn resolve(mut report: Report, source: &Source, root: &Node) -> Vec<Violation> {
+    if report.left_out > 0 {
+        let message = format!("{} more findings are not shown", report.left_out);
+        let fault = Finding::error(root.at, Rule::TooMany, message);
+        report.findings.push(fault.suggest("mend these first"));
+    }
+    let findings = report.findings.into_iter();
+    let mut violations: Vec<Violation> =
+        findings.map(|finding| violation::resolve(finding, source, Some(root))).collect();
+    violations.sort_by_key(|violation| (violation.at.start, violation.severity));
+    violations
+}
+
+fn authored_id(root: &Node, spelling: Spelling) -> Option<String> {
+    let key = match spelling {
+        Spelling::Manifest => "workflow",
+        Spelling::Guide => "id",
+    };
+    let text = root.get(key)?.text()?;
+    Some(text.chars().take(limits::ID_CHARS).collect())
+}
+
+/// Which spelling a document is in, by the keys at its top.
+fn detect(root: &Node, report: &mut Report) -> Option<Spelling> {
+    let Kind::Map(entries) = &root.kind else {
+        if root.kind != Kind::Bad {
+            let (message, then) = match root.kind {
+                Kind::Null => ("the document is empty".to_owned(), "write a workflow"),
+                _ => (format!("expected a map, found {}", root.noun()), "write `workflow: <id>`"),
+            };
+            let fault = Finding::error(root.at, Rule::DocumentKind, message);
+            report.add(fault.expected("`workflow:`, or `id:` and `name:`").suggest(then));
+        }
+        return None;
+    };
+    let has = |key: &str| root.get(key).is_some();
+    if has("workflow") {
+        return Some(Spelling::Manifest);
+    }
+    if has("id") && has("name") {
+        return Some(Spelling::Guide);
+    }
+    let near =
+        |word: &str| entries.iter().any(|(key, _)| suggest::nearest(&key.name, [word]).is_some());
+    if has("workflow_id") || has("workflowId") || near("workflow") {
+        return Some(Spelling::Manifest);
+    }
+    let only = ["inputs", "finally", "final_output", "requires", "budget", "concurrency"];
+    let guide_only = ["preconditions", "clarificationPrompts", "metaGuidance"];
+    if only.iter().any(|key| has(key)) && !has("name") {
+        return Some(Spelling::Manifest);
+    }
+    if has("id") || has("name") || guide_only.iter().any(|key| has(key)) {
+        return Some(Spelling::Guide);
+    }
+    report.add(
+        Finding::error(root.at, Rule::DocumentKind, "neither a manifest nor a guide")
+            .expected("`workflow:`, or `id:` and `name:`")
+            .suggest("begin a manifest with `workflow: <id>`, or a guide with `id` and `name`"),
+    );
+    None
+}
+
+fn draft(root: &Node, spelling: Spelling, report: &mut Report) -> Option<Draft> {
+    match spelling {
+        Spelling::Manifest => ManifestDoc::decode(root, report).map(manifest::draft),
+        Spelling::Guide => guide_draft(root, report),
+    }
+}
+
+fn guide_draft(root: &Node, report: &mut Report) -> Option<Draft> {
+    if let Some((key, _)) = root.entry("workflow")
+        && root.get("id").is_none()
+    {
+        let fault = Finding::error(key.at, Rule::DocumentKind, "this is a manifest, not a guide");
+        report.add(fault.suggest("validate it with `workflow.validate`"));
+        return None;
+    }
+    let doc = GuideDoc::decode(root, report)?;
+    guide::check_version(&doc, root.at, root, report);
+    let steps = guide::steps(&doc, root, report);
+    let workflow = Workflow {
+        spelling: Spelling::Guide,
+        id: Spot { at: doc.id.at, value: doc.id.value.0.clone() },
+        title: Some(doc.name.0.clone()),
+        description: Some(doc.description.0.clone()),
+        version: doc.version.as_ref().map(|version| version.0.to_string()),
+        category: doc.category.clone(),
+        tags: Vec::new(),
+        requires: None,
+        concurrency: 1,
+        timeout: None,
+        budget: None,
+        inputs: Entries::default(),
+        steps,
+        finally: Vec::new(),
+        final_output: None,
+        guide: Some(GuideFields {
+            preconditions: doc.preconditions,
+            clarification_prompts: doc.clarification_prompts,
+            meta_guidance: doc.meta_guidance,
+            min_server_version: doc.min_server_version.map(|version| version.0.to_string()),
+            function_definitions: doc.function_definitions.map(|kept| kept.0),
+        }),
+    };
+    Some(Draft { workflow, unread_inputs: Vec::new() })
+}

@@ -1,0 +1,246 @@
+//! The tree of an expression.
+//!
+//! Everything that can be long without nesting — operators of one level, member access, choices —
+//! is one node with a list, so that no walk and no drop recurses deeper than the source nests.
+
+use regex::Regex;
+
+use super::Span;
+use super::function::Function;
+use super::literal::Literal;
+
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) span: Span,
+    pub(super) kind: NodeKind,
+}
+
+#[derive(Debug)]
+pub(super) enum NodeKind {
+    Literal(Literal),
+    /// A macro's variable: its place on the stack of variables.
+    Local(usize),
+    /// A name of the scope or, if the scope has none such, of a type.
+    Root(Box<str>),
+    List(Vec<Element>),
+    Map(Vec<Entry>),
+    /// `!` or `-`, `count` times.
+    Unary {
+        op: UnaryOp,
+        count: usize,
+        operand: Box<Node>,
+    },
+    /// Operators of one level, applied from left to right.
+    Chain {
+        first: Box<Node>,
+        rest: Vec<Link>,
+    },
+    Logic {
+        op: LogicOp,
+        terms: Vec<Node>,
+    },
+    /// `c1 ? a1 : c2 ? a2 : otherwise`
+    Choice {
+        arms: Vec<(Node, Node)>,
+        otherwise: Box<Node>,
+    },
+    Access {
+        base: Box<Node>,
+        steps: Vec<Step>,
+    },
+    /// `has(base.step)`
+    Has {
+        base: Box<Node>,
+        step: Box<Step>,
+    },
+    Call(Call),
+}
+
+/// An element of a list literal; `?x` adds the value of an optional, if it has one.
+#[derive(Debug)]
+pub(super) struct Element {
+    pub(super) optional: bool,
+    pub(super) value: Node,
+}
+
+/// An entry of a map literal; `?k: x` adds the value of an optional, if it has one.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) optional: bool,
+    pub(super) key: Node,
+    pub(super) value: Node,
+}
+
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) op: BinaryOp,
+    pub(super) op_span: Span,
+    pub(super) operand: Node,
+}
+
+/// One step of member access: from its dot or bracket to its end.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) span: Span,
+    pub(super) kind: StepKind,
+}
+
+#[derive(Debug)]
+pub(super) enum StepKind {
+    Field { name: Box<str>, name_span: Span, optional: bool },
+    Index { key: Box<Node>, optional: bool },
+    Method(Call),
+    Macro(Macro),
+}
+
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) function: Function,
+    /// Without the receiver of a method.
+    pub(super) args: Vec<Node>,
+    /// The pattern of `matches`, when it is a literal.
+    pub(super) pattern: Option<Box<Regex>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Macro {
+    pub(super) kind: MacroKind,
+    /// The condition of a `map` with three arguments.
+    pub(super) only_if: Option<Box<Node>>,
+    pub(super) body: Box<Node>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MacroKind {
+    All,
+    Exists,
+    ExistsOne,
+    Filter,
+    Map,
+    OptMap,
+    OptFlatMap,
+}
+
+impl MacroKind {
+    pub(super) const ALL: [(&'static str, MacroKind); 7] = [
+        ("all", MacroKind::All),
+        ("exists", MacroKind::Exists),
+        ("exists_one", MacroKind::ExistsOne),
+        ("filter", MacroKind::Filter),
+        ("map", MacroKind::Map),
+        ("optMap", MacroKind::OptMap),
+        ("optFlatMap", MacroKind::OptFlatMap),
+    ];
+
+    pub(super) fn named(name: &str) -> Option<MacroKind> {
+        MacroKind::ALL.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        MacroKind::ALL.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UnaryOp {
+    Not,
+    Negate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LogicOp {
+    And,
+    Or,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BinaryOp {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    In,
+}
+
+impl BinaryOp {
+    pub(super) fn symbol(self) -> &'static str {
+        match self {
+            BinaryOp::Add => "+",
+            BinaryOp::Subtract => "-",
+            BinaryOp::Multiply => "*",
+            BinaryOp::Divide => "/",
+            BinaryOp::Remainder => "%",
+            BinaryOp::Equal => "==",
+            BinaryOp::NotEqual => "!=",
+            BinaryOp::Less => "<",
+            BinaryOp::LessOrEqual => "<=",
+            BinaryOp::Greater => ">",
+            BinaryOp::GreaterOrEqual => ">=",
+            BinaryOp::In => "in",
+        }
+    }
+}
+
+impl Node {
+    pub(super) fn literal(&self) -> Option<&Literal> {
+        match &self.kind {
+            NodeKind::Literal(literal) => Some(literal),
+            _ => None,
+        }
+    }
+
+    /// The nodes right below this one, in source order.
+    pub(super) fn children(&self) -> Vec<&Node> {
+        match &self.kind {
+            NodeKind::Literal(_) | NodeKind::Local(_) | NodeKind::Root(_) => Vec::new(),
+            NodeKind::List(elements) => elements.iter().map(|element| &element.value).collect(),
+            NodeKind::Map(entries) => {
+                entries.iter().flat_map(|entry| [&entry.key, &entry.value]).collect()
+            }
+            NodeKind::Unary { operand, .. } => vec![operand],
+            NodeKind::Chain { first, rest } => {
+                std::iter::once(&**first).chain(rest.iter().map(|link| &link.operand)).collect()
+            }
+            NodeKind::Logic { terms, .. } => terms.iter().collect(),
+            NodeKind::Choice { arms, otherwise } => arms
+                .iter()
+                .flat_map(|(condition, then)| [condition, then])
+                .chain(std::iter::once(&**otherwise))
+                .collect(),
+            NodeKind::Access { base, steps } => {
+                let mut children = vec![&**base];
+                for step in steps {
+                    step.push_children(&mut children);
+                }
+                children
+            }
+            NodeKind::Has { base, step } => {
+                let mut children = vec![&**base];
+                step.push_children(&mut children);
+                children
+            }
+            NodeKind::Call(call) => call.args.iter().collect(),
+        }
+    }
+}
+
+impl Step {
+    fn push_children<'n>(&'n self, children: &mut Vec<&'n Node>) {
+        match &self.kind {
+            StepKind::Field { .. } => {}
+            StepKind::Index { key, .. } => children.push(key),
+            StepKind::Method(call) => children.extend(&call.args),
+            StepKind::Macro(each) => {
+                children.extend(each.only_if.as_deref());
+                children.push(&each.body);
+            }
+        }
+    }
+}

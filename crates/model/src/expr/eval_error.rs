@@ -1,0 +1,281 @@
+//! Why an expression has no value.
+//!
+//! Errors name fields and kinds, never values: what an expression reads may be a secret, and an
+//! error is shown.
+
+use super::{Names, Span, ValueType};
+
+/// An evaluation that failed, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}")]
+pub struct EvalError {
+    /// The part of the source that has no value.
+    pub span: Span,
+    /// Why.
+    pub kind: EvalErrorKind,
+}
+
+/// Why an expression has no value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EvalErrorKind {
+    /// A root name the scope does not have.
+    #[error("`{name}` is not known here{}: there is {names}", names.suggestion())]
+    UnknownName {
+        /// The name as written.
+        name: String,
+        /// The roots there are.
+        names: Names,
+    },
+    /// A key an object does not have.
+    #[error("`{of}` has no `{key}`{}: it has {names}", names.suggestion())]
+    MissingKey {
+        /// The object, as written.
+        of: String,
+        /// The key that was looked for.
+        key: String,
+        /// The keys there are.
+        names: Names,
+    },
+    /// An index a list does not have.
+    #[error("`{of}` has no element {index}: it has {}", elements(*index, *length))]
+    OutOfRange {
+        /// The list, as written.
+        of: String,
+        /// The index that was looked for.
+        index: i64,
+        /// How many elements there are.
+        length: usize,
+    },
+    /// A field of something that is no object.
+    #[error("`{of}` is {found} and has no `{field}`{}", field_help(of, *found, field))]
+    NoFields {
+        /// The value, as written.
+        of: String,
+        /// What it is.
+        found: ValueType,
+        /// The field that was looked for.
+        field: String,
+    },
+    /// An index into something that has no elements.
+    #[error("`{of}` is {found} and cannot be indexed")]
+    NotIndexable {
+        /// The value, as written.
+        of: String,
+        /// What it is.
+        found: ValueType,
+    },
+    /// An index of a kind the value is not indexed by.
+    #[error("{of} is not indexed by {found}")]
+    BadIndex {
+        /// What is indexed.
+        of: ValueType,
+        /// What the index is.
+        found: ValueType,
+    },
+    /// An operator between values it is not made for.
+    #[error("`{op}` does not work on {left} and {right}{}", operands_help(op, *left, *right))]
+    Operands {
+        /// The operator.
+        op: &'static str,
+        /// What stands before it.
+        left: ValueType,
+        /// What stands behind it.
+        right: ValueType,
+    },
+    /// An operator before a value it is not made for.
+    #[error("`{op}` does not work on {found}")]
+    Operand {
+        /// The operator.
+        op: &'static str,
+        /// What stands behind it.
+        found: ValueType,
+    },
+    /// A condition that is neither true nor false.
+    #[error(
+        "a condition must be true or false, and this is {found}: compare it, as in `{}`",
+        comparison(*found)
+    )]
+    NotBoolean {
+        /// What it is.
+        found: ValueType,
+    },
+    /// An argument of the wrong kind.
+    #[error("`{function}` takes {expected}, and this is {found}{}", argument_help(*found))]
+    Argument {
+        /// The function.
+        function: &'static str,
+        /// What it takes.
+        expected: &'static str,
+        /// What it was given.
+        found: ValueType,
+    },
+    /// A text or number that has no counterpart in the type asked for.
+    #[error("this is {from} that `{function}` cannot convert")]
+    Conversion {
+        /// The conversion.
+        function: &'static str,
+        /// What it was given.
+        from: ValueType,
+    },
+    /// Arithmetic on an integer of the data that is beyond 64 bits with sign.
+    #[error(
+        "this number is beyond 64-bit integers: it can be passed on and compared, not calculated with"
+    )]
+    BeyondInteger,
+    /// An integer result out of range.
+    #[error("the result does not fit into a 64-bit integer")]
+    Overflow,
+    /// A floating-point result JSON has no number for.
+    #[error("the result is not a finite number")]
+    NotFinite,
+    /// A division by zero.
+    #[error("division by zero")]
+    DivisionByZero,
+    /// A remainder of numbers that are not integers.
+    #[error("`%` needs two integers: convert them with `int(…)`")]
+    FractionalRemainder,
+    /// `value()` of an optional that has none.
+    #[error("the optional has no value: `orValue(…)` gives it one")]
+    NoValue,
+    /// A map literal with the same key twice.
+    #[error("this map has the same key twice")]
+    DuplicateKey,
+    /// A map literal with a key no map can have.
+    #[error("a key is a string, an integer or a boolean, and this is {found}")]
+    BadKey {
+        /// What it is.
+        found: ValueType,
+    },
+    /// A pattern that is none.
+    #[error("the pattern is not valid: {reason}")]
+    BadPattern {
+        /// What the pattern engine says.
+        reason: String,
+    },
+    /// A text that is not JSON.
+    #[error("the text is not JSON: it stops making sense at line {line}, column {column}")]
+    BadJson {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+    },
+    /// A value JSON has nothing for.
+    #[error("{found} cannot become JSON{}", json_help(*found))]
+    NotJson {
+        /// What it is.
+        found: ValueType,
+    },
+    /// An optional without a value in the middle of a text.
+    #[error("there is no value to insert: `orValue('')` gives one")]
+    NoText,
+    /// `now()` where there is no time.
+    #[error("`now()` is not available here")]
+    NoTime,
+    /// A secret that is not there.
+    #[error("there is no secret `{name}` here")]
+    NoSecret {
+        /// Its name.
+        name: String,
+    },
+    /// A secret in a place where its sentinel would be taken apart.
+    #[error("`secret()` must stand alone or be joined with `+`")]
+    SecretPlace,
+    /// More work than the evaluation may do.
+    #[error("expression is too expensive")]
+    TooExpensive,
+    /// More result than an evaluation may yield.
+    #[error("the result is larger than {} bytes", super::limits::RESULT_BYTES_MAX)]
+    TooLarge,
+    /// A result that nests deeper than JSON readers accept.
+    #[error("the result nests deeper than {} levels", super::limits::RESULT_DEPTH_MAX)]
+    TooDeep,
+}
+
+impl EvalErrorKind {
+    /// Whether it says that something is not there, which `coalesce()` takes for an answer.
+    pub fn is_missing(&self) -> bool {
+        match self {
+            EvalErrorKind::UnknownName { .. }
+            | EvalErrorKind::MissingKey { .. }
+            | EvalErrorKind::OutOfRange { .. } => true,
+            EvalErrorKind::NoFields { found, .. } | EvalErrorKind::NotIndexable { found, .. } => {
+                *found == ValueType::Null
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it is about the evaluation as a whole, so that no operator may absorb it.
+    pub fn is_limit(&self) -> bool {
+        matches!(
+            self,
+            EvalErrorKind::TooExpensive | EvalErrorKind::TooLarge | EvalErrorKind::TooDeep
+        )
+    }
+}
+
+fn elements(index: i64, length: usize) -> String {
+    let from_end = if index < 0 { ", and indexes count from 0" } else { "" };
+    match length {
+        0 => "none".to_owned(),
+        1 => format!("1 element{from_end}"),
+        _ => format!("{length} elements{from_end}"),
+    }
+}
+
+fn field_help(of: &str, found: ValueType, field: &str) -> String {
+    match (found, field) {
+        (ValueType::List | ValueType::String, "length" | "size" | "count") => {
+            format!(": write `size({of})`")
+        }
+        (ValueType::List, _) => format!(": read one element as `{of}[0]`, or each with `map`"),
+        (ValueType::String, _) => ": if it holds JSON, read it with `parse_json`".to_owned(),
+        (ValueType::Null, _) => ": `.?` reads a field of what may be null".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn operands_help(op: &str, left: ValueType, right: ValueType) -> &'static str {
+    let number = |side| matches!(side, ValueType::Int | ValueType::Double);
+    let either = |wanted| left == wanted || right == wanted;
+    if op == "in" && right == ValueType::String {
+        ": write `text.contains(part)`"
+    } else if either(ValueType::Optional) {
+        ": take its value with `orValue(…)`"
+    } else if op == "+" && either(ValueType::String) {
+        ": convert the other with `string(…)`"
+    } else if op != "in" && either(ValueType::String) && (number(left) || number(right)) {
+        ": convert the string with `int(…)` or `double(…)`"
+    } else {
+        ""
+    }
+}
+
+fn argument_help(found: ValueType) -> &'static str {
+    match found {
+        ValueType::Optional => ": take its value with `orValue(…)`",
+        ValueType::Null => ": `coalesce(x, other)` takes the place of null",
+        _ => "",
+    }
+}
+
+fn comparison(found: ValueType) -> &'static str {
+    match found {
+        ValueType::String => "x != ''",
+        ValueType::Int | ValueType::Double => "x > 0",
+        ValueType::List | ValueType::Map => "size(x) > 0",
+        ValueType::Optional => "x.hasValue()",
+        _ => "x != null",
+    }
+}
+
+fn json_help(found: ValueType) -> &'static str {
+    match found {
+        ValueType::Bytes => ": write `base64(…)`",
+        ValueType::Optional => {
+            ": write `[?x]` or `{?'key': x}` to leave it out when it has no value"
+        }
+        _ => "",
+    }
+}

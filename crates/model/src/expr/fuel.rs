@@ -1,0 +1,49 @@
+//! What an evaluation may spend: the reason why every expression ends soon.
+
+use super::limits::{BYTES_PER_FUEL, FUEL_DEFAULT};
+
+/// A budget of evaluation work, shared by as many evaluations as the caller likes.
+///
+/// Every node evaluated, every element visited and every [64 bytes](BYTES_PER_FUEL) read or written
+/// cost one unit. The count does not depend on time or machine, so running out is deterministic.
+#[derive(Clone, Debug)]
+pub struct Fuel {
+    left: u64,
+}
+
+/// There is not enough fuel left.
+#[derive(Debug)]
+pub(super) struct Exhausted;
+
+impl Fuel {
+    /// A budget of `units`.
+    pub fn new(units: u64) -> Fuel {
+        Fuel { left: units }
+    }
+
+    /// What is left of the budget.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
+    pub(super) fn spend(&mut self, units: u64) -> Result<(), Exhausted> {
+        if let Some(left) = self.left.checked_sub(units) {
+            self.left = left;
+            Ok(())
+        } else {
+            // A caller that shares the budget must not go on with cheaper expressions.
+            self.left = 0;
+            Err(Exhausted)
+        }
+    }
+
+    pub(super) fn spend_bytes(&mut self, bytes: usize) -> Result<(), Exhausted> {
+        self.spend((bytes / BYTES_PER_FUEL) as u64)
+    }
+}
+
+impl Default for Fuel {
+    fn default() -> Fuel {
+        Fuel::new(FUEL_DEFAULT)
+    }
+}

@@ -1,0 +1,193 @@
+//! The expression language: CEL over JSON.
+//!
+//! One [`Expr`] is parsed once and evaluated any number of times. The language is that of the CEL
+//! specification with optional syntax, without unsigned integers, times, messages and containers.
+//! It differs where JSON and workflows need it to: integers and floating-point numbers mix in
+//! arithmetic, results are finite, unknown functions are found before anything runs, maps are
+//! visited in key order, and every evaluation ends (`limits.rs`).
+//!
+//! Nothing here reads a clock, a file or the environment: all data comes through a [`Scope`].
+
+use std::fmt;
+use std::sync::Arc;
+
+mod ast;
+mod call;
+mod compare;
+mod encode;
+mod eval;
+mod eval_error;
+mod fuel;
+mod function;
+mod hyphen;
+mod infer;
+mod lexer;
+pub mod limits;
+mod literal;
+mod names;
+mod number;
+mod outcome;
+mod parser;
+mod reference;
+mod scope;
+mod slips;
+mod span;
+mod syntax_error;
+mod value;
+mod value_type;
+
+pub use eval_error::{EvalError, EvalErrorKind};
+pub use fuel::Fuel;
+pub use hyphen::HyphenSlip;
+pub use infer::Kind;
+pub(crate) use lexer::closing_braces;
+pub use names::Names;
+pub use outcome::Outcome;
+pub use reference::{Reference, Segment, SegmentKind};
+pub use scope::{MapScope, Scope};
+pub use span::Span;
+pub use syntax_error::SyntaxError;
+pub use value_type::ValueType;
+
+use ast::{Node, NodeKind, StepKind};
+use eval::{Eval, Evaluator};
+use infer::Inference;
+use value::Value;
+
+/// A parsed expression. Clones share the tree; two are equal if their sources are.
+#[derive(Clone)]
+pub struct Expr {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    source: Box<str>,
+    root: Node,
+    references: Vec<Reference>,
+    secrets: Vec<SecretUse>,
+}
+
+/// A call of `secret()`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretUse {
+    /// The secret's name.
+    pub name: String,
+    /// The call.
+    pub span: Span,
+    /// Whether it is the whole expression or joined by `+` at its top: nothing else keeps the
+    /// sentinel whole, and evaluating it is an error.
+    pub legal: bool,
+}
+
+impl Expr {
+    /// Parses an expression, without any braces around it.
+    pub fn parse(source: &str) -> Result<Expr, SyntaxError> {
+        let parser::Parse { root, references, secrets } = parser::parse(source)?;
+        let inner = Inner { source: source.into(), root, references, secrets };
+        Ok(Expr { inner: Arc::new(inner) })
+    }
+
+    /// The text it was parsed from.
+    pub fn source(&self) -> &str {
+        &self.inner.source
+    }
+
+    /// The data it mentions, in source order; variables of macros are not data.
+    pub fn references(&self) -> &[Reference] {
+        &self.inner.references
+    }
+
+    /// The secrets it mentions, in source order.
+    pub fn secrets(&self) -> &[SecretUse] {
+        &self.inner.secrets
+    }
+
+    /// A secret it mentions: one in an illegal place if there is such, else the first.
+    pub fn calls_secret(&self) -> Option<&SecretUse> {
+        let secrets = self.secrets();
+        secrets.iter().find(|secret| !secret.legal).or(secrets.first())
+    }
+
+    /// Names of steps and inputs with a hyphen that were read as subtractions.
+    pub fn hyphen_slips(&self) -> Vec<HyphenSlip> {
+        let mut found = Vec::new();
+        hyphen::slips(self.source(), &self.inner.root, &mut found);
+        found
+    }
+
+    /// What it yields, as far as its text and the kinds of its references tell.
+    pub fn infer(&self, of: &dyn Fn(&Reference) -> Kind) -> Kind {
+        Inference { source: self.source(), of }.kind(&self.inner.root)
+    }
+
+    /// Whether it is only a path, such as `steps.lookup.output.items[0]`: its value is read from
+    /// the data as it is.
+    pub fn is_path(&self) -> bool {
+        match &self.inner.root.kind {
+            NodeKind::Root(_) => !self.inner.references.is_empty(),
+            NodeKind::Access { base, steps } => {
+                matches!(base.kind, NodeKind::Root(_))
+                    && steps.iter().all(|step| match &step.kind {
+                        StepKind::Field { optional, .. } => !optional,
+                        StepKind::Index { key, optional } => !optional && key.literal().is_some(),
+                        StepKind::Method(_) | StepKind::Macro(_) => false,
+                    })
+            }
+            _ => false,
+        }
+    }
+
+    /// The value of the expression in a scope.
+    pub fn eval(&self, scope: &dyn Scope, fuel: &mut Fuel) -> Result<Outcome, EvalError> {
+        self.outcome(scope, fuel).map_err(|error| *error)
+    }
+
+    /// The value of a condition: anything but true or false is an error.
+    pub fn eval_bool(&self, scope: &dyn Scope, fuel: &mut Fuel) -> Result<bool, EvalError> {
+        self.condition(scope, fuel).map_err(|error| *error)
+    }
+
+    fn outcome(&self, scope: &dyn Scope, fuel: &mut Fuel) -> Eval<Outcome> {
+        self.check_secrets()?;
+        let root = &self.inner.root;
+        let mut evaluator = Evaluator::new(self.source(), scope, fuel);
+        let value = match evaluator.node(root)? {
+            Value::Optional(None) => return Ok(Outcome::Omit),
+            Value::Optional(Some(inner)) => (*inner).clone(),
+            value => value,
+        };
+        match outcome::to_json(&value) {
+            Ok((json, bytes)) => {
+                evaluator.spend_bytes(root.span, bytes)?;
+                Ok(Outcome::Value(json))
+            }
+            Err(kind) => eval::error(root.span, kind),
+        }
+    }
+
+    fn condition(&self, scope: &dyn Scope, fuel: &mut Fuel) -> Eval<bool> {
+        self.check_secrets()?;
+        Evaluator::new(self.source(), scope, fuel).condition(&self.inner.root)
+    }
+
+    fn check_secrets(&self) -> Eval<()> {
+        match self.secrets().iter().find(|secret| !secret.legal) {
+            Some(secret) => eval::error(secret.span, EvalErrorKind::SecretPlace),
+            None => Ok(()),
+        }
+    }
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Expr) -> bool {
+        self.source() == other.source()
+    }
+}
+
+impl Eq for Expr {}
+
+impl fmt::Debug for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Expr").field(&self.source()).finish()
+    }
+}

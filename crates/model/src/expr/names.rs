@@ -1,0 +1,78 @@
+//! Names that exist, told in an error, and the one that was probably meant.
+
+use std::fmt;
+
+use super::limits::{NAMES_COMPARED_MAX, NAMES_SHOWN_MAX, QUOTED_BYTES_MAX};
+
+/// The names that exist where one was not found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// The first few of them.
+    pub shown: Vec<String>,
+    /// How many there are.
+    pub total: usize,
+    /// The one that was probably meant.
+    pub near: Option<String>,
+}
+
+impl Names {
+    /// The names that exist where `wanted` was looked for.
+    pub(super) fn new<'n>(
+        wanted: &str,
+        names: impl ExactSizeIterator<Item = &'n str> + Clone,
+    ) -> Names {
+        Names {
+            total: names.len(),
+            near: near(wanted, names.clone().take(NAMES_COMPARED_MAX)).map(str::to_owned),
+            shown: names.take(NAMES_SHOWN_MAX).map(|name| shortened(name).into_owned()).collect(),
+        }
+    }
+
+    /// What looking at this many names costs.
+    pub(super) fn fuel(total: usize) -> u64 {
+        total.min(NAMES_COMPARED_MAX) as u64
+    }
+
+    /// ` (did you mean …?)`, or nothing.
+    pub(super) fn suggestion(&self) -> String {
+        self.near.as_ref().map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, name) in self.shown.iter().enumerate() {
+            write!(f, "{}`{name}`", if at == 0 { "" } else { ", " })?;
+        }
+        match self.total - self.shown.len() {
+            0 if self.total == 0 => f.write_str("nothing"),
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+/// The name that differs least, if it differs little.
+pub(super) fn near<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let allowed = match wanted.len() {
+        0..=2 => return None,
+        3..=5 => 1,
+        6..=QUOTED_BYTES_MAX => 2,
+        _ => return None,
+    };
+    names
+        .filter(|name| name.len().abs_diff(wanted.len()) <= 2 * allowed)
+        .map(|name| (strsim::osa_distance(wanted, name), name))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// A text as an error quotes it: one line, not too long.
+pub(super) fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.len() <= QUOTED_BYTES_MAX {
+        return text.into();
+    }
+    let end = (0..=QUOTED_BYTES_MAX).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}…", &text[..end]).into()
+}

@@ -1,0 +1,109 @@
+//! Values to JSON.
+
+use serde_json::{Map as JsonMap, Number, Value as Json};
+
+use super::EvalErrorKind;
+use super::limits::{RESULT_BYTES_MAX, RESULT_DEPTH_MAX};
+use super::value::{List, Map, Value};
+
+/// What evaluating an expression yields.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// A value.
+    Value(Json),
+    /// Nothing: the whole expression is an optional without a value, and its place is left out.
+    Omit,
+}
+
+/// A value as JSON, and about how many bytes its text has.
+///
+/// The bytes are counted before anything is copied; the backslashes of escapes do not count.
+pub(super) fn to_json(value: &Value<'_>) -> Result<(Json, usize), EvalErrorKind> {
+    let mut size = Size { bytes: 0 };
+    let json = size.convert(value, 0)?;
+    Ok((json, size.bytes))
+}
+
+struct Size {
+    bytes: usize,
+}
+
+impl Size {
+    fn add(&mut self, bytes: usize) -> Result<(), EvalErrorKind> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > RESULT_BYTES_MAX { Err(EvalErrorKind::TooLarge) } else { Ok(()) }
+    }
+
+    fn convert(&mut self, value: &Value<'_>, depth: usize) -> Result<Json, EvalErrorKind> {
+        check_depth(depth)?;
+        match value {
+            Value::List(List::Json(items)) => {
+                items.iter().try_for_each(|item| self.measure(item, depth + 1))?;
+                return Ok(Json::Array(items.to_vec()));
+            }
+            Value::Map(Map::Json(map)) => {
+                for (key, value) in *map {
+                    self.add(key.len() + 4)?;
+                    self.measure(value, depth + 1)?;
+                }
+                return Ok(Json::Object((*map).clone()));
+            }
+            Value::Str(text) => self.add(text.len() + 3)?,
+            _ => self.add(4)?,
+        }
+        Ok(match value {
+            Value::Null => Json::Null,
+            Value::Bool(value) => Json::Bool(*value),
+            Value::Int(value) => Json::from(*value),
+            Value::Big(value) => Json::from(*value),
+            Value::Double(value) => {
+                Json::Number(Number::from_f64(*value).ok_or(EvalErrorKind::NotFinite)?)
+            }
+            Value::Str(text) => Json::String(text.to_string()),
+            Value::List(list) => {
+                let items = list.iter().map(|item| self.convert(&item, depth + 1));
+                Json::Array(items.collect::<Result<_, _>>()?)
+            }
+            Value::Map(map) => self.convert_map(map, depth)?,
+            Value::Bytes(_) | Value::Type(_) | Value::Optional(_) => {
+                return Err(EvalErrorKind::NotJson { found: value.value_type() });
+            }
+        })
+    }
+
+    /// Keys that are no strings become text: two of them may become the same.
+    fn convert_map(&mut self, map: &Map<'_>, depth: usize) -> Result<Json, EvalErrorKind> {
+        let mut object = JsonMap::with_capacity(map.len());
+        for (key, value) in map.entries() {
+            let name = key.to_text();
+            self.add(name.len() + 4)?;
+            if object.insert(name, self.convert(&value, depth + 1)?).is_some() {
+                return Err(EvalErrorKind::DuplicateKey);
+            }
+        }
+        Ok(Json::Object(object))
+    }
+
+    fn measure(&mut self, json: &Json, depth: usize) -> Result<(), EvalErrorKind> {
+        check_depth(depth)?;
+        match json {
+            Json::String(text) => self.add(text.len() + 3),
+            Json::Array(items) => {
+                self.add(4)?;
+                items.iter().try_for_each(|item| self.measure(item, depth + 1))
+            }
+            Json::Object(map) => {
+                self.add(4)?;
+                map.iter().try_for_each(|(key, value)| {
+                    self.add(key.len() + 4)?;
+                    self.measure(value, depth + 1)
+                })
+            }
+            Json::Null | Json::Bool(_) | Json::Number(_) => self.add(4),
+        }
+    }
+}
+
+fn check_depth(depth: usize) -> Result<(), EvalErrorKind> {
+    if depth > RESULT_DEPTH_MAX { Err(EvalErrorKind::TooDeep) } else { Ok(()) }
+}

@@ -1,0 +1,68 @@
+//! The data an expression sees.
+
+use serde_json::{Map, Value as Json};
+
+/// What the names in an expression stand for.
+///
+/// The evaluator reads nothing else: no clock, no environment. The JSON must not nest deeper than
+/// the JSON reader allows, since values are compared and copied recursively.
+pub trait Scope {
+    /// The value of a root name such as `inputs`.
+    fn root(&self, name: &str) -> Option<&Json>;
+
+    /// The root names that exist, for error messages.
+    fn roots(&self) -> Vec<&str>;
+
+    /// The time `now()` yields, in RFC 3339, where there is one.
+    fn now(&self) -> Option<&str>;
+
+    /// What `secret(name)` yields: a sentinel nobody can guess, never the secret itself.
+    fn secret(&self, name: &str) -> Option<String>;
+}
+
+/// A [`Scope`] over a JSON object: each key is a root name.
+#[derive(Clone, Debug, Default)]
+pub struct MapScope {
+    roots: Map<String, Json>,
+    now: Option<String>,
+    secrets: Map<String, Json>,
+}
+
+impl MapScope {
+    /// A scope with these roots, no clock and no secrets.
+    pub fn new(roots: Map<String, Json>) -> MapScope {
+        MapScope { roots, ..MapScope::default() }
+    }
+
+    /// The scope with `now()` yielding this time.
+    #[must_use]
+    pub fn with_now(mut self, now: impl Into<String>) -> MapScope {
+        self.now = Some(now.into());
+        self
+    }
+
+    /// The scope with `secret(name)` yielding this sentinel.
+    #[must_use]
+    pub fn with_secret(mut self, name: impl Into<String>, sentinel: impl Into<String>) -> MapScope {
+        self.secrets.insert(name.into(), Json::String(sentinel.into()));
+        self
+    }
+}
+
+impl Scope for MapScope {
+    fn root(&self, name: &str) -> Option<&Json> {
+        self.roots.get(name)
+    }
+
+    fn roots(&self) -> Vec<&str> {
+        self.roots.keys().map(String::as_str).collect()
+    }
+
+    fn now(&self) -> Option<&str> {
+        self.now.as_deref()
+    }
+
+    fn secret(&self, name: &str) -> Option<String> {
+        self.secrets.get(name).and_then(Json::as_str).map(str::to_owned)
+    }
+}

@@ -1,0 +1,40 @@
+//! A source text that is not an expression, and how to mend it.
+
+use super::Span;
+
+/// Why a text is not an expression: one cause, at one place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct SyntaxError {
+    /// The text the message is about.
+    pub span: Span,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// What to write instead, when the message does not say it.
+    pub help: Option<String>,
+    /// A change of the text that certainly mends this error and keeps the author's meaning.
+    pub replace: Option<(Span, String)>,
+}
+
+impl SyntaxError {
+    pub(crate) fn new(span: Span, message: impl Into<String>) -> SyntaxError {
+        SyntaxError { span, message: message.into(), help: None, replace: None }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> SyntaxError {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub(crate) fn replace(mut self, span: Span, text: impl Into<String>) -> SyntaxError {
+        self.replace = Some((span, text.into()));
+        self
+    }
+
+    /// The same error in a text in which the expression begins at `offset`.
+    pub(crate) fn shifted(mut self, offset: u32) -> SyntaxError {
+        self.span = self.span.shifted(offset);
+        self.replace = self.replace.map(|(span, text)| (span.shifted(offset), text));
+        self
+    }
+}

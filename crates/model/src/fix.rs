@@ -1,0 +1,391 @@
+//! Fixes: a mend of the tree as a JSON patch and as edits of the author's text.
+//!
+//! The text stays the author's: an edit touches the bytes it must and nothing is re-serialised.
+
+use serde_json::{Value, json};
+
+use crate::align;
+use crate::finding::{Mend, Place};
+use crate::source::{Format, Source};
+use crate::tree::{At, Kind, Node};
+
+/// A change that mends one violation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fix {
+    /// The change as a JSON Patch (RFC 6902); empty when the document does not parse yet.
+    pub patch: Vec<Value>,
+    /// The same change of the text, in the order of the text.
+    pub edits: Vec<Edit>,
+}
+
+/// Other text for a range of bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The range.
+    pub at: At,
+    /// What to put there.
+    pub text: String,
+}
+
+impl Fix {
+    /// The object every door shows.
+    pub fn to_value(&self) -> Value {
+        let edit =
+            |edit: &Edit| json!({"start": edit.at.start, "end": edit.at.end, "text": edit.text});
+        let edits: Vec<Value> = self.edits.iter().map(edit).collect();
+        json!({"patch": self.patch, "edits": edits})
+    }
+}
+
+/// Where a place is in the text.
+pub(crate) fn locate(source: &Source, root: Option<&Node>, place: Place) -> At {
+    let Some(inner) = place.inner else { return place.at };
+    exact(source, root, place.at, inner).unwrap_or(place.at)
+}
+
+fn exact(source: &Source, root: Option<&Node>, at: At, inner: At) -> Option<At> {
+    let node = root?.node_at(at);
+    let key = || root?.owner_of(at).map(|(map, index)| map.entries()[index].0.name.as_str());
+    let value = node.and_then(Node::text).or_else(key)?;
+    let slice = source.slice(at);
+    let start = align::offset(slice, value, inner.start as usize)?;
+    let end = align::offset(slice, value, inner.end as usize)?;
+    Some(At { start: at.start + start as u32, end: at.start + end.max(start) as u32 })
+}
+
+/// The fix a mend amounts to, or none when the text gives no hold for it.
+pub(crate) fn of(mend: &Mend, source: &Source, root: Option<&Node>) -> Option<Fix> {
+    if let Mend::Edit { at, text } = mend {
+        return Some(Fix { patch: vec![], edits: vec![Edit { at: *at, text: text.clone() }] });
+    }
+    let maker = Maker { source, root: root? };
+    let mut fix = Fix { patch: vec![], edits: vec![] };
+    maker.add(mend, &mut fix)?;
+    fix.edits.sort_by_key(|edit| edit.at);
+    Some(fix)
+}
+
+/// Applies every fix that does not touch the text of one applied before; the rest is for the next
+/// round, when the document has been read again.
+pub fn apply<'f>(text: &str, fixes: impl IntoIterator<Item = &'f Fix>) -> String {
+    let mut taken: Vec<&Edit> = Vec::new();
+    for fix in fixes {
+        let free = |edit: &Edit| taken.iter().all(|other| !touches(edit.at, other.at));
+        if fix.edits.iter().all(free) {
+            taken.extend(&fix.edits);
+        }
+    }
+    taken.sort_by_key(|edit| edit.at);
+    let mut result = String::with_capacity(text.len());
+    let mut from = 0;
+    for edit in taken {
+        result.push_str(text.get(from..edit.at.start as usize).unwrap_or(""));
+        result.push_str(&edit.text);
+        from = edit.at.end as usize;
+    }
+    result.push_str(text.get(from..).unwrap_or(""));
+    result
+}
+
+/// Two edits at one point would depend on their order, so they touch as well.
+fn touches(one: At, other: At) -> bool {
+    one.start <= other.end && other.start <= one.end
+}
+
+struct Maker<'s> {
+    source: &'s Source,
+    root: &'s Node,
+}
+
+impl Maker<'_> {
+    fn add(&self, mend: &Mend, fix: &mut Fix) -> Option<()> {
+        match mend {
+            Mend::RenameKey { key, to } => self.rename(*key, to, fix),
+            Mend::Replace { at, value } => {
+                let path = self.root.pointer(*at);
+                fix.patch.push(json!({"op": "replace", "path": path, "value": value}));
+                fix.edits.push(self.replacement(*at, value));
+                Some(())
+            }
+            Mend::ReplaceText { place, text } => self.words(*place, text, fix),
+            Mend::Remove { key } => {
+                fix.patch.push(json!({"op": "remove", "path": self.root.pointer(*key)}));
+                fix.edits.push(self.removal(*key)?);
+                Some(())
+            }
+            Mend::Insert { map, key, value } => {
+                let path = child(&self.root.pointer(*map), key);
+                fix.patch.push(json!({"op": "add", "path": path, "value": value}));
+                fix.edits.push(self.insertion(self.root.node_at(*map)?, key, value)?);
+                Some(())
+            }
+            Mend::Move { key, into, under, name } => {
+                self.relocate((*key, name), *into, under.as_deref(), fix)
+            }
+            Mend::RemoveItem { at } => {
+                fix.patch.push(json!({"op": "remove", "path": self.root.pointer(*at)}));
+                fix.edits.push(self.item_removal(*at)?);
+                Some(())
+            }
+            Mend::MoveItem { item, before } => self.move_item(*item, *before, fix),
+            Mend::Edit { at, text } => {
+                fix.edits.push(Edit { at: *at, text: text.clone() });
+                Some(())
+            }
+            Mend::All(mends) => mends.iter().try_for_each(|mend| self.add(mend, fix)),
+        }
+    }
+
+    fn rename(&self, key: At, to: &str, fix: &mut Fix) -> Option<()> {
+        let (owner, index) = self.root.owner_of(key)?;
+        let key = owner.entries()[index].0.at;
+        let from = self.root.pointer(key);
+        let parent = from.rfind('/').map_or("", |slash| &from[..slash]);
+        fix.patch.push(json!({"op": "move", "from": from, "path": child(parent, to)}));
+        let quote = self.source.slice(key).chars().next().filter(|c| matches!(c, '"' | '\''));
+        let text = match quote {
+            Some(quote) => format!("{quote}{to}{quote}"),
+            None => to.to_owned(),
+        };
+        fix.edits.push(Edit { at: key, text });
+        Some(())
+    }
+
+    /// The value in the form that is right anywhere: JSON, which is YAML as well.
+    fn replacement(&self, at: At, value: &Value) -> Edit {
+        let before = self.source.text()[..at.start as usize].chars().next_back();
+        let glued = at.start == at.end && before.is_some_and(|c| c == ':' || c == '-');
+        let space = if glued { " " } else { "" };
+        Edit { at, text: format!("{space}{}", self.written(value)) }
+    }
+
+    /// Block scalars keep their line breaks behind them, so what replaces them needs its own.
+    fn written(&self, value: &Value) -> String {
+        let plain = value.as_str().filter(|text| {
+            self.source.format() == Format::Yaml
+                && text.starts_with(|c: char| c.is_ascii_lowercase())
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+                && !matches!(*text, "true" | "false" | "null")
+        });
+        plain.map_or_else(|| value.to_string(), str::to_owned)
+    }
+
+    fn words(&self, place: Place, text: &str, fix: &mut Fix) -> Option<()> {
+        let inner = place.inner?;
+        let node = self.root.node_at(place.at)?;
+        let value = node.text()?;
+        let (start, end) = (inner.start as usize, inner.end as usize);
+        let changed = format!("{}{text}{}", value.get(..start)?, value.get(end..)?);
+        let path = self.root.pointer(place.at);
+        fix.patch.push(json!({"op": "replace", "path": path, "value": changed}));
+        let at = exact(self.source, Some(self.root), place.at, inner);
+        let verbatim = at.filter(|at| self.source.slice(*at) == &value[start..end]);
+        let edit = match (verbatim, self.fitting(place.at, text)) {
+            (Some(at), Some(text)) => Edit { at, text },
+            _ => self.replacement(place.at, &Value::from(changed)),
+        };
+        fix.edits.push(edit);
+        Some(())
+    }
+
+    /// The text as it may stand in this scalar, or none when the scalar has to change its quotes.
+    fn fitting(&self, scalar: At, text: &str) -> Option<String> {
+        match self.source.slice(scalar).bytes().next()? {
+            b'"' => {
+                let quoted = Value::from(text).to_string();
+                Some(quoted[1..quoted.len() - 1].to_owned())
+            }
+            b'\'' => Some(text.replace('\'', "''")),
+            b'|' | b'>' => Some(text.to_owned()),
+            _ => (!text.contains([':', '#', '\n', '"', '\'', '{', '}', '[', ']', ','])
+                || self.source.slice(scalar).contains("${{"))
+            .then(|| text.to_owned())
+            .filter(|text| !text.contains(": ") && !text.contains(" #")),
+        }
+    }
+
+    fn removal(&self, key: At) -> Option<Edit> {
+        let (map, index) = self.root.owner_of(key)?;
+        let entries = map.entries();
+        let key = entries[index].0.at;
+        let end = entries[index].1.at.end.max(key.end);
+        if self.is_flow(map) {
+            let at = match (index.checked_sub(1), entries.get(index + 1)) {
+                (_, Some((next, _))) => At { start: key.start, end: next.at.start },
+                (Some(previous), None) => {
+                    let (name, value) = &entries[previous];
+                    At { start: value.at.end.max(name.at.end), end }
+                }
+                (None, None) => At { start: key.start, end },
+            };
+            return Some(Edit { at, text: String::new() });
+        }
+        if let Some((next, _)) = entries.get(index + 1) {
+            let at = At { start: key.start, end: next.at.start };
+            return Some(Edit { at, text: String::new() });
+        }
+        if index == 0 {
+            return Some(Edit { at: At { start: key.start, end }, text: "{}".into() });
+        }
+        // The last entry: from the end of the line before it to the end of its value.
+        let (line, _) = self.source.line_of(key.start);
+        Some(Edit { at: At { start: line.saturating_sub(1), end }, text: String::new() })
+    }
+
+    /// The list that holds an item, and the item's index.
+    fn list_of(&self, item: At) -> Option<(&Node, usize)> {
+        let pointer = self.root.pointer(item);
+        let (parent, index) = pointer.rsplit_once('/')?;
+        let list = descend(self.root, parent)?;
+        Some((list, index.parse().ok()?))
+    }
+
+    fn item_removal(&self, item: At) -> Option<Edit> {
+        let (list, index) = self.list_of(item)?;
+        let items = list.items();
+        if items.len() == 1 {
+            return Some(Edit { at: list.at, text: "[]".into() });
+        }
+        let at = match (self.source.slice(list.at).starts_with('['), items.get(index + 1)) {
+            (true, Some(next)) => At { start: item.start, end: next.at.start },
+            (true, None) => At { start: items[index - 1].at.end, end: item.end },
+            (false, _) => self.lines_of(list, index)?,
+        };
+        Some(Edit { at, text: String::new() })
+    }
+
+    /// The whole lines of an item of a block list, its dash included.
+    fn lines_of(&self, list: &Node, index: usize) -> Option<At> {
+        let dash = |item: &Node| {
+            let before = &self.source.text()[..item.at.start as usize];
+            before.rfind('-').map(|dash| self.source.line_of(dash as u32).0)
+        };
+        let start = dash(list.items().get(index)?)?;
+        let end = match list.items().get(index + 1) {
+            Some(next) => dash(next)?,
+            None => self.source.line_of(list.at.end.max(1) - 1).1,
+        };
+        Some(At { start, end })
+    }
+
+    fn move_item(&self, item: At, before: At, fix: &mut Fix) -> Option<()> {
+        let (list, from) = self.list_of(item)?;
+        let (_, to) = self.list_of(before)?;
+        let (path, target) = (self.root.pointer(item), self.root.pointer(before));
+        fix.patch.push(json!({"op": "move", "from": path, "path": target}));
+        if self.source.slice(list.at).starts_with('[') {
+            let text = format!("{}, ", self.source.slice(item));
+            fix.edits.push(Edit { at: At { start: before.start, end: before.start }, text });
+            fix.edits.push(self.item_removal(item)?);
+            return Some(());
+        }
+        let (lines, place) = (self.lines_of(list, from)?, self.lines_of(list, to)?);
+        let mut text = self.source.slice(lines).to_owned();
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        fix.edits.push(Edit { at: At { start: place.start, end: place.start }, text });
+        fix.edits.push(Edit { at: lines, text: String::new() });
+        Some(())
+    }
+
+    fn insertion(&self, map: &Node, key: &str, value: &Value) -> Option<Edit> {
+        let Kind::Map(entries) = &map.kind else { return None };
+        let json = self.source.format() == Format::Json;
+        let name = if json { Value::from(key).to_string() } else { key.to_owned() };
+        let pair = format!("{name}: {}", self.written(value));
+        let Some((first, first_value)) = entries.first() else {
+            return Some(Edit { at: map.at, text: format!("{{{pair}}}") });
+        };
+        if self.is_flow(map) {
+            let at = At { start: first.at.start, end: first.at.start };
+            return Some(Edit { at, text: format!("{pair}, ") });
+        }
+        let column = self.source.position(first.at.start).1 as usize - 1;
+        let indent = " ".repeat(column);
+        let scalar = !matches!(first_value.kind, Kind::List(_) | Kind::Map(_));
+        let (line, line_end) = self.source.line_of(first.at.start);
+        if scalar && line <= first_value.at.start && first_value.at.end < line_end {
+            let at = At { start: line_end, end: line_end };
+            return Some(Edit { at, text: format!("{indent}{pair}\n") });
+        }
+        let at = At { start: first.at.start, end: first.at.start };
+        Some(Edit { at, text: format!("{pair}\n{indent}") })
+    }
+
+    fn relocate(
+        &self,
+        (key, name): (At, &str),
+        into: At,
+        under: Option<&str>,
+        fix: &mut Fix,
+    ) -> Option<()> {
+        let (owner, index) = self.root.owner_of(key)?;
+        let value = owner.entries()[index].1.to_value();
+        let map = self.root.node_at(into)?;
+        let path = self.root.pointer(into);
+        let from = self.root.pointer(key);
+        let edit = match under {
+            Some(under) if map.get(under).is_none() => {
+                let nested = json!({ name: value });
+                fix.patch.push(json!({"op": "add", "path": child(&path, under), "value": nested}));
+                fix.patch.push(json!({"op": "remove", "path": from}));
+                self.insertion(map, under, &nested)?
+            }
+            Some(under) => {
+                let target = map.get(under)?;
+                let to = child(&child(&path, under), name);
+                fix.patch.push(json!({"op": "move", "from": from, "path": to}));
+                self.insertion(target, name, &value)?
+            }
+            None => {
+                fix.patch.push(json!({"op": "move", "from": from, "path": child(&path, name)}));
+                self.insertion(map, name, &value)?
+            }
+        };
+        let removal = self.removal(key)?;
+        if touches(edit.at, removal.at) {
+            // The new entry would stand right where the old one goes: one edit does both.
+            return self.swap(&edit, &removal, fix);
+        }
+        fix.edits.extend([edit, removal]);
+        Some(())
+    }
+
+    fn swap(&self, insertion: &Edit, removal: &Edit, fix: &mut Fix) -> Option<()> {
+        let (insert_at, remove_at) = (insertion.at, removal.at);
+        let text = if insert_at.start <= remove_at.start {
+            format!("{}{}", insertion.text, removal.text)
+        } else if insert_at.end >= remove_at.end {
+            format!("{}{}", removal.text, insertion.text)
+        } else {
+            return None;
+        };
+        let at = At {
+            start: insert_at.start.min(remove_at.start),
+            end: insert_at.end.max(remove_at.end),
+        };
+        let kept_before = self.source.slice(At { start: at.start, end: remove_at.start });
+        let kept_after = self.source.slice(At { start: remove_at.end, end: at.end });
+        fix.edits.push(Edit { at, text: format!("{kept_before}{text}{kept_after}") });
+        Some(())
+    }
+
+    fn is_flow(&self, map: &Node) -> bool {
+        self.source.slice(map.at).starts_with('{')
+    }
+}
+
+fn descend<'n>(root: &'n Node, pointer: &str) -> Option<&'n Node> {
+    pointer.split('/').skip(1).try_fold(root, |node, segment| {
+        let name = segment.replace("~1", "/").replace("~0", "~");
+        match &node.kind {
+            Kind::List(items) => items.get(name.parse::<usize>().ok()?),
+            _ => node.get(&name),
+        }
+    })
+}
+
+fn child(parent: &str, key: &str) -> String {
+    format!("{parent}/{}", key.replace('~', "~0").replace('/', "~1"))
+}

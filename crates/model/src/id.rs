@@ -1,0 +1,178 @@
+//! Identifiers: types that exist only once their text has been checked.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use crate::decode::{Decode, Defs, Report, Shape};
+use crate::finding::{Finding, Mend, Rule};
+use crate::limits::ID_CHARS;
+use crate::suggest;
+use crate::tree::Node;
+
+/// Why a text is no identifier.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no {what}: {rule}")]
+pub struct InvalidId {
+    /// The text.
+    pub text: String,
+    /// The kind of identifier.
+    pub what: &'static str,
+    /// What it has to look like.
+    pub rule: &'static str,
+}
+
+macro_rules! identifier {
+    ($(#[$meta:meta])* $name:ident, $what:literal, $rule:literal, $pattern:literal, $check:expr) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Checks a text.
+            pub fn parse(text: &str) -> Result<Self, InvalidId> {
+                let check: fn(&str) -> bool = $check;
+                if check(text) {
+                    return Ok($name(text.to_owned()));
+                }
+                // A hostile text is quoted only as far as a person would read it.
+                let text = text.chars().take(80).collect();
+                Err(InvalidId { text, what: $what, rule: $rule })
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl Shape for $name {
+            fn schema(_: &mut Defs) -> Value {
+                json!({"type": "string", "pattern": $pattern})
+            }
+        }
+    };
+}
+
+identifier!(
+    /// The identity of a workflow; also the name of its file.
+    WorkflowId,
+    "workflow id",
+    "lowercase letters, digits, `-` and `_`, at most one `.`, 1 to 64 characters",
+    "^(?=.{1,64}$)[a-z0-9][a-z0-9_-]*(\\.[a-z0-9][a-z0-9_-]*)?$",
+    |text| text.len() <= ID_CHARS
+        && text.split('.').count() <= 2
+        && text.split('.').all(|part| is_word(part))
+);
+identifier!(
+    /// The identity of a step in its workflow.
+    StepId,
+    "step id",
+    "lowercase letters, digits, `-` and `_`, 1 to 64 characters",
+    "^[a-z0-9][a-z0-9_-]{0,63}$",
+    |text| text.len() <= ID_CHARS && is_word(text)
+);
+identifier!(
+    /// The name of an input.
+    InputName,
+    "input name",
+    "letters, digits, `_` and `-`, not a digit first, 1 to 64 characters",
+    "^[A-Za-z_][A-Za-z0-9_-]{0,63}$",
+    |text| text.len() <= ID_CHARS
+        && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+);
+identifier!(
+    /// A catalog, which is also the group of its commands.
+    CatalogId,
+    "catalog id",
+    "lowercase letters, digits and `-`, 1 to 64 characters",
+    "^[a-z0-9][a-z0-9-]{0,63}$",
+    |text| text.len() <= ID_CHARS && is_word(text) && !text.contains('_')
+);
+
+fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-')
+}
+
+impl Decode for WorkflowId {
+    const WANT: &'static str = "a workflow id";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        decode(node, report, WorkflowId::parse, |text| suggest::slug(text, true))
+    }
+}
+
+impl Decode for StepId {
+    const WANT: &'static str = "a step id";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        decode(node, report, StepId::parse, |text| suggest::slug(text, false))
+    }
+}
+
+impl Decode for CatalogId {
+    const WANT: &'static str = "a catalog id";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        decode(node, report, CatalogId::parse, |text| {
+            suggest::slug(text, false).map(|slug| slug.replace('_', "-"))
+        })
+    }
+}
+
+fn decode<T>(
+    node: &Node,
+    report: &mut Report,
+    parse: impl Fn(&str) -> Result<T, InvalidId>,
+    slug: impl Fn(&str) -> Option<String>,
+) -> Option<T> {
+    let text = String::decode(node, report)?;
+    match parse(&text) {
+        Ok(id) => Some(id),
+        Err(invalid) => {
+            let fault = Finding::error(
+                node.at,
+                Rule::Id,
+                format!("`{}` is no {}", invalid.text, invalid.what),
+            )
+            .expected(invalid.rule)
+            .actual(format!("`{}`", invalid.text));
+            report.add(match slug(&text) {
+                Some(meant) => fault
+                    .suggest(format!("use `{meant}`"))
+                    .mend(Mend::Replace { at: node.at, value: meant.into() }),
+                None => fault.suggest(format!("use {}", invalid.rule)),
+            });
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{InputName, StepId, WorkflowId};
+
+    #[test]
+    fn grammar() {
+        for good in ["a", "refund-order", "wr.bug-hunt", "0_x", &"a".repeat(64)] {
+            assert!(WorkflowId::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["", ".", "a.", ".a", "a.b.c", "A", "-a", "a b", "../a", "a/b", &"a".repeat(65)]
+        {
+            assert!(WorkflowId::parse(bad).is_err(), "{bad}");
+        }
+        assert!(StepId::parse("a.b").is_err());
+        assert!(InputName::parse("orderId").is_ok());
+        assert!(InputName::parse("1st").is_err());
+    }
+}

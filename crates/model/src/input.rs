@@ -1,0 +1,374 @@
+//! The inputs a workflow asks for: their types, rules, choices and defaults.
+
+use serde_json::{Value, json};
+
+use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, shape, words};
+use crate::finding::{Finding, Mend, Rule};
+use crate::pattern;
+use crate::target::CommandId;
+use crate::templated::Dynamic;
+use crate::tree::{At, Kind, Node};
+
+words! {
+    /// The type an input's value must have.
+    InputType {
+        /// Text.
+        String = "string",
+        /// Any number.
+        Number = "number",
+        /// A whole number.
+        Integer = "integer",
+        /// True or false.
+        Boolean = "boolean",
+        /// A list.
+        Array = "array",
+        /// A map.
+        Object = "object",
+    }
+}
+
+impl InputType {
+    /// Whether a value is of this type; nothing is coerced.
+    pub fn accepts(self, value: &Value) -> bool {
+        match self {
+            InputType::String => value.is_string(),
+            InputType::Number => value.is_number(),
+            InputType::Integer => value.is_i64() || value.is_u64(),
+            InputType::Boolean => value.is_boolean(),
+            InputType::Array => value.is_array(),
+            InputType::Object => value.is_object(),
+        }
+    }
+}
+
+words! {
+    /// How many values a person picks.
+    Mode {
+        /// One.
+        Single = "single",
+        /// Any number.
+        Multiple = "multiple",
+    }
+}
+
+words! {
+    /// What happens when the provider fails.
+    ProviderError {
+        /// The person types the value.
+        Manual = "manual",
+        /// The last good choices serve.
+        Cached = "cached",
+        /// The run does not start.
+        Fail = "fail",
+    }
+}
+
+words! {
+    /// What happens when an argument's source has no value.
+    Missing {
+        /// The person is asked.
+        Prompt = "prompt",
+        /// The argument is left out.
+        Skip = "skip",
+        /// The run does not start.
+        Fail = "fail",
+    }
+}
+
+words! {
+    /// Where a default comes from.
+    DefaultFrom {
+        /// From the document.
+        Literal = "literal",
+        /// From an environment variable.
+        Env = "env",
+        /// The value last used.
+        History = "history",
+        /// The final output of another workflow's newest succeeded run.
+        WorkflowOutput = "workflow_output",
+    }
+}
+
+shape! {
+    /// An input.
+    Input = "an input", slips &[
+        ("desc", "description"),
+        ("label", "name"),
+        ("choices", "enum"),
+        ("options", "enum"),
+        ("validation", "validate"),
+    ], homes &[
+        ("pattern", "validate"),
+        ("min_length", "validate"),
+        ("max_length", "validate"),
+        ("minimum", "validate"),
+        ("maximum", "validate"),
+        ("min_items", "validate"),
+        ("max_items", "validate"),
+        ("format", "validate"),
+        ("value_field", "select"),
+        ("display_field", "select"),
+        ("id_field", "select"),
+        ("separator", "join"),
+        ("wrap_each", "join"),
+    ];
+    "type" kind: opt InputType = "The type its value must have; text when absent.",
+    "description" description: opt String = "What the value is for.",
+    "name" name: opt String = "A name for people.",
+    "placeholder" placeholder: opt String = "Shown in an empty field.",
+    "hint" hint: opt String = "Help beside the field.",
+    "example" example: opt Value = "A value that would do.",
+    "provider" provider: opt Provider = "The command that yields the choices.",
+    "select" select: opt Select = "Which fields of a choice are used.",
+    "mode" mode: opt Mode = "One value, or several.",
+    "join" join: opt Join = "How several values become one text.",
+    "provider_args" provider_args: opt Entries<Dynamic> = "Arguments of the provider.",
+    "depends_on" depends_on: opt Entries<ArgumentSource> = "Where arguments of the provider come from.",
+    "cache_ttl_sec" cache_ttl_sec: opt Int<0, 604_800> = "How long choices stay fresh, in seconds.",
+    "on_error" on_error: opt ProviderError = "What happens when the provider fails.",
+    "optional" optional: opt bool = "The run may start without it.",
+    "secret" secret: opt bool = "Its value is shown and stored nowhere.",
+    "enum" choices: opt Vec<Value> = "The only values it takes.",
+    "validate" validate: opt Rules = "What its value must satisfy.",
+    "default" default: opt InputDefault = "The value when none is given.",
+    "required" required: opt RequiredSlip = "Not a key here: inputs are required unless `optional`.",
+}
+
+impl Input {
+    /// The type, text when none was authored.
+    pub fn input_type(&self) -> InputType {
+        self.kind.unwrap_or(InputType::String)
+    }
+
+    /// A run cannot start without it.
+    pub fn is_required(&self) -> bool {
+        self.optional != Some(true) && self.default.is_none()
+    }
+
+    /// Its value must not be shown.
+    pub fn is_secret(&self) -> bool {
+        self.secret == Some(true)
+    }
+}
+
+shape! {
+    /// Which fields of a choice are used.
+    Select = "a selection of fields";
+    "value_field" value_field: opt String = "The field that is the value.",
+    "display_field" display_field: opt String = "The field people see.",
+    "id_field" id_field: opt String = "The field that tells choices apart.",
+}
+
+shape! {
+    /// How several values become one text.
+    Join = "how to join values";
+    "separator" separator: opt String = "Between two values; a comma when absent.",
+    "wrap_each" wrap_each: opt String = "Put before and after each value.",
+}
+
+shape! {
+    /// What a value must satisfy.
+    Rules = "rules for a value", slips &[
+        ("min", "minimum"),
+        ("max", "maximum"),
+        ("regex", "pattern"),
+    ];
+    "enum" choices: opt Vec<Value> = "The only values it takes.",
+    "pattern" pattern: opt Pattern = "A regular expression the text must match.",
+    "min_length" min_length: opt Int<0, { i64::MAX }> = "Least number of characters.",
+    "max_length" max_length: opt Int<0, { i64::MAX }> = "Largest number of characters.",
+    "minimum" minimum: opt f64 = "Least number.",
+    "maximum" maximum: opt f64 = "Largest number.",
+    "min_items" min_items: opt Int<0, { i64::MAX }> = "Least number of items.",
+    "max_items" max_items: opt Int<0, { i64::MAX }> = "Largest number of items.",
+    "format" format: opt TextFormat = "The form of the text.",
+}
+
+words! {
+    /// The form of a text.
+    TextFormat {
+        /// An e-mail address.
+        Email = "email",
+        /// An absolute URL.
+        Url = "url",
+        /// The same, as JSON Schema calls it.
+        Uri = "uri",
+        /// A UUID.
+        Uuid = "uuid",
+        /// A calendar date.
+        Date = "date",
+        /// Date and time with zone.
+        DateTime = "date-time",
+    }
+}
+
+shape! {
+    /// A default as it is written.
+    DefaultDoc = "a default such as `{from: literal, value: …}`";
+    "from" from: req DefaultFrom = "Where it comes from.",
+    "value" value: opt Spot<Value> = "The value, the variable's name, or the workflow's id.",
+}
+
+/// A default.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InputDefault(pub DefaultDoc);
+
+impl Decode for InputDefault {
+    const WANT: &'static str = DefaultDoc::WANT;
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        let is_map = matches!(node.kind, Kind::Map(_));
+        let is_doc = is_map && (node.get("from").is_some() || node.get("value").is_some());
+        if is_doc || node.kind == Kind::Bad {
+            return DefaultDoc::decode(node, report).map(InputDefault);
+        }
+        let meant = json!({"from": "literal", "value": node.to_value()});
+        report.add(
+            Finding::error(node.at, Rule::Type, "a default says where it comes from")
+                .expected("`{from: literal, value: …}`")
+                .actual(node.noun())
+                .suggest(format!("write `{meant}`"))
+                .mend(Mend::Replace { at: node.at, value: meant }),
+        );
+        None
+    }
+}
+
+impl Shape for InputDefault {
+    fn schema(defs: &mut Defs) -> Value {
+        DefaultDoc::schema(defs)
+    }
+}
+
+/// `required:` as other languages have it; here the opposite is said, by `optional`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequiredSlip;
+
+impl Decode for RequiredSlip {
+    const WANT: &'static str = "nothing";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        let key = node.at;
+        let fault = Finding::error(node.at, Rule::UnknownKey, "unknown key `required`")
+            .expected("`optional`");
+        report.add(match node.kind {
+            Kind::Bool(false) => fault.suggest("write `optional: true`").mend(Mend::All(vec![
+                Mend::RenameKey { key, to: "optional".into() },
+                Mend::Replace { at: key, value: Value::Bool(true) },
+            ])),
+            _ => fault
+                .suggest("remove it: inputs are required unless `optional`")
+                .mend(Mend::Remove { key }),
+        });
+        None
+    }
+}
+
+impl Shape for RequiredSlip {
+    fn schema(_: &mut Defs) -> Value {
+        Value::Bool(false)
+    }
+}
+
+/// A regular expression of the document.
+#[derive(Debug, Clone)]
+pub struct Pattern(pub regex::Regex);
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl Decode for Pattern {
+    const WANT: &'static str = "a regular expression";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        pattern::decode(node, Rule::Pattern, report).map(Pattern)
+    }
+}
+
+impl Shape for Pattern {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "string", "format": "regex"})
+    }
+}
+
+/// The command that yields choices, and the field of its answer that holds them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Provider {
+    /// Where it stands.
+    pub at: At,
+    /// The command.
+    pub command: CommandId,
+    /// The field of the answer.
+    pub field: Option<String>,
+}
+
+shape! {
+    /// A provider written as a map.
+    ProviderDoc = "a provider";
+    "id" id: req CommandId = "The command.",
+    "field" field: opt String = "The field of the answer that holds the choices.",
+}
+
+impl Decode for Provider {
+    const WANT: &'static str = "a provider such as `shop orders:list`";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        if let Kind::Map(_) = node.kind {
+            let doc = ProviderDoc::decode(node, report)?;
+            return Some(Provider { at: node.at, command: doc.id, field: doc.field });
+        }
+        CommandId::decode(node, report).map(|command| Provider {
+            at: node.at,
+            command,
+            field: None,
+        })
+    }
+}
+
+impl Shape for Provider {
+    fn schema(defs: &mut Defs) -> Value {
+        json!({"anyOf": [CommandId::schema(defs), ProviderDoc::schema(defs)]})
+    }
+}
+
+/// Where an argument of a provider comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ArgumentSource {
+    /// A value or template.
+    Value(Dynamic),
+    /// Another input or a step.
+    From(Box<FromDoc>),
+}
+
+shape! {
+    /// An argument taken from an input or a step.
+    FromDoc = "a source such as `{from_input: order_id}`";
+    "from_input" from_input: opt Spot<String> = "The input.",
+    "from_step" from_step: opt Spot<String> = "The step.",
+    "path" path: opt String = "Where in its value.",
+    "required" required: opt bool = "Whether it must be there.",
+    "on_missing" on_missing: opt Missing = "What happens when it is not.",
+}
+
+impl Decode for ArgumentSource {
+    const WANT: &'static str = "a value or `{from_input: …}`";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        let source = node.get("from_input").is_some() || node.get("from_step").is_some();
+        if source {
+            let doc = FromDoc::decode(node, report)?;
+            return Some(ArgumentSource::From(Box::new(doc)));
+        }
+        Dynamic::decode(node, report).map(ArgumentSource::Value)
+    }
+}
+
+impl Shape for ArgumentSource {
+    fn schema(defs: &mut Defs) -> Value {
+        // Any value is allowed, so the branch for sources is there for editors only.
+        json!({"anyOf": [FromDoc::schema(defs), {}]})
+    }
+}

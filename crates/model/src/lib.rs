@@ -1,0 +1,41 @@
+//! The workflow language: documents, expressions, validation and plans, as pure values.
+//!
+//! Nothing in this crate touches a file, a clock, the network or the environment. Bytes go in
+//! through [`document::Document::read`]; a [`workflow::Workflow`] and every [`violation::Violation`]
+//! come out.
+
+mod align;
+pub mod check;
+pub mod commands;
+pub mod condition;
+pub mod criteria;
+pub mod decode;
+pub mod document;
+pub mod duration;
+pub mod expr;
+pub mod finding;
+pub mod fix;
+pub mod graph;
+pub mod guide;
+pub mod id;
+pub mod input;
+mod json;
+pub mod json_schema;
+pub mod limits;
+pub mod manifest;
+mod order;
+mod pattern;
+pub mod plan;
+pub mod problem;
+pub mod schema;
+pub mod source;
+pub mod step;
+pub mod suggest;
+pub mod target;
+pub mod template;
+pub mod templated;
+pub mod tree;
+pub mod version;
+pub mod violation;
+pub mod workflow;
+mod yaml;

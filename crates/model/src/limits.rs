@@ -1,0 +1,32 @@
+//! Every bound of the workflow language, named once.
+//!
+//! A limit is inclusive: the value itself is accepted, one more is refused.
+
+/// Bytes of one workflow document.
+pub const DOCUMENT_BYTES: usize = 1024 * 1024;
+/// Nesting of lists and maps in a document.
+pub const DEPTH: usize = 64;
+/// Nodes that all aliases of a YAML document may add up to.
+pub const ALIAS_NODES: usize = 1_000;
+/// Findings kept for one document; more are counted, not kept.
+pub const FINDINGS: usize = 1_000;
+/// Steps of one workflow, loop bodies included.
+pub const STEPS: usize = 1_000;
+/// Inputs of one workflow.
+pub const INPUTS: usize = 200;
+/// Bytes of a regular expression.
+pub const PATTERN_BYTES: usize = 4 * 1024;
+/// Bytes of a compiled regular expression.
+pub const PATTERN_COMPILED_BYTES: usize = 1024 * 1024;
+/// Bytes of a JSON Schema, serialised.
+pub const SCHEMA_BYTES: usize = 256 * 1024;
+/// Characters of an identifier.
+pub const ID_CHARS: usize = 64;
+/// Steps that may run at once in one run.
+pub const CONCURRENCY: i64 = 64;
+/// Passes of a loop.
+pub const ITERATIONS: i64 = 1_000;
+/// Characters of a guide's prompt.
+pub const GUIDE_PROMPT_CHARS: usize = 8_192;
+/// Candidates that a "did you mean" looks at.
+pub const SUGGESTION_CANDIDATES: usize = 2_000;

@@ -1,0 +1,200 @@
+//! The manifest spelling: the keys at the top, and what they compile to.
+
+use serde_json::{Value, json};
+
+use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, shape, spot, words, wrong};
+use crate::duration::Period;
+use crate::finding::{Finding, Rule};
+use crate::id::{InputName, WorkflowId};
+use crate::input::Input;
+use crate::limits;
+use crate::step::Step;
+use crate::templated::Dynamic;
+use crate::tree::{Kind, Node};
+use crate::version::{Requirement, SemVer};
+use crate::workflow::{Spelling, Workflow};
+
+words! {
+    /// What kind of place a source is.
+    SourceType {
+        /// A file.
+        Path = "path",
+        /// An address.
+        Url = "url",
+    }
+}
+
+shape! {
+    /// A catalog that must be there.
+    CatalogNeed = "a catalog";
+    "vendor" vendor: req Spot<String> = "Its vendor, which is the first word of its commands.",
+    "title" title: opt String = "Its title.",
+    "source" source: opt String = "Where it can be had: a hint for installing.",
+    "source_type" source_type: opt SourceType = "Whether that is a path or an address.",
+    "version" version: opt String = "The version of the API.",
+}
+
+shape! {
+    /// What must be there before a run.
+    Requires = "requirements";
+    "catalogs" catalogs: opt Vec<CatalogNeed> = "Catalogs whose commands are used.",
+    "milepost" milepost: opt Requirement = "The version of the server.",
+}
+
+shape! {
+    /// What a run may spend.
+    Budget = "a budget";
+    "http_calls" http_calls: opt Int<0, 1_000_000> = "Requests in all.",
+    "writes" writes: opt Int<0, 1_000_000> = "Requests that change something.",
+    "attempts" attempts: opt Int<0, 1_000_000> = "Attempts of all steps.",
+}
+
+/// The inputs; one that could not be read keeps its name, so that its uses are not reported too.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inputs(pub Vec<(Spot<String>, Option<Input>)>);
+
+impl Decode for Inputs {
+    const WANT: &'static str = "a map of inputs";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        let Kind::Map(entries) = &node.kind else { return wrong(node, report) };
+        if entries.len() > limits::INPUTS {
+            let message = format!("{} inputs", entries.len());
+            let fault = Finding::error(node.at, Rule::Range, message);
+            report.add(fault.expected(format!("at most {}", limits::INPUTS)).suggest("drop some"));
+        }
+        let read = |(key, value): &(crate::tree::Key, Node)| {
+            if let Err(invalid) = InputName::parse(&key.name) {
+                report.add(
+                    Finding::error(key.at, Rule::Id, format!("`{}` is no input name", key.name))
+                        .expected(invalid.rule)
+                        .suggest("use letters, digits and `_`"),
+                );
+            }
+            // `name:` with nothing behind it is an input without any rules.
+            let input = match value.kind {
+                Kind::Null => {
+                    Input::decode(&Node { at: value.at, kind: Kind::Map(vec![]) }, report)
+                }
+                _ => Input::decode(value, report),
+            };
+            (spot(key), input)
+        };
+        Some(Inputs(entries.iter().map(read).collect()))
+    }
+}
+
+impl Shape for Inputs {
+    fn schema(defs: &mut Defs) -> Value {
+        let input = Input::schema(defs);
+        json!({
+            "type": "object",
+            "propertyNames": InputName::schema(defs),
+            "additionalProperties": {"anyOf": [input, {"type": "null"}]},
+            "maxProperties": limits::INPUTS,
+        })
+    }
+}
+
+/// Steps; those that could not be read are left out and have been reported.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepList(pub Vec<Step>);
+
+impl Decode for StepList {
+    const WANT: &'static str = "a list of steps";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        let Kind::List(items) = &node.kind else { return wrong(node, report) };
+        if items.is_empty() || items.len() > limits::STEPS {
+            let message = match items.len() {
+                0 => "a workflow without steps".to_owned(),
+                many => format!("{many} steps"),
+            };
+            report.add(
+                Finding::error(node.at, Rule::Range, message)
+                    .expected(format!("1 to {} steps", limits::STEPS))
+                    .suggest(if items.is_empty() { "add a step" } else { "split the workflow" }),
+            );
+            return None;
+        }
+        Some(StepList(items.iter().filter_map(|item| Step::decode(item, report)).collect()))
+    }
+}
+
+impl Shape for StepList {
+    fn schema(defs: &mut Defs) -> Value {
+        let step = Step::schema(defs);
+        json!({"type": "array", "minItems": 1, "maxItems": limits::STEPS, "items": step})
+    }
+}
+
+shape! {
+    /// A manifest as it is written.
+    ManifestDoc = "a manifest", slips &[
+        ("workflow_id", "workflow"),
+        ("workflowId", "workflow"),
+        ("id", "workflow"),
+        ("name", "title"),
+        ("outputs", "final_output"),
+        ("output", "final_output"),
+        ("parameters", "inputs"),
+        ("params", "inputs"),
+        ("variables", "inputs"),
+        ("jobs", "steps"),
+        ("tasks", "steps"),
+    ], homes &[
+        ("catalogs", "requires"),
+        ("milepost", "requires"),
+        ("http_calls", "budget"),
+        ("writes", "budget"),
+    ];
+    "workflow" workflow: req Spot<WorkflowId> = "Its identity, and the name of its file.",
+    "title" title: opt String = "Its name for people.",
+    "description" description: opt String = "What it does.",
+    "version" version: opt SemVer = "A label such as `1.0.0`.",
+    "category" category: opt String = "What it belongs to.",
+    "tags" tags: opt Vec<String> = "Labels.",
+    "requires" requires: opt Requires = "What must be there before a run.",
+    "concurrency" concurrency: opt Int<1, { limits::CONCURRENCY }> = "How many steps may run at once.",
+    "timeout" timeout: opt Period = "How long a run may take.",
+    "budget" budget: opt Budget = "What a run may spend.",
+    "inputs" inputs: opt Inputs = "What a run is given.",
+    "steps" steps: req StepList = "What a run does.",
+    "finally" finally: opt StepList = "What it does in every case at the end.",
+    "final_output" final_output: opt Dynamic = "What it yields.",
+}
+
+/// A document that may still have errors: what the checks look at.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) workflow: Workflow,
+    /// Names of inputs that are there but could not be read.
+    pub(crate) unread_inputs: Vec<String>,
+}
+
+pub(crate) fn draft(doc: ManifestDoc) -> Draft {
+    let inputs = doc.inputs.map(|inputs| inputs.0).unwrap_or_default();
+    let unread =
+        |(name, input): &(Spot<String>, Option<Input>)| input.is_none().then(|| name.value.clone());
+    let unread_inputs = inputs.iter().filter_map(unread).collect();
+    let read = inputs.into_iter().filter_map(|(name, input)| Some((name, input?)));
+    let workflow = Workflow {
+        spelling: Spelling::Manifest,
+        id: doc.workflow,
+        title: doc.title,
+        description: doc.description,
+        version: doc.version.map(|version| version.0.to_string()),
+        category: doc.category,
+        tags: doc.tags.unwrap_or_default(),
+        requires: doc.requires,
+        concurrency: doc.concurrency.map_or(1, |number| number.0 as u32),
+        timeout: doc.timeout,
+        budget: doc.budget,
+        inputs: Entries(read.collect()),
+        steps: doc.steps.0,
+        finally: doc.finally.map(|steps| steps.0).unwrap_or_default(),
+        final_output: doc.final_output,
+        guide: None,
+    };
+    Draft { workflow, unread_inputs }
+}

@@ -1,0 +1,189 @@
+//! The order of steps: who waits for whom, rings, waves, and the order of a run.
+//!
+//! Pure graph work on the steps of the top level; what a loop's body reads, its loop waits for.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::check::of_step;
+use crate::expr::SegmentKind;
+use crate::finding::Place;
+use crate::step::{Action, Step};
+use crate::templated::Located;
+use crate::workflow::Workflow;
+
+/// The dependencies between the steps of a workflow.
+#[derive(Debug)]
+pub(crate) struct Order<'w> {
+    steps: Vec<&'w Step>,
+    /// Index of the first step of `finally`.
+    finally: usize,
+    /// For each step, those it waits for, with the place that says so.
+    waits: Vec<BTreeMap<usize, Place>>,
+}
+
+impl<'w> Order<'w> {
+    pub(crate) fn of(workflow: &'w Workflow) -> Order<'w> {
+        let steps: Vec<&Step> = workflow.steps.iter().chain(&workflow.finally).collect();
+        let mut home = HashMap::new();
+        for (index, step) in steps.iter().enumerate().rev() {
+            claim(step, index, &mut home);
+        }
+        let waits = steps
+            .iter()
+            .enumerate()
+            .map(|(index, step)| {
+                let mut waits = BTreeMap::new();
+                gather(step, &mut |name, place| {
+                    let other = home.get(name).copied();
+                    // Inside one loop the order is that of the text.
+                    let inside = other == Some(index) && !is_direct(step, name);
+                    if let Some(other) = other.filter(|_| !inside) {
+                        waits.entry(other).or_insert(place);
+                    }
+                });
+                waits
+            })
+            .collect();
+        Order { steps, finally: workflow.steps.len(), waits }
+    }
+
+    /// The steps a step waits for, by index into `steps()`.
+    pub(crate) fn waits(&self, index: usize) -> impl Iterator<Item = usize> {
+        self.waits[index].keys().copied()
+    }
+
+    /// The steps of the top level, `finally` last.
+    pub(crate) fn steps(&self) -> &[&'w Step] {
+        &self.steps
+    }
+
+    /// Whether a step belongs to `finally`.
+    pub(crate) fn is_finally(&self, index: usize) -> bool {
+        index >= self.finally
+    }
+
+    /// The place that makes one step wait for another.
+    pub(crate) fn edge_place(&self, from: &Step, to: &Step) -> Option<Place> {
+        let index = |step: &Step| self.steps.iter().position(|other| std::ptr::eq(*other, step));
+        self.waits[index(from)?].get(&index(to)?).copied()
+    }
+
+    /// The order of a run with one step at a time: the text's, as far as nobody has to wait.
+    /// Steps in rings are left out. `finally` comes last.
+    pub(crate) fn sequence(&self) -> Vec<usize> {
+        let mut open: Vec<usize> = self.waits.iter().map(BTreeMap::len).collect();
+        let mut followers = vec![Vec::new(); self.steps.len()];
+        for (index, waits) in self.waits.iter().enumerate() {
+            waits.keys().for_each(|other| followers[*other].push(index));
+        }
+        let rank = |index: usize| (self.is_finally(index), index);
+        let ready = (0..self.steps.len()).filter(|index| open[*index] == 0).map(rank);
+        let mut ready: BTreeSet<(bool, usize)> = ready.collect();
+        let mut sequence = Vec::with_capacity(self.steps.len());
+        while let Some((_, index)) = ready.pop_first() {
+            sequence.push(index);
+            for follower in &followers[index] {
+                open[*follower] -= 1;
+                if open[*follower] == 0 {
+                    ready.insert(rank(*follower));
+                }
+            }
+        }
+        sequence
+    }
+
+    /// The earliest wave of each step: one more than the latest of those it waits for.
+    pub(crate) fn waves(&self) -> Vec<usize> {
+        let mut waves = vec![0; self.steps.len()];
+        for index in self.sequence() {
+            waves[index] =
+                self.waits(index).map(|other| waves[other] + 1).max().unwrap_or_default();
+        }
+        let last = waves[..self.finally].iter().max().map_or(0, |wave| wave + 1);
+        for index in self.finally..self.steps.len() {
+            let inner = self.waits(index).filter(|other| self.is_finally(*other));
+            waves[index] = inner.map(|other| waves[other] + 1).max().unwrap_or_default().max(last);
+        }
+        waves
+    }
+
+    /// Steps that wait for each other, each ring once, shortest way round.
+    pub(crate) fn rings(&self) -> Vec<Vec<&'w Step>> {
+        let placed: BTreeSet<usize> = self.sequence().into_iter().collect();
+        let mut told = BTreeSet::new();
+        let mut rings = Vec::new();
+        for start in (0..self.steps.len()).filter(|index| !placed.contains(index)) {
+            if told.contains(&start) {
+                continue;
+            }
+            if let Some(ring) = self.ring_through(start, &placed) {
+                told.extend(ring.iter().copied());
+                rings.push(ring.into_iter().map(|index| self.steps[index]).collect());
+            }
+        }
+        rings
+    }
+
+    /// The shortest ring through a step, by breadth-first search.
+    fn ring_through(&self, start: usize, placed: &BTreeSet<usize>) -> Option<Vec<usize>> {
+        let mut came_from: HashMap<usize, usize> = HashMap::new();
+        let mut queue = std::collections::VecDeque::from([start]);
+        while let Some(index) = queue.pop_front() {
+            for next in self.waits(index).filter(|next| !placed.contains(next)) {
+                if next == start {
+                    let mut ring = vec![index];
+                    while let Some(previous) = came_from.get(ring.last()?) {
+                        ring.push(*previous);
+                    }
+                    ring.reverse();
+                    return Some(ring);
+                }
+                if !came_from.contains_key(&next) {
+                    came_from.insert(next, index);
+                    queue.push_back(next);
+                }
+            }
+        }
+        None
+    }
+}
+
+fn claim<'w>(step: &'w Step, index: usize, home: &mut HashMap<&'w str, usize>) {
+    home.insert(step.id.value.as_str(), index);
+    if let Action::Loop(looped) = &step.action {
+        looped.body.iter().for_each(|inner| claim(inner, index, home));
+    }
+}
+
+/// A step that is no loop and names itself does wait for itself; `self` is for polling.
+fn is_direct(step: &Step, name: &str) -> bool {
+    !matches!(step.action, Action::Loop(_)) && step.id.value.as_str() == name
+}
+
+/// Every step name that a step or its body mentions, with the place.
+fn gather<'w>(step: &'w Step, found: &mut impl FnMut(&'w str, Place)) {
+    for id in &step.depends_on {
+        found(id.value.as_str(), id.at.into());
+    }
+    for usage in of_step(step) {
+        for (name, place) in mentioned(usage.located) {
+            found(name, place);
+        }
+    }
+    if let Action::Loop(looped) = &step.action {
+        looped.body.iter().for_each(|inner| gather(inner, found));
+    }
+}
+
+/// The steps an expression mentions.
+pub(crate) fn mentioned(located: Located<'_>) -> impl Iterator<Item = (&str, Place)> {
+    located.expr.references().iter().filter_map(move |reference| {
+        let segment = reference.path.first().filter(|_| reference.root == "steps")?;
+        match &segment.kind {
+            SegmentKind::Field(name) => {
+                Some((name.as_str(), located.place(segment.span.start, segment.span.end)))
+            }
+            _ => None,
+        }
+    })
+}

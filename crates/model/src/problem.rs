@@ -1,0 +1,110 @@
+//! Problems: what goes wrong for a user, as data. Each door renders them in its own way.
+
+use serde_json::{Map, Value};
+
+use crate::violation::Violation;
+
+/// What a caller can do about a problem, roughly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Category {
+    /// The request or a document is wrong.
+    Validation,
+    /// The thing asked for does not exist.
+    NotFound,
+    /// The thing is in another state than the caller thinks.
+    Conflict,
+    /// It could not be carried out.
+    Execution,
+    /// A fault of ours.
+    Internal,
+}
+
+impl Category {
+    /// The word on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Category::Validation => "validation",
+            Category::NotFound => "not_found",
+            Category::Conflict => "conflict",
+            Category::Execution => "execution",
+            Category::Internal => "internal",
+        }
+    }
+}
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $category:ident;)*) => {
+        /// Every kind of problem. Each has its page in `docs/errors/`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code { $($(#[$doc])* $name),* }
+
+        impl Code {
+            /// Every code.
+            pub const ALL: &'static [Code] = &[$(Code::$name),*];
+
+            /// The stable word.
+            pub fn name(self) -> &'static str {
+                match self { $(Code::$name => $code),* }
+            }
+
+            /// What a caller can do about it.
+            pub fn category(self) -> Category {
+                match self { $(Code::$name => Category::$category),* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// A workflow has errors.
+    WorkflowInvalid = "WORKFLOW_INVALID", Validation;
+    /// No workflow has this id.
+    WorkflowNotFound = "WORKFLOW_NOT_FOUND", NotFound;
+    /// A workflow of this id is there already.
+    WorkflowExists = "WORKFLOW_EXISTS", Conflict;
+    /// A text that is no identifier.
+    IdInvalid = "ID_INVALID", Validation;
+    /// A file that is not there.
+    FileNotFound = "FILE_NOT_FOUND", NotFound;
+    /// A file that lies outside the directory it was looked for in, or is no regular file.
+    FileRefused = "FILE_REFUSED", Validation;
+    /// Input values that do not fit the workflow's inputs.
+    InputInvalid = "INPUT_INVALID", Validation;
+    /// Reading or writing failed.
+    StorageFailed = "STORAGE_FAILED", Execution;
+}
+
+/// Something a user has to know about.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    /// Which kind.
+    pub code: Code,
+    /// What happened, in one sentence.
+    pub message: String,
+    /// Names that say where: `workflow_id`, `path`, `line`.
+    pub context: Map<String, Value>,
+    /// The one next action.
+    pub hint: String,
+    /// The findings behind it, when a document is the cause.
+    pub violations: Vec<Violation>,
+}
+
+impl Problem {
+    /// A problem without context.
+    pub fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Problem {
+        Problem {
+            code,
+            message: message.into(),
+            context: Map::new(),
+            hint: hint.into(),
+            violations: Vec::new(),
+        }
+    }
+
+    /// Adds a name that says where.
+    #[must_use]
+    pub fn context(mut self, key: &str, value: impl Into<Value>) -> Problem {
+        self.context.insert(key.to_owned(), value.into());
+        self
+    }
+}

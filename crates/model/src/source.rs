@@ -1,0 +1,168 @@
+//! The text of a document: decoding, format, and the way from byte offsets to lines and columns.
+//!
+//! Never parses: that is `json` and `yaml`.
+
+use crate::finding::{Finding, Rule};
+use crate::limits;
+use crate::tree::At;
+
+/// How a document is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Strict JSON.
+    Json,
+    /// YAML 1.2, core schema.
+    Yaml,
+}
+
+impl Format {
+    /// The format a file name promises, if it promises one.
+    pub fn of_extension(extension: &str) -> Option<Format> {
+        match extension {
+            "json" => Some(Format::Json),
+            "yaml" | "yml" => Some(Format::Yaml),
+            _ => None,
+        }
+    }
+
+    /// JSON when the first character that counts opens a JSON value, else YAML.
+    pub fn sniff(text: &str) -> Format {
+        match text.trim_start().bytes().next() {
+            Some(b'{' | b'[') => Format::Json,
+            _ => Format::Yaml,
+        }
+    }
+
+    /// `json` or `yaml`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Json => "json",
+            Format::Yaml => "yaml",
+        }
+    }
+}
+
+/// A document's text, decoded and bounded.
+#[derive(Debug, Clone)]
+pub struct Source {
+    text: String,
+    format: Format,
+    /// A byte order mark stood in front; it is kept when the text is written back.
+    bom: bool,
+    line_starts: Vec<u32>,
+}
+
+impl Source {
+    /// Decodes bytes. The one finding says why they are no text of ours.
+    pub fn decode(bytes: &[u8], format: Option<Format>) -> Result<Source, Box<Finding>> {
+        if bytes.len() > limits::DOCUMENT_BYTES {
+            return Err(too_large(bytes.len()));
+        }
+        let (bom, body) = match bytes.strip_prefix(b"\xef\xbb\xbf") {
+            Some(rest) => (true, rest),
+            None => (false, bytes),
+        };
+        if looks_like_utf16(body) {
+            return Err(refused(0, "the file is UTF-16", "save it as UTF-8"));
+        }
+        let text = match std::str::from_utf8(body) {
+            Ok(text) => text,
+            Err(error) => return Err(not_utf8(body, error.valid_up_to())),
+        };
+        if let Some(at) = text.bytes().position(|byte| byte == 0) {
+            return Err(refused_in(text, at, "a NUL character", "remove it"));
+        }
+        let format = format.unwrap_or_else(|| Format::sniff(text));
+        Ok(Source::of_text(text, format, bom))
+    }
+
+    fn of_text(text: &str, format: Format, bom: bool) -> Source {
+        let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let line_starts = std::iter::once(0).chain(newlines.map(|(i, _)| i as u32 + 1)).collect();
+        Source { text: text.to_owned(), format, bom, line_starts }
+    }
+
+    /// The text without its byte order mark.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How the text is written.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The same document with another text, as it goes back to a file.
+    pub fn with_text(&self, text: &str) -> Vec<u8> {
+        let mark: &[u8] = if self.bom { b"\xef\xbb\xbf" } else { b"" };
+        [mark, text.as_bytes()].concat()
+    }
+
+    /// The slice a place covers; empty when the place is not of this text.
+    pub fn slice(&self, at: At) -> &str {
+        self.text.get(at.start as usize..at.end as usize).unwrap_or("")
+    }
+
+    /// Line and column of a byte offset, both from 1; columns count characters.
+    pub fn position(&self, offset: u32) -> (u32, u32) {
+        let offset = (offset as usize).min(self.text.len());
+        let line = self.line_starts.partition_point(|start| *start as usize <= offset);
+        let start = self.line_starts[line - 1] as usize;
+        let column = self.text.get(start..offset).map_or(0, |before| before.chars().count());
+        (line as u32, column as u32 + 1)
+    }
+
+    /// The spaces in front of the first character of the line an offset is in, and the offset of
+    /// that line.
+    pub(crate) fn line_of(&self, offset: u32) -> (u32, u32) {
+        let line = self.line_starts.partition_point(|start| *start <= offset);
+        let start = self.line_starts[line - 1];
+        let end = self.line_starts.get(line).copied().unwrap_or(self.text.len() as u32);
+        (start, end)
+    }
+}
+
+/// Half of the first bytes are NUL: text in two-byte units, with or without a mark.
+fn looks_like_utf16(bytes: &[u8]) -> bool {
+    let marked = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+    let head = &bytes[..bytes.len().min(64)];
+    let zeros = head.iter().filter(|byte| **byte == 0).count();
+    marked || (head.len() >= 4 && zeros * 3 >= head.len())
+}
+
+/// What a document over the limit is told, whoever found out first.
+pub fn too_large(bytes: usize) -> Box<Finding> {
+    let limit = limits::DOCUMENT_BYTES;
+    Box::new(
+        Finding::error(At::START, Rule::Syntax, format!("the document has {bytes} bytes"))
+            .expected(format!("at most {limit} bytes"))
+            .suggest("split it into several workflows and run them from one another"),
+    )
+}
+
+fn refused(offset: usize, what: &str, then: &str) -> Box<Finding> {
+    let at = At { start: offset as u32, end: offset as u32 };
+    Box::new(Finding::error(at, Rule::Syntax, what).suggest(then))
+}
+
+fn refused_in(text: &str, offset: usize, what: &str, then: &str) -> Box<Finding> {
+    let (line, column) = position_in(text.as_bytes(), offset);
+    let mut finding = refused(offset, &format!("{what} at line {line}, column {column}"), then);
+    finding.position = Some((line, column));
+    finding
+}
+
+fn not_utf8(body: &[u8], valid: usize) -> Box<Finding> {
+    let (line, column) = position_in(body, valid);
+    let message = format!("byte 0x{:02x} is not UTF-8", body[valid]);
+    let mut finding = refused(valid, &message, "save the file as UTF-8");
+    finding.position = Some((line, column));
+    finding
+}
+
+fn position_in(bytes: &[u8], offset: usize) -> (u32, u32) {
+    let before = String::from_utf8_lossy(&bytes[..offset]);
+    let line = before.matches('\n').count() as u32 + 1;
+    let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) as u32 + 1;
+    (line, column)
+}

@@ -1,0 +1,807 @@
+//! Steps of a manifest: what they do, and what all of them share.
+
+use serde_json::{Value, json};
+
+use crate::condition::Condition;
+use crate::criteria::Criteria;
+use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, Text, shape, words, wrong};
+use crate::duration::Period;
+use crate::finding::{Finding, Mend, Rule};
+use crate::guide::{Confirmation, LoopDoc, PromptBlocks, PromptFragment};
+use crate::id::StepId;
+use crate::json_schema::JsonSchema;
+use crate::limits;
+use crate::suggest;
+use crate::target::Target;
+use crate::templated::{Bare, Dynamic, Templated};
+use crate::tree::{At, Kind, Node};
+
+/// One step of a workflow, whatever it does and however it was spelt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Where it stands.
+    pub at: At,
+    /// Its identity.
+    pub id: Spot<StepId>,
+    /// Its name for people.
+    pub title: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Steps that come first, as authored; expressions add more.
+    pub depends_on: Vec<Spot<StepId>>,
+    /// When it runs at all.
+    pub when: Option<When>,
+    /// Whether all or any of what it depends on must have run.
+    pub needs: Needs,
+    /// What its failure means.
+    pub on_error: OnError,
+    /// How long one attempt may take.
+    pub timeout: Option<Period>,
+    /// When it is tried again.
+    pub retry: Option<Retry>,
+    /// The list it runs over.
+    pub for_each: Option<ForEach>,
+    /// What its output must look like.
+    pub output_contract: Option<OutputContract>,
+    /// What it does.
+    pub action: Action,
+}
+
+/// What a step does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Calls an operation or runs another workflow.
+    Run(Box<Run>),
+    /// Lets an agent work.
+    Prompt(Box<Prompt>),
+    /// Lets a person decide.
+    Approve(Box<Approve>),
+    /// Lets time pass.
+    Wait(Wait),
+    /// Computes values.
+    Set(Entries<Dynamic>),
+    /// Ends the run with a message.
+    Fail(Templated),
+    /// Repeats a body.
+    Loop(Box<Loop>),
+}
+
+impl Action {
+    /// The key that makes a step of this kind.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Action::Run(_) => "run",
+            Action::Prompt(_) => "prompt",
+            Action::Approve(_) => "approve",
+            Action::Wait(_) => "wait",
+            Action::Set(_) => "set",
+            Action::Fail(_) => "fail",
+            Action::Loop(_) => "loop",
+        }
+    }
+}
+
+/// A call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// What is run.
+    pub target: Spot<Target>,
+    /// Its arguments, wherever they travel.
+    pub with: Entries<Dynamic>,
+    /// The body of the request.
+    pub body: Option<Dynamic>,
+    /// Extra headers.
+    pub headers: Entries<Dynamic>,
+    /// The author's word that it may be repeated.
+    pub idempotent: Option<bool>,
+    /// Polling.
+    pub repeat: Option<Repeat>,
+}
+
+/// Work for an agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    /// What the agent is told.
+    pub text: PromptText,
+    /// Who it should be.
+    pub agent_role: Option<String>,
+    /// Hints.
+    pub guidance: Vec<String>,
+    /// The schema of its output.
+    pub output_schema: Option<JsonSchema>,
+    /// The rules for its output.
+    pub criteria: Option<Criteria>,
+    /// How the engine checks the claim.
+    pub verify: Vec<Verify>,
+    /// Which model suits.
+    pub model_hint: Option<String>,
+    /// Whether files are asked for.
+    pub ask_for_files: bool,
+    /// Whether a person confirms.
+    pub confirmation: Confirmation,
+    /// How many submissions are accepted.
+    pub max_attempts: Option<u32>,
+    /// The step as its author wrote it, when the guide contract shows it.
+    pub authored: Option<Box<Value>>,
+}
+
+/// The two ways a prompt is written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PromptText {
+    /// Text with `${{ … }}`.
+    Template(Templated),
+    /// Text with `{{var}}`, blocks and fragments of the guide spelling.
+    Guide {
+        /// The text.
+        text: Option<String>,
+        /// Sections.
+        blocks: Option<Box<PromptBlocks>>,
+        /// Parts that depend on the context.
+        fragments: Vec<PromptFragment>,
+    },
+}
+
+/// A loop of the guide spelling.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loop {
+    /// How it repeats.
+    pub spec: LoopDoc,
+    /// What it repeats.
+    pub body: Vec<Step>,
+    /// The loop as its author wrote it, when the guide contract shows it.
+    pub authored: Option<Box<Value>>,
+}
+
+/// The list a step runs over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForEach {
+    /// The list.
+    pub items: Dynamic,
+    /// The name of the item in expressions; `item` when absent.
+    pub name: Option<Spot<String>>,
+    /// How many items at once.
+    pub concurrency: u32,
+}
+
+/// When a step runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum When {
+    /// An expression that yields a boolean.
+    Expr(Bare),
+    /// A condition object of the guide spelling.
+    Condition(Condition),
+}
+
+impl Decode for When {
+    const WANT: &'static str = "an expression that yields true or false";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        match node.kind {
+            Kind::Map(_) => Condition::decode(node, report).map(When::Condition),
+            Kind::Str(_) | Kind::Bool(_) => Bare::decode(node, report).map(When::Expr),
+            _ => wrong(node, report),
+        }
+    }
+}
+
+impl Shape for When {
+    fn schema(defs: &mut Defs) -> Value {
+        json!({"anyOf": [Bare::schema(defs), Condition::schema(defs)]})
+    }
+}
+
+words! {
+    /// Whether all or any of what a step depends on must have run.
+    Needs {
+        /// All.
+        All = "all",
+        /// One is enough.
+        Any = "any",
+    }
+}
+
+/// `needs` with the slip of taking it for `depends_on`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NeedsDoc(Needs);
+
+impl Decode for NeedsDoc {
+    const WANT: &'static str = Needs::WANT;
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        if !matches!(node.kind, Kind::List(_)) {
+            return Needs::decode(node, report).map(NeedsDoc);
+        }
+        report.add(
+            Finding::error(node.at, Rule::Type, "`needs` says `all` or `any`, not which steps")
+                .expected(Needs::WANT)
+                .actual("a list")
+                .suggest("list the steps under `depends_on`")
+                .mend(Mend::RenameKey { key: node.at, to: "depends_on".into() }),
+        );
+        None
+    }
+}
+
+impl Shape for NeedsDoc {
+    fn schema(defs: &mut Defs) -> Value {
+        Needs::schema(defs)
+    }
+}
+
+words! {
+    /// What a step's failure means for the run.
+    OnError {
+        /// The run fails.
+        Fail = "fail",
+        /// The run goes on.
+        Continue = "continue",
+    }
+}
+
+words! {
+    /// How the pauses between tries grow.
+    Backoff {
+        /// They do not.
+        Fixed = "fixed",
+        /// They double.
+        Exponential = "exponential",
+    }
+}
+
+shape! {
+    /// When a step is tried again.
+    Retry = "a retry policy", slips &[
+        ("attempts", "max_attempts"),
+        ("max_retries", "max_attempts"),
+        ("retries", "max_attempts"),
+        ("delay", "initial"),
+        ("interval", "initial"),
+        ("max_delay", "max"),
+    ];
+    "max_attempts" max_attempts: opt Int<1, 100> = "Tries in all, the first one included.",
+    "backoff" backoff: opt Backoff = "How the pauses grow.",
+    "initial" initial: opt Period = "The first pause.",
+    "max" max: opt Period = "The longest pause.",
+    "jitter" jitter: opt bool = "Whether pauses vary a little.",
+    "on" on: opt Vec<RetryOn> = "What is worth another try.",
+}
+
+/// What is worth another try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetryOn {
+    /// The connection failed.
+    Network,
+    /// It took too long.
+    Timeout,
+    /// One status.
+    Status(u16),
+    /// A hundred statuses: 4 or 5.
+    Class(u8),
+}
+
+impl Decode for RetryOn {
+    const WANT: &'static str = "`network`, `timeout`, a status such as `429`, or `5xx`";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        let text = match &node.kind {
+            Kind::Str(text) => text.clone(),
+            Kind::Int(number) => number.to_string(),
+            _ => return wrong(node, report),
+        };
+        match text.as_str() {
+            "network" => return Some(RetryOn::Network),
+            "timeout" => return Some(RetryOn::Timeout),
+            "4xx" => return Some(RetryOn::Class(4)),
+            "5xx" => return Some(RetryOn::Class(5)),
+            _ => {}
+        }
+        let status = text.parse::<u16>().ok().filter(|status| (400..600).contains(status));
+        if status.is_none() {
+            let words = ["network", "timeout", "4xx", "5xx", "429"];
+            crate::decode::not_a_choice(node, &text, &words, report);
+        }
+        status.map(RetryOn::Status)
+    }
+}
+
+impl Shape for RetryOn {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"anyOf": [
+            {"enum": ["network", "timeout", "4xx", "5xx"]},
+            {"type": "integer", "minimum": 400, "maximum": 599},
+            {"type": "string", "pattern": "^[45][0-9][0-9]$"},
+        ]})
+    }
+}
+
+shape! {
+    /// Polling.
+    Repeat = "how to repeat", slips &[("interval", "every"), ("while", "until")];
+    "until" until: req Bare = "Ends when this holds.",
+    "every" every: opt Period = "The pause between two passes.",
+    "timeout" timeout: opt Period = "How long in all.",
+    "max_attempts" max_attempts: opt Int<1, 10_000> = "How many passes at most.",
+}
+
+shape! {
+    /// A check of an agent's claim against the world.
+    Verify = "a check such as `{run: shop orders:get, check: …}`";
+    "run" run: req Spot<Target> = "What is run.",
+    "with" with: opt Entries<Dynamic> = "Its arguments.",
+    "body" body: opt Dynamic = "The body of the request.",
+    "check" check: req Bare = "What must hold of `output`.",
+    "message" message: opt String = "What is said when it does not.",
+}
+
+shape! {
+    /// What a step's output must look like.
+    OutputContract = "an output contract";
+    "fields" fields: req Vec<ContractField> = "The fields it has.",
+}
+
+words! {
+    /// The type of a field.
+    FieldType {
+        /// Text.
+        String = "string",
+        /// Any number.
+        Number = "number",
+        /// A whole number.
+        Integer = "integer",
+        /// True or false.
+        Boolean = "boolean",
+        /// A list.
+        Array = "array",
+        /// A map.
+        Object = "object",
+        /// Anything.
+        Any = "any",
+    }
+}
+
+shape! {
+    /// One field of an output.
+    ContractField = "a field";
+    "name" name: req Spot<String> = "Its name.",
+    "type" kind: opt FieldType = "Its type.",
+    "description" description: opt String = "What it holds.",
+    "tags" tags: opt Vec<String> = "Labels.",
+}
+
+/// What a person is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Approve {
+    /// The question.
+    pub message: Templated,
+    /// The schema of the answer.
+    pub form: Option<JsonSchema>,
+    /// Who may answer.
+    pub by: Vec<String>,
+    /// When the question lapses.
+    pub expires: Option<Period>,
+    /// Where a rejection goes back to.
+    pub on_reject: Option<OnReject>,
+}
+
+shape! {
+    /// A question written as a map.
+    ApproveDoc = "a question", slips &[("prompt", "message"), ("timeout", "expires")];
+    "message" message: req Templated = "The question.",
+    "form" form: opt JsonSchema = "The schema of the answer.",
+    "by" by: opt Vec<String> = "Who may answer.",
+    "expires" expires: opt Period = "When the question lapses.",
+    "on_reject" on_reject: opt OnReject = "Where a rejection goes back to.",
+}
+
+shape! {
+    /// Where a rejection goes back to.
+    OnReject = "where to go back to";
+    "to" to: req Spot<StepId> = "The step.",
+    "max" max: opt Int<1, 100> = "How often at most.",
+}
+
+impl Decode for Approve {
+    const WANT: &'static str = "a question";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        if let Kind::Map(_) = node.kind {
+            let doc = ApproveDoc::decode(node, report)?;
+            let ApproveDoc { message, form, by, expires, on_reject, .. } = doc;
+            return Some(Approve { message, form, by: by.unwrap_or_default(), expires, on_reject });
+        }
+        let message = Templated::decode(node, report)?;
+        Some(Approve { message, form: None, by: Vec::new(), expires: None, on_reject: None })
+    }
+}
+
+impl Shape for Approve {
+    fn schema(defs: &mut Defs) -> Value {
+        json!({"anyOf": [Templated::schema(defs), ApproveDoc::schema(defs)]})
+    }
+}
+
+/// How long, or until when.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wait {
+    /// A length of time.
+    For(Period),
+    /// A moment, as RFC 3339 has it.
+    Until(Spot<String>),
+    /// Known at run time.
+    Computed(Templated),
+}
+
+impl Decode for Wait {
+    const WANT: &'static str =
+        "a duration such as `10m`, or a moment such as `2030-01-31T09:00:00Z`";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        match &node.kind {
+            Kind::Str(text) if text.contains("{{") => {
+                Templated::decode(node, report).map(Wait::Computed)
+            }
+            Kind::Str(text) if is_instant(text) => {
+                Some(Wait::Until(Spot { at: node.at, value: text.clone() }))
+            }
+            _ => Period::decode(node, report).map(Wait::For),
+        }
+    }
+}
+
+impl Shape for Wait {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "string", "examples": ["10m", "2030-01-31T09:00:00Z"]})
+    }
+}
+
+/// `2030-01-31T09:00:00Z`, with fraction and offset as RFC 3339 allows them.
+pub(crate) fn is_instant(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let number = |from: usize, to: usize| -> Option<u32> {
+        let digits = text.get(from..to)?;
+        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+    };
+    let sign = |at: usize, allowed: &[u8]| bytes.get(at).is_some_and(|byte| allowed.contains(byte));
+    let within = |value: Option<u32>, low: u32, high: u32| {
+        value.is_some_and(|value| (low..=high).contains(&value))
+    };
+    let date = number(0, 4).is_some()
+        && sign(4, b"-")
+        && within(number(5, 7), 1, 12)
+        && sign(7, b"-")
+        && within(number(8, 10), 1, 31);
+    let time = sign(10, b"Tt ")
+        && within(number(11, 13), 0, 23)
+        && sign(13, b":")
+        && within(number(14, 16), 0, 59)
+        && sign(16, b":")
+        && within(number(17, 19), 0, 60);
+    if !date || !time {
+        return false;
+    }
+    let rest = &text[19..];
+    let zone = match rest.strip_prefix('.') {
+        Some(fraction) => fraction.trim_start_matches(|c: char| c.is_ascii_digit()),
+        None => rest,
+    };
+    let offset = zone.strip_prefix(['+', '-']).is_some_and(|offset| {
+        offset.len() == 5
+            && offset.as_bytes()[2] == b':'
+            && within(offset[..2].parse().ok(), 0, 23)
+            && within(offset[3..].parse().ok(), 0, 59)
+    });
+    zone == "Z" || zone == "z" || offset
+}
+
+/// A part of the document whose meaning depends on the rest of its step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Later(Node);
+
+impl Decode for Later {
+    const WANT: &'static str = "a value";
+
+    fn decode(node: &Node, _: &mut Report) -> Option<Self> {
+        Some(Later(node.clone()))
+    }
+}
+
+impl Shape for Later {
+    fn schema(_: &mut Defs) -> Value {
+        json!({})
+    }
+}
+
+words! {
+    /// The `type` of a step that has one.
+    StepType {
+        /// A loop of the guide spelling.
+        Loop = "loop",
+    }
+}
+
+/// Other names under which authors look for the keys of a step.
+const SLIPS: &[(&str, &str)] = &[
+    ("condition", "if"),
+    ("runCondition", "if"),
+    ("flags", "with"),
+    ("args", "with"),
+    ("arguments", "with"),
+    ("params", "with"),
+    ("parameters", "with"),
+    ("inputs", "with"),
+    ("name", "title"),
+    ("uses", "run"),
+    ("command", "run"),
+    ("call", "run"),
+    ("role", "agent_role"),
+    ("after", "depends_on"),
+    ("depends", "depends_on"),
+    ("foreach", "for_each"),
+    ("validationCriteria", "validation"),
+    ("approval", "approve"),
+    ("sleep", "wait"),
+    ("delay", "wait"),
+    ("data", "body"),
+    ("schema", "output_schema"),
+];
+
+/// Keys that belong into a map of the step.
+const HOMES: &[(&str, &str)] = &[
+    ("backoff", "retry"),
+    ("initial", "retry"),
+    ("max", "retry"),
+    ("jitter", "retry"),
+    ("until", "repeat"),
+    ("every", "repeat"),
+    ("fields", "output_contract"),
+    ("form", "approve"),
+    ("expires", "approve"),
+    ("on_reject", "approve"),
+];
+
+shape! {
+    /// A step as it is written.
+    StepDoc = "a step", slips SLIPS, homes HOMES;
+    "id" id: req Spot<StepId> = "Its identity, unique in the workflow.",
+    "type" kind: opt StepType = "`loop`, for a loop with a body.",
+    "title" title: opt String = "Its name for people.",
+    "description" description: opt String = "What it is for.",
+    "depends_on" depends_on: opt Vec<Spot<StepId>> = "Steps that come first; expressions add more.",
+    "if" condition: opt When = "An expression; the step is skipped when it is false.",
+    "when" when: opt When = "The same as `if`.",
+    "needs" needs: opt NeedsDoc = "Whether all or any of what it depends on must have run.",
+    "on_error" on_error: opt OnError = "Whether its failure fails the run.",
+    "timeout" timeout: opt Period = "How long one attempt may take.",
+    "retry" retry: opt Retry = "When it is tried again.",
+    "for_each" for_each: opt Dynamic = "A list; the step runs once for each item.",
+    "as" name: opt Spot<String> = "The name of the item in expressions.",
+    "concurrency" concurrency: opt Int<1, { limits::CONCURRENCY }> = "How many items at once.",
+    "output_contract" output_contract: opt OutputContract = "What its output must look like.",
+    "run" run: opt Spot<Target> = "Calls `<catalog> <command>` or `workflow <id>`.",
+    "with" with: opt Entries<Dynamic> = "Arguments, wherever they travel: path, query, header, cookie.",
+    "body" body: opt Later = "The body of the request; of a loop, its steps.",
+    "headers" headers: opt Entries<Dynamic> = "Extra headers.",
+    "idempotent" idempotent: opt bool = "It may be repeated.",
+    "repeat" repeat: opt Repeat = "Polling: again until something holds.",
+    "prompt" prompt: opt Templated = "What an agent is told to do.",
+    "agent_role" agent_role: opt String = "Who the agent should be.",
+    "guidance" guidance: opt Vec<String> = "Hints for the agent.",
+    "output_schema" output_schema: opt JsonSchema = "The schema of the agent's output.",
+    "validation" validation: opt Criteria = "Rules for the agent's output.",
+    "verify" verify: opt Vec<Verify> = "How the engine checks the claim.",
+    "model_hint" model_hint: opt String = "Which model suits.",
+    "ask_for_files" ask_for_files: opt bool = "Whether files are asked for.",
+    "require_confirmation" require_confirmation: opt Confirmation = "Whether a person confirms.",
+    "max_attempts" max_attempts: opt Int<1, 100> = "How many submissions are accepted.",
+    "approve" approve: opt Approve = "What a person is asked.",
+    "wait" wait: opt Wait = "How long, or until when.",
+    "set" set: opt Entries<Dynamic> = "Values to compute.",
+    "fail" fail: opt Templated = "Ends the run with this message.",
+    "loop" spec: opt LoopDoc = "How a loop repeats.",
+}
+
+/// The keys that say what a step does.
+const ACTIONS: &[&str] = &["run", "prompt", "approve", "wait", "set", "fail", "loop"];
+
+/// Which keys belong to which actions; every other key is common to all.
+const OWNED: &[(&str, &[&str])] = &[
+    ("with", &["run"]),
+    ("body", &["run", "loop"]),
+    ("headers", &["run"]),
+    ("idempotent", &["run"]),
+    ("repeat", &["run"]),
+    ("agent_role", &["prompt"]),
+    ("guidance", &["prompt"]),
+    ("output_schema", &["prompt"]),
+    ("validation", &["prompt"]),
+    ("verify", &["prompt"]),
+    ("model_hint", &["prompt"]),
+    ("ask_for_files", &["prompt"]),
+    ("require_confirmation", &["prompt"]),
+    ("max_attempts", &["prompt"]),
+    ("for_each", &["run", "prompt"]),
+    ("as", &["run", "prompt"]),
+    ("concurrency", &["run", "prompt"]),
+    ("retry", &["run", "loop", "prompt"]),
+];
+
+impl Decode for Step {
+    const WANT: &'static str = "a step";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        let before = report.findings.len();
+        let doc = StepDoc::decode(node, report)?;
+        let sound = report.findings.len() == before;
+        let action = sole_action(node, sound, report)?;
+        check_keys(node, action, report);
+        let action = act(action, &doc, report)?;
+        Some(Step {
+            at: doc.at,
+            id: doc.id,
+            title: doc.title,
+            description: doc.description,
+            depends_on: doc.depends_on.unwrap_or_default(),
+            when: doc.condition.or(doc.when),
+            needs: doc.needs.map_or(Needs::All, |needs| needs.0),
+            on_error: doc.on_error.unwrap_or(OnError::Fail),
+            timeout: doc.timeout,
+            retry: doc.retry,
+            for_each: doc.for_each.map(|items| ForEach {
+                items,
+                name: doc.name,
+                concurrency: doc.concurrency.map_or(1, |number| number.0 as u32),
+            }),
+            output_contract: doc.output_contract,
+            action,
+        })
+    }
+}
+
+/// The one thing the step does, judged by the keys that are there.
+fn sole_action(node: &Node, sound: bool, report: &mut Report) -> Option<&'static str> {
+    let present: Vec<&'static str> =
+        ACTIONS.iter().copied().filter(|key| node.get(key).is_some()).collect();
+    match present.as_slice() {
+        [action] => Some(action),
+        [] if node.get("type").is_some() => {
+            let fault = Finding::error(node.at, Rule::Required, "missing required key `loop`");
+            report.add(fault.suggest("add `loop` with `type` and `maxIterations`"));
+            None
+        }
+        [] => {
+            // A misspelt action has been reported as the key it is.
+            if sound {
+                report.add(
+                    Finding::error(node.at, Rule::Required, "the step does nothing")
+                        .expected(suggest::list(ACTIONS.iter().copied()))
+                        .suggest("add `run`, `prompt` or another action"),
+                );
+            }
+            None
+        }
+        [first, second, ..] => {
+            let at = node.entry(second).map_or(node.at, |(key, _)| key.at);
+            let message = format!("a step does one thing: `{first}` and `{second}` are two");
+            let fault = Finding::error(at, Rule::Combination, message);
+            report.add(fault.suggest("make two steps of it"));
+            None
+        }
+    }
+}
+
+fn check_keys(node: &Node, action: &'static str, report: &mut Report) {
+    for (key, owners) in OWNED {
+        let Some((found, _)) = node.entry(key) else { continue };
+        if owners.contains(&action) {
+            continue;
+        }
+        let owners = suggest::list(owners.iter().copied());
+        let is_retry = *key == "max_attempts" && action == "run" && node.get("retry").is_none();
+        let mend = match is_retry {
+            true => Mend::Move {
+                key: found.at,
+                into: node.at,
+                under: Some("retry".into()),
+                name: "max_attempts".into(),
+            },
+            false => Mend::Remove { key: found.at },
+        };
+        report.add(
+            Finding::error(
+                found.at,
+                Rule::Combination,
+                format!("`{key}` does nothing in a step with `{action}`"),
+            )
+            .expected(format!("a step with {owners}"))
+            .suggest("remove it, or move it to where it acts")
+            .mend(mend),
+        );
+    }
+    if let (Some(_), Some((key, _))) = (node.get("if"), node.entry("when")) {
+        let fault = Finding::error(key.at, Rule::Combination, "`if` and `when` are the same key");
+        report.add(fault.suggest("join the two with `&&` under `if`"));
+    }
+    if node.get("for_each").is_none() && matches!(action, "run" | "prompt") {
+        for name in ["as", "concurrency"] {
+            if let Some((key, _)) = node.entry(name) {
+                let message = format!("`{name}` needs `for_each`");
+                report.add(
+                    Finding::error(key.at, Rule::Combination, message)
+                        .suggest("add `for_each`, or remove it")
+                        .mend(Mend::Remove { key: key.at }),
+                );
+            }
+        }
+    }
+}
+
+fn act(action: &str, doc: &StepDoc, report: &mut Report) -> Option<Action> {
+    Some(match action {
+        "run" => {
+            let body = match &doc.body {
+                None => None,
+                Some(Later(node)) => Some(Dynamic::decode(node, report)?),
+            };
+            Action::Run(Box::new(Run {
+                target: doc.run.clone()?,
+                with: doc.with.clone().unwrap_or_default(),
+                body,
+                headers: doc.headers.clone().unwrap_or_default(),
+                idempotent: doc.idempotent,
+                repeat: doc.repeat.clone(),
+            }))
+        }
+        "prompt" => Action::Prompt(Box::new(prompt(doc)?)),
+        "approve" => Action::Approve(Box::new(doc.approve.clone()?)),
+        "wait" => Action::Wait(doc.wait.clone()?),
+        "set" => Action::Set(doc.set.clone()?),
+        "fail" => Action::Fail(doc.fail.clone()?),
+        _ => Action::Loop(Box::new(looped(doc, report)?)),
+    })
+}
+
+fn prompt(doc: &StepDoc) -> Option<Prompt> {
+    Some(Prompt {
+        text: PromptText::Template(doc.prompt.clone()?),
+        agent_role: doc.agent_role.clone(),
+        guidance: doc.guidance.clone().unwrap_or_default(),
+        output_schema: doc.output_schema.clone(),
+        criteria: doc.validation.clone(),
+        verify: doc.verify.clone().unwrap_or_default(),
+        model_hint: doc.model_hint.clone(),
+        ask_for_files: doc.ask_for_files.unwrap_or(false),
+        confirmation: doc.require_confirmation.clone().unwrap_or(Confirmation::Never),
+        max_attempts: doc.max_attempts.map(|number| number.0 as u32),
+        authored: None,
+    })
+}
+
+fn looped(doc: &StepDoc, report: &mut Report) -> Option<Loop> {
+    let Some(Later(body)) = &doc.body else {
+        let fault = Finding::error(doc.at, Rule::Required, "missing required key `body`");
+        report.add(fault.suggest("add `body` with the steps to repeat"));
+        return None;
+    };
+    let body: Vec<Step> = Vec::decode(body, report)?;
+    Some(Loop { spec: doc.spec.clone()?, body, authored: None })
+}
+
+/// The schema of a step: the keys, and that exactly one says what it does.
+pub(crate) fn schema(defs: &mut Defs) -> Value {
+    let reference = StepDoc::schema(defs);
+    if let Some(step) = defs.get_mut("StepDoc") {
+        let one: Vec<Value> = ACTIONS.iter().map(|key| json!({"required": [key]})).collect();
+        step["oneOf"] = Value::Array(one);
+        step["properties"]["type"]["const"] = "loop".into();
+    }
+    reference
+}
+
+impl Shape for Step {
+    fn schema(defs: &mut Defs) -> Value {
+        schema(defs)
+    }
+}
+
+/// A role for an agent, of a length that says something.
+pub(crate) type RoleText = Text<10, 1024>;

@@ -1,0 +1,96 @@
+//! "Did you mean": the one candidate that is clearly meant, or none.
+
+use crate::limits;
+
+/// The candidate nearest to a word, when it is near and no other is as near.
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let folded = fold(word);
+    let allowed = (folded.chars().count() / 3).clamp(1, 4);
+    let mut best: Option<(usize, &str)> = None;
+    let mut tied = false;
+    for candidate in candidates.into_iter().take(limits::SUGGESTION_CANDIDATES) {
+        if candidate == word {
+            continue;
+        }
+        let distance = strsim::damerau_levenshtein(&folded, &fold(candidate));
+        if distance > allowed || distance >= fold(candidate).chars().count() {
+            continue;
+        }
+        match best {
+            Some((least, _)) if distance > least => {}
+            Some((least, held)) if distance == least => tied |= held != candidate,
+            _ => {
+                best = Some((distance, candidate));
+                tied = false;
+            }
+        }
+    }
+    best.filter(|_| !tied).map(|(_, candidate)| candidate)
+}
+
+/// `dependsOn`, `depends-on` and `depends_on` are one word in three spellings.
+fn fold(word: &str) -> String {
+    word.chars()
+        .filter(|c| !matches!(c, '_' | '-' | ' ' | '.'))
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// A list for a message: `a`, `b` or `c`, cut after eight.
+pub(crate) fn list<'c>(words: impl IntoIterator<Item = &'c str>) -> String {
+    let words: Vec<String> = words.into_iter().map(|word| format!("`{word}`")).collect();
+    let shown = words.len().min(8);
+    let rest = words.len() - shown;
+    match &words[..shown] {
+        [] => "nothing".to_owned(),
+        [one] => one.clone(),
+        [most @ .., last] if rest == 0 => format!("{} or {last}", most.join(", ")),
+        some => format!("{} and {rest} more", some.join(", ")),
+    }
+}
+
+/// The identifier a text was probably meant to be.
+pub(crate) fn slug(text: &str, dots: bool) -> Option<String> {
+    let mut slug = String::new();
+    for (index, c) in text.chars().enumerate() {
+        let boundary = c.is_ascii_uppercase()
+            && index > 0
+            && text.chars().nth(index - 1).is_some_and(|before| before.is_ascii_lowercase());
+        if boundary {
+            slug.push('-');
+        }
+        match c {
+            'a'..='z' | '0'..='9' | '_' => slug.push(c),
+            'A'..='Z' => slug.push(c.to_ascii_lowercase()),
+            '.' if dots && !slug.contains('.') => slug.push('.'),
+            _ if !slug.ends_with('-') => slug.push('-'),
+            _ => {}
+        }
+    }
+    let slug: String = slug.trim_matches(['-', '_', '.']).chars().take(limits::ID_CHARS).collect();
+    (!slug.is_empty()).then_some(slug)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{nearest, slug};
+
+    #[test]
+    fn one_clear_candidate_or_none() {
+        let keys = ["depends_on", "timeout", "title", "retry"];
+        assert_eq!(nearest("dependsOn", keys), Some("depends_on"));
+        assert_eq!(nearest("tiemout", keys), Some("timeout"));
+        assert_eq!(nearest("xyz", keys), None);
+        assert_eq!(nearest("ab", ["ac", "ad"]), None, "two are as near");
+        assert_eq!(nearest("x", ["y"]), None, "one letter says nothing");
+    }
+
+    #[test]
+    fn slugs() {
+        assert_eq!(slug("Refund Order!", true).as_deref(), Some("refund-order"));
+        assert_eq!(slug("refundOrder", true).as_deref(), Some("refund-order"));
+        assert_eq!(slug("wr.Thing", true).as_deref(), Some("wr.thing"));
+        assert_eq!(slug("wr.Thing", false).as_deref(), Some("wr-thing"));
+        assert_eq!(slug("???", true), None);
+    }
+}

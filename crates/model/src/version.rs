@@ -1,0 +1,86 @@
+//! Version labels of workflows and requirements on the server's version.
+
+use semver::{Version, VersionReq};
+use serde_json::{Value, json};
+
+use crate::decode::{Decode, Defs, Report, Shape, scalar_text};
+use crate::finding::{Finding, Mend, Rule};
+use crate::tree::{Kind, Node};
+
+/// A version of Semantic Versioning 2.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SemVer(pub Version);
+
+impl Decode for SemVer {
+    const WANT: &'static str = "a version such as `1.0.0`";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        // `version: 1.0` is a number to YAML; what was meant is plain.
+        let text = match node.kind {
+            Kind::Str(_) | Kind::Int(_) | Kind::Float(_) => scalar_text(node),
+            _ => String::decode(node, report)?,
+        };
+        if let (Ok(version), Kind::Str(_)) = (Version::parse(&text), &node.kind) {
+            return Some(SemVer(version));
+        }
+        let fault = Finding::error(node.at, Rule::Format, format!("`{text}` is no version"))
+            .expected(Self::WANT)
+            .actual(format!("`{text}`"));
+        let digits = text.trim_start_matches(['v', 'V']);
+        let meant = [digits.to_owned(), format!("{digits}.0"), format!("{digits}.0.0")]
+            .into_iter()
+            .find(|text| Version::parse(text).is_ok());
+        report.add(match meant {
+            Some(meant) => fault
+                .suggest(format!("write `{meant}`"))
+                .mend(Mend::Replace { at: node.at, value: meant.into() }),
+            None => fault.suggest("use three numbers: `1.0.0`"),
+        });
+        None
+    }
+}
+
+impl Shape for SemVer {
+    fn schema(_: &mut Defs) -> Value {
+        json!({
+            "type": "string",
+            "pattern": "^\\d+\\.\\d+\\.\\d+(-[0-9A-Za-z.-]+)?(\\+[0-9A-Za-z.-]+)?$",
+        })
+    }
+}
+
+/// A requirement on the version of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requirement(pub VersionReq);
+
+impl Requirement {
+    /// Whether a server of this version will do.
+    pub fn accepts(&self, version: &Version) -> bool {
+        self.0.matches(version)
+    }
+}
+
+impl Decode for Requirement {
+    const WANT: &'static str = "a version requirement such as `>=0.1`";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        let text = String::decode(node, report)?;
+        match VersionReq::parse(&text) {
+            Ok(requirement) => Some(Requirement(requirement)),
+            Err(_) => {
+                report.add(
+                    Finding::error(node.at, Rule::Format, format!("`{text}` is no requirement"))
+                        .expected(Self::WANT)
+                        .suggest("write for example `>=0.1`"),
+                );
+                None
+            }
+        }
+    }
+}
+
+impl Shape for Requirement {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "string", "examples": [">=0.1"]})
+    }
+}

@@ -1,0 +1,113 @@
+//! What people and models see of a finding: pointer, line and column, and the fix.
+
+use serde_json::{Map, Value, json};
+
+use crate::finding::{Finding, Rule, Severity};
+use crate::fix::{self, Fix};
+use crate::source::Source;
+use crate::tree::{At, Node};
+
+/// One finding in a document, complete.
+#[derive(Debug, Clone)]
+pub struct Violation {
+    /// Error or warning.
+    pub severity: Severity,
+    /// JSON pointer of what it is about.
+    pub path: String,
+    /// The rule it goes back to.
+    pub rule: Rule,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// What would be right.
+    pub expected: Option<String>,
+    /// What is there.
+    pub actual: Option<String>,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+    /// The one next action.
+    pub suggestion: Option<String>,
+    /// A change that mends exactly this, when one is certain.
+    pub fix: Option<Fix>,
+    /// The bytes it is about.
+    pub at: At,
+    /// Another place that belongs to it, with its label.
+    pub related: Option<(At, &'static str)>,
+}
+
+impl Violation {
+    /// The object every door shows: absent fields are absent.
+    pub fn to_value(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("severity".into(), self.severity.name().into());
+        object.insert("path".into(), self.path.as_str().into());
+        object.insert("rule".into(), self.rule.name().into());
+        object.insert("message".into(), self.message.as_str().into());
+        for (key, text) in [("expected", &self.expected), ("actual", &self.actual)] {
+            if let Some(text) = text {
+                object.insert(key.into(), text.as_str().into());
+            }
+        }
+        object.insert("line".into(), self.line.into());
+        object.insert("column".into(), self.column.into());
+        if let Some(suggestion) = &self.suggestion {
+            object.insert("suggestion".into(), suggestion.as_str().into());
+        }
+        if let Some(fix) = &self.fix {
+            object.insert("fix".into(), fix.to_value());
+        }
+        Value::Object(object)
+    }
+}
+
+/// Resolves a finding against the document it was found in.
+pub(crate) fn resolve(finding: Finding, source: &Source, root: Option<&Node>) -> Violation {
+    let at = fix::locate(source, root, finding.place);
+    let (line, column) = finding.position.unwrap_or_else(|| source.position(at.start));
+    let message = match finding.related {
+        Some((first, label)) => {
+            let (line, _) = source.position(first.start);
+            format!("{} ({label}: line {line})", finding.message)
+        }
+        None => finding.message,
+    };
+    Violation {
+        severity: finding.severity,
+        path: root.map_or_else(String::new, |root| root.pointer(finding.place.at)),
+        rule: finding.rule,
+        message,
+        expected: finding.expected,
+        actual: finding.actual,
+        line,
+        column,
+        suggestion: finding.suggestion,
+        fix: finding.mend.and_then(|mend| fix::of(&mend, source, root)),
+        at,
+        related: finding.related,
+    }
+}
+
+/// The one violation of bytes that are no text at all.
+pub(crate) fn unreadable(finding: Finding) -> Violation {
+    let (line, column) = finding.position.unwrap_or((1, 1));
+    Violation {
+        severity: finding.severity,
+        path: String::new(),
+        rule: finding.rule,
+        message: finding.message,
+        expected: finding.expected,
+        actual: finding.actual,
+        line,
+        column,
+        suggestion: finding.suggestion,
+        fix: None,
+        at: At::START,
+        related: None,
+    }
+}
+
+/// The violations as the list every door shows.
+pub fn to_values(violations: &[Violation]) -> Value {
+    json!(violations.iter().map(Violation::to_value).collect::<Vec<_>>())
+}

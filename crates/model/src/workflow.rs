@@ -1,0 +1,112 @@
+//! The one model of a workflow that both spellings compile to.
+
+use serde_json::Value;
+
+use crate::decode::{Entries, Spot};
+use crate::duration::Period;
+use crate::id::WorkflowId;
+use crate::input::Input;
+use crate::manifest::{Budget, Requires};
+use crate::step::{Action, Step};
+use crate::templated::Dynamic;
+
+/// The two spellings of a workflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spelling {
+    /// Every kind of step; `workflow:` at the top.
+    Manifest,
+    /// Agent steps only; `id:` and `name:` at the top.
+    Guide,
+}
+
+impl Spelling {
+    /// `manifest` or `guide`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Spelling::Manifest => "manifest",
+            Spelling::Guide => "guide",
+        }
+    }
+}
+
+/// A workflow without errors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workflow {
+    /// How it was spelt.
+    pub spelling: Spelling,
+    /// Its identity.
+    pub id: Spot<WorkflowId>,
+    /// Its name for people.
+    pub title: Option<String>,
+    /// What it does.
+    pub description: Option<String>,
+    /// Its label; the identity of a version is the hash of the text.
+    pub version: Option<String>,
+    /// What it belongs to.
+    pub category: Option<String>,
+    /// Labels.
+    pub tags: Vec<String>,
+    /// What must be there before a run.
+    pub requires: Option<Requires>,
+    /// How many steps may run at once.
+    pub concurrency: u32,
+    /// How long a run may take.
+    pub timeout: Option<Period>,
+    /// What a run may spend.
+    pub budget: Option<Budget>,
+    /// What a run is given.
+    pub inputs: Entries<Input>,
+    /// What a run does.
+    pub steps: Vec<Step>,
+    /// What it does in every case at the end.
+    pub finally: Vec<Step>,
+    /// What it yields.
+    pub final_output: Option<Dynamic>,
+    /// What only guides have.
+    pub guide: Option<GuideFields>,
+}
+
+/// What only guides have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GuideFields {
+    /// What must be so before it begins.
+    pub preconditions: Option<Vec<String>>,
+    /// What to ask before it begins.
+    pub clarification_prompts: Option<Vec<String>>,
+    /// Hints for all steps.
+    pub meta_guidance: Option<Vec<String>>,
+    /// The least version of the server it works with.
+    pub min_server_version: Option<String>,
+    /// Texts that steps refer to, as authored.
+    pub function_definitions: Option<Value>,
+}
+
+impl Workflow {
+    /// Every step, loop bodies and `finally` included, in the order of the text.
+    pub fn all_steps(&self) -> Vec<&Step> {
+        let mut found = Vec::new();
+        collect(&self.steps, &mut found);
+        collect(&self.finally, &mut found);
+        found
+    }
+
+    /// The name people see.
+    pub fn display_title(&self) -> &str {
+        self.title.as_deref().unwrap_or_else(|| self.id.value.as_str())
+    }
+
+    /// Whether the guide contract can serve it: every step is for an agent.
+    pub fn is_agent_only(&self) -> bool {
+        let agent = |step: &&Step| matches!(step.action, Action::Prompt(_) | Action::Loop(_));
+        self.all_steps().iter().all(agent)
+    }
+}
+
+fn collect<'s>(steps: &'s [Step], found: &mut Vec<&'s Step>) {
+    for step in steps {
+        found.push(step);
+        if let Action::Loop(looped) = &step.action {
+            collect(&looped.body, found);
+        }
+    }
+}

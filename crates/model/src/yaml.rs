@@ -1,0 +1,457 @@
+//! The YAML reader: parser events become a tree with places, under the limits, in the core schema.
+//!
+//! Strict where YAML is generous: no tags, no merge keys, one document, keys are scalars, numbers
+//! are finite, and aliases may add up to a fixed number of nodes only.
+
+use std::collections::HashMap;
+
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, StrInput};
+
+use crate::finding::{Finding, Mend, Rule};
+use crate::json;
+use crate::limits;
+use crate::source::Source;
+use crate::tree::{At, Key, Kind, Node};
+
+type Outcome<T> = Result<T, Box<Finding>>;
+
+/// Reads a document that is YAML. Faults that leave the structure whole go to `findings`.
+pub(crate) fn read(source: &Source, findings: &mut Vec<Finding>) -> Outcome<Node> {
+    let options = granit_parser::options! {
+        flow_nesting_limit: limits::DEPTH + 1,
+        block_nesting_limit: limits::DEPTH + 1,
+        simple_key_max_lookahead: 1024,
+    };
+    let parser = Parser::new_from_str_with_options(source.text(), options);
+    let mut reader = Reader {
+        text: source.text(),
+        parser,
+        anchors: HashMap::new(),
+        alias_nodes: 0,
+        depth: 0,
+        findings,
+    };
+    reader.document()
+}
+
+struct Reader<'t, 'f> {
+    text: &'t str,
+    parser: Parser<'t, StrInput<'t>>,
+    anchors: HashMap<usize, (Node, usize)>,
+    alias_nodes: usize,
+    depth: usize,
+    findings: &'f mut Vec<Finding>,
+}
+
+impl<'t> Reader<'t, '_> {
+    fn next(&mut self) -> Outcome<(Event<'t>, At)> {
+        loop {
+            match self.parser.next_event() {
+                Some(Ok((Event::Comment(..) | Event::Anchor(..), _))) => {}
+                Some(Ok((event, span))) => return Ok((event, place(self.text, span))),
+                Some(Err(error)) => return Err(self.fault(&error)),
+                None => return Ok((Event::StreamEnd, At::START)),
+            }
+        }
+    }
+
+    fn document(&mut self) -> Outcome<Node> {
+        loop {
+            match self.next()? {
+                (Event::StreamStart | Event::DocumentStart(..), _) => {}
+                (Event::StreamEnd, _) => return Ok(Node { at: At::START, kind: Kind::Null }),
+                (event, at) => {
+                    let node = self.node(event, at)?;
+                    self.end_of_stream()?;
+                    return Ok(node);
+                }
+            }
+        }
+    }
+
+    fn end_of_stream(&mut self) -> Outcome<()> {
+        loop {
+            match self.next()? {
+                (Event::StreamEnd, _) => return Ok(()),
+                (Event::DocumentStart(..), at) => {
+                    let fault = Finding::error(at, Rule::Syntax, "a second YAML document")
+                        .expected("one workflow in a file")
+                        .suggest("move it into a file of its own");
+                    return Err(Box::new(fault));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn node(&mut self, event: Event<'t>, at: At) -> Outcome<Node> {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let bad = tag.is_some();
+                let node = if bad { self.tagged(at) } else { self.scalar(&text, style, at)? };
+                self.remember(anchor, &node, 1);
+                Ok(node)
+            }
+            Event::SequenceStart(_, anchor, tag) => {
+                let before = self.alias_nodes;
+                let mut node = self.list(at)?;
+                if tag.is_some() {
+                    node.kind = self.tagged(at).kind;
+                }
+                self.remember_collection(anchor, &node, before);
+                Ok(node)
+            }
+            Event::MappingStart(_, anchor, tag) => {
+                let before = self.alias_nodes;
+                let mut node = self.map(at)?;
+                if tag.is_some() {
+                    node.kind = self.tagged(at).kind;
+                }
+                self.remember_collection(anchor, &node, before);
+                Ok(node)
+            }
+            Event::Alias(id) => self.alias(id, at),
+            _ => Err(Box::new(Finding::error(at, Rule::Syntax, "a YAML value is missing here"))),
+        }
+    }
+
+    /// An anchored node is kept with its size, so that an alias is charged before it is copied.
+    fn remember(&mut self, anchor: usize, node: &Node, size: usize) {
+        if anchor > 0 {
+            self.anchors.insert(anchor, (node.clone(), size));
+        }
+    }
+
+    fn remember_collection(&mut self, anchor: usize, node: &Node, _before: usize) {
+        if anchor > 0 {
+            let size = count(node);
+            self.remember(anchor, node, size);
+        }
+    }
+
+    fn alias(&mut self, id: usize, at: At) -> Outcome<Node> {
+        let Some((node, size)) = self.anchors.get(&id) else {
+            let fault = Finding::error(at, Rule::Syntax, "an alias inside its own anchor")
+                .suggest("write the value out");
+            return Err(Box::new(fault));
+        };
+        self.alias_nodes += size;
+        if self.alias_nodes > limits::ALIAS_NODES {
+            let limit = limits::ALIAS_NODES;
+            let message = format!("aliases add up to more than {limit} values");
+            let fault = Finding::error(at, Rule::Syntax, message).suggest("write the values out");
+            return Err(Box::new(fault));
+        }
+        Ok(Node { at, kind: node.kind.clone() })
+    }
+
+    fn enter(&mut self, at: At) -> Outcome<()> {
+        self.depth += 1;
+        if self.depth > limits::DEPTH {
+            return Err(json::too_deep(at));
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, at: At) -> Outcome<Node> {
+        self.enter(at)?;
+        let mut items = Vec::new();
+        let end = loop {
+            match self.next()? {
+                (Event::SequenceEnd, end) => break end,
+                (event, at) => items.push(self.node(event, at)?),
+            }
+        };
+        self.depth -= 1;
+        let at = self.extent(at, end, items.last().map(|item| item.at));
+        Ok(Node { at, kind: Kind::List(items) })
+    }
+
+    fn map(&mut self, at: At) -> Outcome<Node> {
+        self.enter(at)?;
+        let mut entries = Vec::new();
+        let mut merged = false;
+        let end = loop {
+            let key = match self.next()? {
+                (Event::MappingEnd, end) => break end,
+                (event, at) => self.key(event, at)?,
+            };
+            let (event, value_at) = self.next()?;
+            let value = self.node(event, value_at)?;
+            self.refuse_glued_colon(&key, &value)?;
+            if key.name == "<<" && self.text[key.at.start as usize..].starts_with("<<") {
+                merged = true;
+                let fault = Finding::error(key.at, Rule::Syntax, "merge keys are not supported")
+                    .suggest("write the merged keys out");
+                self.findings.push(fault);
+            }
+            entries.push((key, value));
+        };
+        self.depth -= 1;
+        let start = entries.first().map_or(at, |(key, _)| key.at);
+        let last = entries.last().map(|(key, node)| At { start: key.at.end, end: node.at.end });
+        let mut at = self.extent(at, end, last);
+        if !self.text[at.start as usize..].starts_with('{') {
+            at.start = start.start;
+        }
+        if merged {
+            return Ok(Node { at, kind: Kind::Bad });
+        }
+        json::report_duplicates(&entries, self.findings);
+        Ok(Node { at, kind: Kind::Map(entries) })
+    }
+
+    /// Flow collections end at their bracket; block collections where their last value ends, not
+    /// where the parser noticed that they had.
+    fn extent(&self, at: At, end: At, last: Option<At>) -> At {
+        let flow = matches!(self.text.as_bytes().get(at.start as usize), Some(b'{' | b'['))
+            && end.end > end.start;
+        let end = if flow { end.end } else { last.map_or(at.end, |last| last.end) };
+        At { start: at.start, end: end.max(at.start) }
+    }
+
+    fn key(&mut self, event: Event<'t>, at: At) -> Outcome<Key> {
+        match event {
+            Event::Scalar(_, _, _, Some(_)) => {
+                self.tagged(at);
+                Ok(Key { name: String::new(), at })
+            }
+            Event::Scalar(text, style, anchor, None) => {
+                if text.is_empty() && style == ScalarStyle::Plain {
+                    let fault = Finding::error(at, Rule::Syntax, "a value without a key")
+                        .suggest("write `key: value`");
+                    return Err(Box::new(fault));
+                }
+                let name = text.into_owned();
+                let node = Node { at, kind: Kind::Str(name.clone()) };
+                self.remember(anchor, &node, 1);
+                Ok(Key { name, at })
+            }
+            Event::Alias(id) => match self.alias(id, at)?.kind {
+                Kind::Str(name) => Ok(Key { name, at }),
+                _ => Err(bad_key(at)),
+            },
+            _ => {
+                // `x: {{ y }}`: braces without quotes read as a map whose key is a map.
+                if self.text[at.start as usize..].starts_with('{') {
+                    return Err(self.unquoted_braces(at));
+                }
+                Err(bad_key(at))
+            }
+        }
+    }
+
+    fn unquoted_braces(&self, at: At) -> Box<Finding> {
+        let before = self.text[..at.start as usize].trim_end();
+        let outer = before.len().saturating_sub(1);
+        let close = self.text[outer..].find("}}").map(|end| outer + end + 2);
+        let Some(close) = close.filter(|_| before.ends_with('{')) else { return bad_key(at) };
+        let inside = self.text[at.start as usize + 1..close - 2].trim();
+        let place = At::new(outer, close);
+        let text = format!("\"${{{{ {} }}}}\"", inside.replace('\\', "\\\\").replace('"', "\\\""));
+        Box::new(
+            Finding::error(place, Rule::Syntax, "`{{ }}` without quotes is a YAML map")
+                .suggest(format!("write `{text}`"))
+                .mend(Mend::Edit { at: place, text }),
+        )
+    }
+
+    /// `{id:5}` reads as the key `id:5` with no value; nobody means that.
+    fn refuse_glued_colon(&self, key: &Key, value: &Node) -> Outcome<()> {
+        let source = &self.text[key.at.start as usize..key.at.end as usize];
+        let empty = value.kind == Kind::Null && value.at.start == value.at.end;
+        let colon = source.find(':').filter(|colon| colon + 1 < source.len());
+        let Some(colon) = colon.filter(|_| empty && !source.starts_with(['"', '\''])) else {
+            return Ok(());
+        };
+        let at = At::new(key.at.start as usize + colon + 1, key.at.start as usize + colon + 1);
+        let fault = Finding::error(key.at, Rule::Syntax, format!("`{source}` is a key on its own"))
+            .suggest("put a space after the colon")
+            .mend(Mend::Edit { at, text: " ".into() });
+        Err(Box::new(fault))
+    }
+
+    fn tagged(&mut self, at: At) -> Node {
+        let fault = Finding::error(at, Rule::Syntax, "YAML tags are not supported")
+            .suggest("remove the tag");
+        self.findings.push(fault);
+        Node { at, kind: Kind::Bad }
+    }
+
+    fn scalar(&mut self, text: &str, style: ScalarStyle, at: At) -> Outcome<Node> {
+        if style != ScalarStyle::Plain {
+            return Ok(Node { at, kind: Kind::Str(text.to_owned()) });
+        }
+        match plain(text, at) {
+            Ok(kind) => Ok(Node { at, kind }),
+            Err(fault) if fault.rule == Rule::Number => {
+                self.findings.push(*fault);
+                Ok(Node { at, kind: Kind::Bad })
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn fault(&self, error: &ScanError) -> Box<Finding> {
+        let offset = error.marker().byte_offset().unwrap_or(0).min(self.text.len());
+        let at = At::new(offset, offset);
+        let rest = &self.text[offset..];
+        if rest.starts_with('\t') || matches!(error.kind(), ErrorKind::TabInBlockIndentation) {
+            return self.tab(offset);
+        }
+        let (message, suggestion) = explain(error.kind(), &error.info(), rest);
+        let fault = Finding::error(at, Rule::Syntax, message).suggest(suggestion);
+        let quote = matches!(error.kind(), ErrorKind::MappingValueNotAllowed)
+            || rest.starts_with(['`', '@', '%']);
+        match self.quoted_value(offset).filter(|_| quote) {
+            Some(mend) => Box::new(fault.mend(mend)),
+            None => Box::new(fault),
+        }
+    }
+
+    fn tab(&self, offset: usize) -> Box<Finding> {
+        let start = self.text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = &self.text[start..];
+        let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
+        let tab = line[..blank].find('\t').unwrap_or(0);
+        let at = At::new(start + tab, start + tab + 1);
+        let indent = line[..blank].replace('\t', "  ");
+        Box::new(
+            Finding::error(at, Rule::Syntax, "a tab in the indentation")
+                .suggest("indent with spaces")
+                .mend(Mend::Edit { at: At::new(start, start + blank), text: indent }),
+        )
+    }
+
+    /// The mend of `key: a value: with a colon`: everything after the first `: ` in quotes.
+    fn quoted_value(&self, offset: usize) -> Option<Mend> {
+        let start = self.text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = self.text[start..].lines().next()?;
+        let value = line.find(": ")? + 2;
+        let text = line[value..].trim();
+        if text.is_empty() || text.starts_with(['"', '\'', '|', '>', '[', '{']) {
+            return None;
+        }
+        let from = start + value + (line[value..].len() - line[value..].trim_start().len());
+        let quoted = serde_json::Value::from(text).to_string();
+        Some(Mend::Edit { at: At::new(from, from + text.len()), text: quoted })
+    }
+}
+
+fn bad_key(at: At) -> Box<Finding> {
+    let fault = Finding::error(at, Rule::Syntax, "a key that is a list or a map");
+    Box::new(fault.expected("a key that is text").suggest("put quotes around the value"))
+}
+
+fn count(node: &Node) -> usize {
+    1 + node.items().iter().map(count).sum::<usize>()
+        + node.entries().iter().map(|(_, value)| 1 + count(value)).sum::<usize>()
+}
+
+fn place(text: &str, span: Span) -> At {
+    let range = span.byte_range().unwrap_or(0..0);
+    At::new(range.start.min(text.len()), range.end.min(text.len()))
+}
+
+/// A plain scalar in the core schema of YAML 1.2: `yes`, `010` and the like stay text.
+fn plain(text: &str, at: At) -> Outcome<Kind> {
+    Ok(match text {
+        "" | "~" | "null" | "Null" | "NULL" => Kind::Null,
+        "true" | "True" | "TRUE" => Kind::Bool(true),
+        "false" | "False" | "FALSE" => Kind::Bool(false),
+        _ => match text.as_bytes()[0] {
+            b'0'..=b'9' | b'-' | b'+' | b'.' => return numeric(text, at),
+            _ => Kind::Str(text.to_owned()),
+        },
+    })
+}
+
+fn numeric(text: &str, at: At) -> Outcome<Kind> {
+    let unsigned = text.trim_start_matches(['-', '+']);
+    if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
+        return Err(json::not_finite(at, text));
+    }
+    for (prefix, radix) in [("0x", 16), ("0o", 8)] {
+        if let Some(digits) = text.strip_prefix(prefix)
+            && !digits.is_empty()
+            && digits.chars().all(|digit| digit.is_digit(radix))
+        {
+            let value = i64::from_str_radix(digits, radix);
+            return value.map(Kind::Int).map_err(|_| {
+                let message = format!("`{text}` has too many digits");
+                Box::new(Finding::error(at, Rule::Number, message).suggest("put it in quotes"))
+            });
+        }
+    }
+    let numeric = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && text.len() - unsigned.len() <= 1
+        && looks_numeric(unsigned);
+    if !numeric {
+        return Ok(Kind::Str(text.to_owned()));
+    }
+    // `010` is ten in the core schema but eight elsewhere: it stays text, as quoted.
+    let leading_zero = unsigned.len() > 1 && unsigned.bytes().all(|byte| byte.is_ascii_digit());
+    if leading_zero && unsigned.starts_with('0') {
+        return Ok(Kind::Str(text.to_owned()));
+    }
+    let literal = text.strip_prefix('+').unwrap_or(text);
+    json::number(literal, at, |text| text.parse().ok()).map(|node| node.kind)
+}
+
+/// `[0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?` with at least one digit in front of the exponent.
+fn looks_numeric(text: &str) -> bool {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (text, None),
+    };
+    let mut digits = mantissa.chars().filter(|c| *c != '.');
+    let dots = mantissa.matches('.').count();
+    let exponent_fits = exponent.is_none_or(|exponent| {
+        let digits = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    dots <= 1
+        && exponent_fits
+        && mantissa.len() > dots
+        && digits.all(|digit| digit.is_ascii_digit())
+}
+
+/// The parser's words in ours, with what to do.
+fn explain(kind: &ErrorKind, words: &str, rest: &str) -> (String, String) {
+    if rest.starts_with(['`', '@', '%']) {
+        let message = format!("a value cannot begin with `{}`", &rest[..1]);
+        return (message, "put the value in quotes".into());
+    }
+    let (message, suggestion) = match kind {
+        ErrorKind::RecursionLimitExceeded => {
+            ("nested deeper than 64 levels", "flatten the document")
+        }
+        ErrorKind::MappingValueNotAllowed => {
+            ("a second `: ` on this line", "put the value in quotes")
+        }
+        ErrorKind::UnknownAnchor => ("an alias without its anchor", "write the value out"),
+        ErrorKind::UnclosedQuotedScalar => {
+            ("a quoted string that is not closed", "close the quotes")
+        }
+        ErrorKind::UnclosedFlowCollection { open } => {
+            let message = format!("`{open}` is not closed");
+            return (message, "close the bracket".into());
+        }
+        ErrorKind::InvalidIndentation | ErrorKind::ExpectedBlockMappingKey => {
+            ("the indentation does not fit the lines above", "align it with its siblings")
+        }
+        ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::ExpectedFlowSequenceSeparator => {
+            ("a missing `,` or closing bracket", "separate the items with `,`")
+        }
+        ErrorKind::UnknownQuotedScalarEscape => {
+            ("an unknown escape in a quoted string", "use single quotes, or write `\\\\`")
+        }
+        ErrorKind::SimpleKeyExpected => ("a line without `:`", "write `key: value`"),
+        _ => {
+            let message = format!("YAML syntax error: {words}");
+            let then = "check the indentation and the quotes of this line and the one before";
+            return (message, then.into());
+        }
+    };
+    (message.into(), suggestion.into())
+}
