@@ -1,0 +1,154 @@
+//! Single files: read whole and bounded, written whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Why a file could not be read or written; each variant is another thing to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// There is nothing at this path.
+    #[error("there is no file `{}`", path.display())]
+    NotFound {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A directory, a device, a pipe, or a link that leaves its directory.
+    #[error("`{}` is no regular file", path.display())]
+    NotRegular {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Larger than any document may be.
+    #[error("`{}` has {bytes} bytes", path.display())]
+    TooLarge {
+        /// The path.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// Something is there already.
+    #[error("`{}` exists", path.display())]
+    Exists {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The system refused.
+    #[error("cannot use `{}`", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl FileError {
+    pub(crate) fn of(path: &Path, source: io::Error) -> FileError {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::NotFound => FileError::NotFound { path },
+            io::ErrorKind::AlreadyExists => FileError::Exists { path },
+            _ => FileError::Io { path, source },
+        }
+    }
+}
+
+/// Reads a file the user named. The size is looked at before anything is read, and again while it
+/// is, because a file may grow.
+pub fn read_document(path: &Path, limit: usize) -> Result<Vec<u8>, FileError> {
+    let file = File::open(path).map_err(|error| FileError::of(path, error))?;
+    let metadata = file.metadata().map_err(|error| FileError::of(path, error))?;
+    if !metadata.is_file() {
+        return Err(FileError::NotRegular { path: path.to_owned() });
+    }
+    bounded(path, file, metadata.len(), limit)
+}
+
+pub(crate) fn bounded(
+    path: &Path,
+    file: impl Read,
+    size: u64,
+    limit: usize,
+) -> Result<Vec<u8>, FileError> {
+    let too_large = |bytes| FileError::TooLarge { path: path.to_owned(), bytes };
+    if size > limit as u64 {
+        return Err(too_large(size));
+    }
+    let mut bytes = Vec::with_capacity(size as usize);
+    let read = file.take(limit as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| FileError::of(path, error))?;
+    if bytes.len() > limit {
+        return Err(too_large(bytes.len() as u64));
+    }
+    Ok(bytes)
+}
+
+/// Whether a file that is there may be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Replace {
+    Yes,
+    No,
+}
+
+/// Writes a file whole or not at all: a new file beside it, synced, then renamed over it, and the
+/// directory synced. With `overwrite` false a file that is there is left alone.
+pub fn write_atomic(path: &Path, bytes: &[u8], overwrite: bool) -> Result<(), FileError> {
+    let replace = if overwrite { Replace::Yes } else { Replace::No };
+    // A link is written through, not replaced by a file.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let parent = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    let (temporary, mut file) = create_beside(&target, &parent)?;
+    let result = fill(&mut file, bytes, &target, &temporary, replace);
+    if result.is_err() {
+        // What went wrong is told; a file left behind would only add to it.
+        drop(fs::remove_file(&temporary));
+    }
+    result.map_err(|error| FileError::of(path, error))?;
+    let directory = File::open(&parent).map_err(|error| FileError::of(&parent, error))?;
+    directory.sync_all().map_err(|error| FileError::of(&parent, error))
+}
+
+fn fill(
+    file: &mut File,
+    bytes: &[u8],
+    target: &Path,
+    temporary: &Path,
+    replace: Replace,
+) -> io::Result<()> {
+    file.write_all(bytes)?;
+    if let Ok(metadata) = fs::metadata(target) {
+        file.set_permissions(metadata.permissions())?;
+    }
+    file.sync_all()?;
+    match replace {
+        Replace::Yes => fs::rename(temporary, target),
+        // Linking fails where renaming would silently replace.
+        Replace::No => {
+            fs::hard_link(temporary, target)?;
+            fs::remove_file(temporary)
+        }
+    }
+}
+
+/// A new file in the same directory, under a name nobody has.
+fn create_beside(target: &Path, parent: &Path) -> Result<(PathBuf, File), FileError> {
+    let name = target.file_name().map_or_else(OsString::new, ToOwned::to_owned);
+    for attempt in 0..100u32 {
+        let mut temporary = OsString::from(".");
+        temporary.push(&name);
+        temporary.push(format!(".{}-{attempt}.tmp", std::process::id()));
+        let temporary = parent.join(temporary);
+        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+            Ok(file) => return Ok((temporary, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(FileError::of(target, error)),
+        }
+    }
+    Err(FileError::Exists { path: target.to_owned() })
+}

@@ -1,0 +1,151 @@
+//! Which directories hold workflows, from the environment and the working directory.
+
+use std::path::{Path, PathBuf};
+
+/// What kind of source a directory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SourceKind {
+    /// Comes with the program.
+    BuiltIn,
+    /// The user's own directory.
+    User,
+    /// An entry of `WORKFLOW_STORAGE_PATH`.
+    Path,
+    /// The one directory that is written.
+    Runtime,
+}
+
+impl SourceKind {
+    /// The word people see.
+    pub fn name(self) -> &'static str {
+        match self {
+            SourceKind::BuiltIn => "built-in",
+            SourceKind::User => "user",
+            SourceKind::Path => "path",
+            SourceKind::Runtime => "runtime",
+        }
+    }
+}
+
+/// The directories, least first: a later one wins by id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Locations {
+    /// The configuration file.
+    pub config: PathBuf,
+    /// The directories that hold workflows.
+    pub directories: Vec<(SourceKind, PathBuf)>,
+}
+
+impl Locations {
+    /// Works the directories out. `variable` reads the environment, so that this does not.
+    pub fn resolve(variable: &dyn Fn(&str) -> Option<String>, working: &Path) -> Locations {
+        let resolver = Resolver { variable, working };
+        let user_config = resolver.user_config();
+        let config = resolver
+            .path("REGISTRY_CONFIG_PATH")
+            .or_else(|| project_config(working))
+            .unwrap_or_else(|| user_config.clone());
+        let runtime = resolver.path("REGISTRY_WORKFLOWS_PATH").unwrap_or_else(|| sibling(&config));
+        let user = sibling(&user_config);
+        let mut directories = Vec::new();
+        if user != runtime {
+            directories.push((SourceKind::User, user));
+        }
+        for path in resolver.paths("WORKFLOW_STORAGE_PATH") {
+            if path != runtime && !directories.iter().any(|(_, other)| *other == path) {
+                directories.push((SourceKind::Path, path));
+            }
+        }
+        directories.push((SourceKind::Runtime, runtime));
+        Locations { config, directories }
+    }
+
+    /// The one directory that is written.
+    pub fn runtime(&self) -> &Path {
+        self.directories.last().map_or(Path::new("."), |(_, path)| path)
+    }
+}
+
+fn sibling(config: &Path) -> PathBuf {
+    config.parent().unwrap_or(Path::new(".")).join("workflows")
+}
+
+/// The nearest `.milepost/config.toml` up the tree.
+fn project_config(working: &Path) -> Option<PathBuf> {
+    working
+        .ancestors()
+        .map(|folder| folder.join(".milepost").join("config.toml"))
+        .find(|config| config.is_file())
+}
+
+struct Resolver<'e> {
+    variable: &'e dyn Fn(&str) -> Option<String>,
+    working: &'e Path,
+}
+
+impl Resolver<'_> {
+    fn value(&self, name: &str) -> Option<String> {
+        (self.variable)(name).filter(|value| !value.is_empty())
+    }
+
+    fn user_config(&self) -> PathBuf {
+        let base = match self.value("XDG_CONFIG_HOME") {
+            Some(home) => self.expand(&home),
+            None => self.home().join(".config"),
+        };
+        base.join("milepost").join("config.toml")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.value("HOME").map_or_else(|| self.working.to_owned(), PathBuf::from)
+    }
+
+    fn path(&self, name: &str) -> Option<PathBuf> {
+        self.value(name).map(|text| self.expand(&text))
+    }
+
+    fn paths(&self, name: &str) -> Vec<PathBuf> {
+        let Some(text) = self.value(name) else { return Vec::new() };
+        let separator = if cfg!(windows) { ';' } else { ':' };
+        text.split(separator)
+            .filter(|part| !part.is_empty())
+            .map(|part| self.expand(part))
+            .collect()
+    }
+
+    /// `~` and `$VAR` are filled in; a relative path starts at the working directory.
+    fn expand(&self, text: &str) -> PathBuf {
+        let text = match text.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                format!("{}{rest}", self.home().display())
+            }
+            _ => text.to_owned(),
+        };
+        let mut path = String::new();
+        let mut rest = text.as_str();
+        while let Some(dollar) = rest.find('$') {
+            path.push_str(&rest[..dollar]);
+            let after = &rest[dollar + 1..];
+            let (name, length) = variable_name(after);
+            match self.value(name).filter(|_| !name.is_empty()) {
+                Some(value) => path.push_str(&value),
+                // An unknown variable stays visible, so that the path in a message tells why.
+                None => path.push_str(&rest[dollar..=dollar + length]),
+            }
+            rest = &after[length..];
+        }
+        path.push_str(rest);
+        self.working.join(path)
+    }
+}
+
+/// The name behind a `$`, plain or in braces, and how long it is with them.
+fn variable_name(text: &str) -> (&str, usize) {
+    if let Some(inner) = text.strip_prefix('{')
+        && let Some(end) = inner.find('}')
+    {
+        return (&inner[..end], end + 2);
+    }
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    (&text[..end], end)
+}
