@@ -1,0 +1,167 @@
+//! The command line: what can be said, and how it is explained.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Workflows that AI agents and APIs run together
+#[derive(Debug, Parser)]
+#[command(name = "milepost", version, max_term_width = 100, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+impl Arguments {
+    /// Whether the caller wants JSON, also for what goes wrong.
+    pub(crate) fn json(&self) -> bool {
+        match &self.command {
+            Command::Workflow(command) => command.json(),
+            Command::Schema { .. } => false,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Work with workflow documents
+    #[command(subcommand)]
+    Workflow(WorkflowCommand),
+    /// Print the JSON Schema of a spelling, for editors and authors
+    #[command(after_help = "Example: milepost schema workflow > workflow.schema.json\n\
+        In a document: # yaml-language-server: $schema=workflow.schema.json")]
+    Schema {
+        /// Which spelling
+        of: SchemaOf,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// The manifest spelling
+    Workflow,
+    /// The guide spelling
+    Guide,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkflowCommand {
+    /// Check documents: every problem at once, with its line and its fix
+    #[command(after_help = "Example: milepost workflow validate refund.yaml\n\
+        Exit codes: 0 all valid, 2 usage, 3 one is not valid, 6 one does not exist")]
+    Validate(Validate),
+    /// Show a workflow: what it asks for and what it does
+    #[command(after_help = "Example: milepost workflow show refund-order")]
+    Show(Target),
+    /// List the workflows of the library
+    #[command(after_help = "Example: milepost workflow list")]
+    List(Json),
+    /// Show where workflows come from and which one wins
+    #[command(after_help = "Example: milepost workflow sources")]
+    Sources(Json),
+    /// Show the order of the steps, and which conditions are known
+    #[command(after_help = "Example: milepost workflow plan refund.yaml -i order_id=42")]
+    Plan(Plan),
+    /// Draw a workflow
+    #[command(after_help = "Example: milepost workflow graph refund.yaml --svg > refund.svg")]
+    Graph(Graph),
+    /// Write a new workflow to begin from
+    #[command(after_help = "Example: milepost workflow new tidy-inbox --kind guide")]
+    New(New),
+}
+
+impl WorkflowCommand {
+    fn json(&self) -> bool {
+        match self {
+            WorkflowCommand::Validate(command) => command.json.json,
+            WorkflowCommand::Show(command) => command.json.json,
+            WorkflowCommand::List(json) | WorkflowCommand::Sources(json) => json.json,
+            WorkflowCommand::Plan(command) => command.target.json.json,
+            WorkflowCommand::Graph(_) => false,
+            WorkflowCommand::New(command) => command.json.json,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Json {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Target {
+    /// A file, the id of a workflow of the library, or `-` for standard input
+    pub(crate) target: String,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Validate {
+    /// Files, ids of workflows of the library, or `-` for standard input
+    #[arg(required = true)]
+    pub(crate) targets: Vec<String>,
+    /// Apply every certain fix of an error; of standard input, print the fixed text
+    #[arg(long)]
+    pub(crate) fix: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Plan {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// An input as `name=value`; a value that is JSON keeps its type
+    #[arg(short, long = "input", value_name = "NAME=VALUE")]
+    pub(crate) inputs: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Graph {
+    /// A file, the id of a workflow of the library, or `-` for standard input
+    pub(crate) target: String,
+    #[command(flatten)]
+    pub(crate) form: GraphForm,
+}
+
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct GraphForm {
+    /// As text for a terminal (the default)
+    #[arg(long)]
+    pub(crate) text: bool,
+    /// As a Mermaid flowchart
+    #[arg(long)]
+    pub(crate) mermaid: bool,
+    /// As SVG
+    #[arg(long)]
+    pub(crate) svg: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct New {
+    /// The id of the new workflow
+    pub(crate) id: String,
+    /// Begin from this workflow of the library
+    #[arg(long, conflicts_with = "kind")]
+    pub(crate) from: Option<String>,
+    /// Which spelling to begin in
+    #[arg(long, value_enum, default_value = "manifest")]
+    pub(crate) kind: NewKind,
+    /// Where to write it; `<id>.yaml` in the working directory otherwise
+    #[arg(short, long)]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NewKind {
+    /// Every kind of step
+    Manifest,
+    /// Agent steps only
+    Guide,
+}

@@ -1,0 +1,125 @@
+//! The one renderer of findings: the source line, a caret, the message, and the fix.
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Patch, Renderer, Snippet};
+use milepost_model::finding::Severity;
+use milepost_model::source::Source;
+use milepost_model::violation::Violation;
+
+use crate::terminal::safe;
+
+/// Renders one finding. Colours are in it; the stream drops them where they do not belong.
+pub(crate) fn render(
+    violation: &Violation,
+    name: &str,
+    source: Option<&Source>,
+    width: usize,
+) -> String {
+    let level = match violation.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let title = level.primary_title(safe(&violation.message)).id(violation.rule.name());
+    let window = source.map(|source| Window::of(source, violation));
+    let mut main = match &window {
+        Some(window) if !window.text.is_empty() => title.element(window.snippet(name, violation)),
+        _ => {
+            let (line, column) = (violation.line as usize, violation.column as usize);
+            title.element(Origin::path(name).line(line).char_column(column))
+        }
+    };
+    let expected = violation.expected.as_ref().filter(|_| !says_it(violation));
+    if let Some(expected) = expected {
+        main = main.element(Level::NOTE.message(format!("expected {}", safe(expected))));
+    }
+    let mut groups = vec![main];
+    if let Some(suggestion) = &violation.suggestion {
+        groups.push(help(suggestion, violation, window.as_ref()));
+    }
+    let renderer = Renderer::styled().decor_style(DecorStyle::Ascii).term_width(width);
+    renderer.render(&groups)
+}
+
+/// The suggestion repeats what was expected more often than not.
+fn says_it(violation: &Violation) -> bool {
+    match (&violation.expected, &violation.suggestion) {
+        (Some(expected), Some(suggestion)) => suggestion.contains(expected.as_str()),
+        _ => false,
+    }
+}
+
+fn help<'a>(suggestion: &str, violation: &'a Violation, window: Option<&Window<'a>>) -> Group<'a> {
+    let title = Level::HELP.secondary_title(safe(suggestion));
+    let (Some(fix), Some(window)) = (&violation.fix, window) else {
+        return Group::with_title(title);
+    };
+    let patches: Option<Vec<Patch<'_>>> = fix
+        .edits
+        .iter()
+        .map(|edit| {
+            let (start, end) = (edit.at.start as usize, edit.at.end as usize);
+            let inside = start >= window.start && end <= window.start + window.text.len();
+            let range = start.wrapping_sub(window.start)..end.wrapping_sub(window.start);
+            inside.then(|| Patch::new(range, edit.text.as_str()))
+        })
+        .collect();
+    match patches {
+        // A change of other lines is said in words; `--fix` makes it.
+        Some(patches) if !patches.is_empty() => {
+            title.element(Snippet::source(window.text).line_start(window.line).patches(patches))
+        }
+        _ => Group::with_title(title),
+    }
+}
+
+/// The line a finding is about, cut out so that a large document is not drawn again and again.
+struct Window<'s> {
+    text: &'s str,
+    start: usize,
+    line: usize,
+    related: Option<(std::ops::Range<usize>, &'static str)>,
+}
+
+impl<'s> Window<'s> {
+    fn of(source: &'s Source, violation: &Violation) -> Window<'s> {
+        let text = source.text();
+        let at = (violation.at.start as usize).min(text.len());
+        let mut start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let mut line = violation.line as usize;
+        let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline);
+        let mut related = None;
+        if let Some((other, label)) = violation.related {
+            let other_start = (other.start as usize).min(text.len());
+            let first = text[..other_start].rfind('\n').map_or(0, |newline| newline + 1);
+            if first <= start {
+                start = first;
+                line = source.position(other.start).0 as usize;
+                related = Some((other_start - first..other.end as usize - first, label));
+            }
+        }
+        Window { text: &text[start..end], start, line, related }
+    }
+
+    fn snippet(
+        &self,
+        name: &'s str,
+        violation: &Violation,
+    ) -> Snippet<'s, annotate_snippets::Annotation<'s>> {
+        let limit = self.text.len();
+        let start = (violation.at.start as usize - self.start).min(limit);
+        // A finding about a whole map points at its first line only.
+        let line_end = self.text[start..].find('\n').map_or(limit, |newline| start + newline);
+        let end = (violation.at.end as usize).saturating_sub(self.start).clamp(start, line_end);
+        let snippet = Snippet::source(self.text)
+            .line_start(self.line)
+            .path(name)
+            .fold(true)
+            .annotation(AnnotationKind::Primary.span(start..end));
+        match &self.related {
+            Some((range, label)) => {
+                snippet.annotation(AnnotationKind::Context.span(range.clone()).label(*label))
+            }
+            None => snippet,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What ends a command early: a problem to show, or a reader that went away.
+
+use std::io;
+
+use milepost_model::problem::{Code, Problem};
+use milepost_store::FileError;
+use serde_json::json;
+
+use crate::exit::Exit;
+use crate::terminal::{Terminal, safe};
+
+/// Why a command did not finish.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Problem(Box<Problem>),
+    Output(io::Error),
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Failure {
+        Failure::Problem(Box::new(problem))
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Output(error)
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Failure {
+        let message = error.to_string();
+        let problem = match &error {
+            FileError::NotFound { path } => {
+                Problem::new(Code::FileNotFound, message, "check the path")
+                    .context("path", path.display().to_string())
+            }
+            FileError::NotRegular { path } => {
+                Problem::new(Code::FileRefused, message, "name a regular file")
+                    .context("path", path.display().to_string())
+            }
+            FileError::TooLarge { path, .. } => {
+                Problem::new(Code::WorkflowInvalid, message, "split the document")
+                    .context("path", path.display().to_string())
+            }
+            FileError::Exists { path } => {
+                Problem::new(Code::WorkflowExists, message, "choose another name or remove it")
+                    .context("path", path.display().to_string())
+            }
+            FileError::Io { path, source } => {
+                let hint = "check that the path may be read and written";
+                Problem::new(Code::StorageFailed, format!("{message}: {source}"), hint)
+                    .context("path", path.display().to_string())
+            }
+        };
+        problem.into()
+    }
+}
+
+impl Failure {
+    /// Tells the user, and says how the command ends.
+    pub(crate) fn show(self, terminal: &mut Terminal, json: bool) -> Exit {
+        match self {
+            // The reader has what it wanted: `milepost … | head` is no failure.
+            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
+            Failure::Output(error) => {
+                terminal.complain(&format!("error: cannot write the result: {error}"));
+                Exit::StorageFailed
+            }
+            Failure::Problem(problem) => {
+                let exit = Exit::of(problem.code);
+                if json {
+                    terminal.complain(&as_json(&problem).to_string());
+                } else {
+                    let (code, message) = (problem.code.name(), safe(&problem.message));
+                    terminal.complain(&format!("error[{code}]: {message}\nhint: {}", problem.hint));
+                }
+                exit
+            }
+        }
+    }
+}
+
+fn as_json(problem: &Problem) -> serde_json::Value {
+    json!({"error": {
+        "error_code": problem.code.name(),
+        "category": problem.code.category().name(),
+        "message": problem.message,
+        "context": problem.context,
+        "suggested_action": problem.hint,
+    }})
+}

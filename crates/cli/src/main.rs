@@ -1,0 +1,37 @@
+//! `milepost`: arguments in, words out. Everything that decides anything is in the crates below.
+
+mod args;
+mod diagnostics;
+mod exit;
+mod failure;
+mod schema;
+mod table;
+mod target;
+mod terminal;
+mod workflow;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Arguments, Command};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mut terminal = Terminal::new();
+    let exit = match run(&arguments, &mut terminal) {
+        Ok(exit) => exit,
+        Err(failure) => failure.show(&mut terminal, arguments.json()),
+    };
+    ExitCode::from(exit.code())
+}
+
+fn run(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    match &arguments.command {
+        Command::Workflow(command) => workflow::run(command, terminal),
+        Command::Schema { of } => schema::run(*of, terminal),
+    }
+}

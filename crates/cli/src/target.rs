@@ -1,0 +1,111 @@
+//! What a command is about: a file, standard input, or a workflow of the library.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use milepost_model::check::World;
+use milepost_model::commands::NoCommands;
+use milepost_model::document::Document;
+use milepost_model::id::WorkflowId;
+use milepost_model::limits::DOCUMENT_BYTES;
+use milepost_model::problem::{Code, Problem};
+use milepost_model::source::Format;
+use milepost_model::suggest;
+use milepost_store::{FileError, Library, Locations, SourceKind, read_document};
+
+use crate::failure::Failure;
+
+/// A document and where it came from.
+pub(crate) struct Loaded {
+    /// What the user calls it.
+    pub(crate) name: String,
+    /// The file, when there is one that may be written.
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) document: Arc<Document>,
+}
+
+/// What validation can ask for now.
+pub(crate) fn world() -> World<'static> {
+    World { commands: &NoCommands, env_allow: None }
+}
+
+/// Where workflows live for this user and working directory.
+pub(crate) fn locations() -> Result<Locations, Failure> {
+    let working = std::env::current_dir().map_err(|error| {
+        let message = format!("there is no working directory: {error}");
+        Problem::new(Code::StorageFailed, message, "change into a directory that exists")
+    })?;
+    Ok(Locations::resolve(&|name| std::env::var(name).ok(), &working))
+}
+
+pub(crate) fn library() -> Result<Library, Failure> {
+    Ok(Library::scan(&locations()?, world())?)
+}
+
+/// Finds and reads what the user named.
+pub(crate) fn load(target: &str) -> Result<Loaded, Failure> {
+    if target == "-" {
+        return standard_input();
+    }
+    let path = Path::new(target);
+    let looks_like_path = target.contains(['/', '\\'])
+        || path.extension().and_then(|e| e.to_str()).and_then(Format::of_extension).is_some();
+    if path.exists() || looks_like_path {
+        return file(path);
+    }
+    from_library(target)
+}
+
+fn standard_input() -> Result<Loaded, Failure> {
+    let mut bytes = Vec::new();
+    let limit = DOCUMENT_BYTES as u64 + 1;
+    std::io::stdin().lock().take(limit).read_to_end(&mut bytes).map_err(|error| {
+        let message = format!("cannot read standard input: {error}");
+        Problem::new(Code::StorageFailed, message, "pass a file instead")
+    })?;
+    let document = Arc::new(Document::read(&bytes, None, world()));
+    Ok(Loaded { name: "<stdin>".into(), file: None, document })
+}
+
+fn file(path: &Path) -> Result<Loaded, Failure> {
+    let name = path.display().to_string();
+    let format = path.extension().and_then(|e| e.to_str()).and_then(Format::of_extension);
+    let document = match read_document(path, DOCUMENT_BYTES) {
+        Ok(bytes) => Document::read(&bytes, format, world()),
+        Err(FileError::TooLarge { bytes, .. }) => {
+            Document::too_large(usize::try_from(bytes).unwrap_or(usize::MAX))
+        }
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Loaded { name, file: Some(path.to_owned()), document: Arc::new(document) })
+}
+
+fn from_library(target: &str) -> Result<Loaded, Failure> {
+    let library = library()?;
+    if let Some(entry) = library.get(target) {
+        let file = (entry.source != SourceKind::BuiltIn).then(|| entry.path.clone());
+        let name = entry.path.display().to_string();
+        return Ok(Loaded { name, file, document: Arc::clone(&entry.document) });
+    }
+    // An invalid file with this id is what the user means, and its errors are the answer.
+    for invalid in library.invalid() {
+        if let Some(document) = &invalid.document
+            && document.id.as_deref() == Some(target)
+        {
+            let file = Some(invalid.path.clone());
+            let name = invalid.path.display().to_string();
+            return Ok(Loaded { name, file, document: Arc::clone(document) });
+        }
+    }
+    let message = format!("there is no file and no workflow `{target}`");
+    let hint = match suggest::nearest(target, library.entries().map(|entry| entry.id.as_str())) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => "see `milepost workflow list`".to_owned(),
+    };
+    let code = match WorkflowId::parse(target) {
+        Ok(_) => Code::WorkflowNotFound,
+        Err(_) => Code::FileNotFound,
+    };
+    Err(Problem::new(code, message, hint).context("workflow_id", target).into())
+}

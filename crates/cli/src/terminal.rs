@@ -1,0 +1,56 @@
+//! Standard output for results, standard error for the rest, and what the terminal can show.
+
+use std::io::{self, Write};
+
+/// The two streams of the process.
+pub(crate) struct Terminal {
+    out: anstream::AutoStream<io::StdoutLock<'static>>,
+    width: usize,
+}
+
+impl Terminal {
+    pub(crate) fn new() -> Terminal {
+        Terminal { out: anstream::AutoStream::auto(io::stdout().lock()), width: width() }
+    }
+
+    /// The stream for results; colours are dropped where nobody would see them.
+    pub(crate) fn out(&mut self) -> &mut impl Write {
+        &mut self.out
+    }
+
+    /// Writes a line of the result.
+    pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{text}")
+    }
+
+    /// Writes a remark. A closed standard error leaves nobody to tell.
+    pub(crate) fn complain(&mut self, text: &str) {
+        let mut err = anstream::AutoStream::auto(io::stderr().lock());
+        drop(writeln!(err, "{text}"));
+    }
+
+    /// Columns of the terminal, or a usual number of them.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+}
+
+fn width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let asked = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    columns.or_else(asked).filter(|width| (20..=400).contains(width)).unwrap_or(100)
+}
+
+/// Text of others without what a terminal would act on or be fooled by.
+pub(crate) fn safe(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        let fools = matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+        if (c.is_control() && c != '\n') || fools {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}

@@ -1,0 +1,65 @@
+//! `milepost workflow …`: one file for each subcommand.
+
+mod graph;
+mod list;
+mod new;
+mod plan;
+mod show;
+mod sources;
+mod validate;
+
+use std::sync::Arc;
+
+use milepost_model::document::Document;
+use milepost_model::problem::{Code, Problem};
+use milepost_model::workflow::Workflow;
+
+use crate::args::WorkflowCommand;
+use crate::diagnostics;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::target::{self, Loaded};
+use crate::terminal::Terminal;
+
+pub(crate) fn run(command: &WorkflowCommand, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    match command {
+        WorkflowCommand::Validate(arguments) => validate::run(arguments, terminal),
+        WorkflowCommand::Show(arguments) => show::run(arguments, terminal),
+        WorkflowCommand::List(arguments) => list::run(arguments.json, terminal),
+        WorkflowCommand::Sources(arguments) => sources::run(arguments.json, terminal),
+        WorkflowCommand::Plan(arguments) => plan::run(arguments, terminal),
+        WorkflowCommand::Graph(arguments) => graph::run(arguments, terminal),
+        WorkflowCommand::New(arguments) => new::run(arguments, terminal),
+    }
+}
+
+/// A document that must be a workflow: its errors go to standard error otherwise.
+fn sound(target: &str, terminal: &mut Terminal) -> Result<(String, Arc<Document>), Failure> {
+    let Loaded { name, document, .. } = target::load(target)?;
+    if document.workflow.is_some() {
+        return Ok((name, document));
+    }
+    let width = terminal.width();
+    for violation in &document.violations {
+        let text = diagnostics::render(violation, &name, document.source.as_ref(), width);
+        terminal.complain(&format!("{text}\n"));
+    }
+    let message = format!("`{name}` is not a valid workflow");
+    let mut problem = Problem::new(Code::WorkflowInvalid, message, "mend the errors above")
+        .context("path", name.as_str());
+    problem.violations.clone_from(&document.violations);
+    Err(problem.into())
+}
+
+/// The workflow of a document that `sound` let through.
+fn workflow_of(document: &Document) -> Result<&Workflow, Failure> {
+    document.workflow.as_ref().ok_or_else(|| {
+        let hint = "run `milepost workflow validate` on it";
+        Problem::new(Code::WorkflowInvalid, "the document is no workflow", hint).into()
+    })
+}
+
+/// `1 step`, `2 steps`.
+fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}

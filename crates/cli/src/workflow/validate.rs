@@ -1,0 +1,201 @@
+//! `milepost workflow validate`.
+
+use std::sync::Arc;
+
+use milepost_model::document::Document;
+use milepost_model::finding::Severity;
+use milepost_model::violation;
+use milepost_store::write_atomic;
+use serde_json::{Value, json};
+
+use super::count;
+use crate::args::Validate;
+use crate::diagnostics;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::target::{self, Loaded};
+use crate::terminal::{Terminal, safe};
+
+/// Rounds of fixing: a fix may uncover what it hid, a syntax error most of all.
+const ROUNDS: usize = 32;
+
+pub(crate) fn run(arguments: &Validate, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let mut exit = Exit::Done;
+    let mut files = Vec::new();
+    let mut summary = Summary::default();
+    for target in &arguments.targets {
+        let mut loaded = match target::load(target) {
+            Ok(loaded) => loaded,
+            Err(failure) => {
+                exit = worse(exit, failure.show(terminal, arguments.json.json));
+                continue;
+            }
+        };
+        let fixed = if arguments.fix { fix(&mut loaded, terminal)? } else { 0 };
+        let valid = loaded.document.is_valid();
+        if !valid {
+            exit = worse(exit, Exit::WorkflowInvalid);
+        }
+        summary.add(&loaded.document, fixed);
+        if arguments.json.json {
+            files.push(as_json(&loaded));
+        } else {
+            show(&loaded, fixed, arguments, terminal)?;
+        }
+    }
+    if arguments.json.json {
+        terminal.line(&json!({"files": files}).to_string())?;
+    } else if arguments.targets.len() > 1 {
+        terminal.line(&summary.words())?;
+    }
+    Ok(exit)
+}
+
+/// A file that is not there weighs more than one that is not valid.
+fn worse(one: Exit, other: Exit) -> Exit {
+    let weight = |exit: Exit| match exit {
+        Exit::Done => 0,
+        Exit::WorkflowInvalid => 1,
+        Exit::NotFound => 2,
+        _ => 3,
+    };
+    if weight(other) > weight(one) { other } else { one }
+}
+
+/// Applies certain fixes until there are none, and writes the result once.
+fn fix(loaded: &mut Loaded, terminal: &mut Terminal) -> Result<usize, Failure> {
+    let mut applied = 0;
+    let mut text = None;
+    for _ in 0..ROUNDS {
+        let Some(next) = loaded.document.fixed() else { break };
+        let Some(source) = &loaded.document.source else { break };
+        let before = fixable(&loaded.document);
+        let bytes = source.with_text(&next);
+        let document = Document::read(&bytes, Some(source.format()), target::world());
+        // A fix that mends nothing would be offered for ever.
+        if document.source.as_ref().is_some_and(|new| new.text() == source.text()) {
+            break;
+        }
+        applied += before.saturating_sub(fixable(&document)).max(1);
+        text = Some(bytes);
+        loaded.document = Arc::new(document);
+    }
+    let Some(bytes) = text else { return Ok(0) };
+    match &loaded.file {
+        Some(file) => write_atomic(file, &bytes, true)?,
+        None if loaded.name == "<stdin>" => {
+            use std::io::Write;
+            terminal.out().write_all(&bytes)?;
+        }
+        None => terminal.complain("note: a built-in workflow is read-only and stays as it is"),
+    }
+    Ok(applied)
+}
+
+fn fixable(document: &Document) -> usize {
+    let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
+    errors.filter(|one| one.fix.is_some()).count()
+}
+
+fn as_json(loaded: &Loaded) -> Value {
+    let document = &loaded.document;
+    let unchecked: Vec<Value> = document
+        .unchecked
+        .iter()
+        .map(|one| {
+            let (line, column) =
+                document.source.as_ref().map_or((1, 1), |source| source.position(one.at.start));
+            let path = document.pointer(one.at);
+            json!({"path": path, "target": one.target, "line": line, "column": column})
+        })
+        .collect();
+    json!({
+        "path": loaded.name,
+        "kind": document.spelling.map(|spelling| spelling.name()),
+        "id": document.id,
+        "valid": document.is_valid(),
+        "violations": violation::to_values(&document.violations),
+        "unchecked": unchecked,
+    })
+}
+
+fn show(
+    loaded: &Loaded,
+    fixed: usize,
+    arguments: &Validate,
+    terminal: &mut Terminal,
+) -> Result<(), Failure> {
+    let document = &loaded.document;
+    // With `--fix -` standard output is the document: remarks go to standard error.
+    let to_error = arguments.fix && loaded.name == "<stdin>";
+    let say = |text: &str, terminal: &mut Terminal| -> Result<(), Failure> {
+        if to_error {
+            terminal.complain(text);
+            return Ok(());
+        }
+        Ok(terminal.line(text)?)
+    };
+    let width = terminal.width();
+    for violation in &document.violations {
+        let text = diagnostics::render(violation, &loaded.name, document.source.as_ref(), width);
+        say(&format!("{text}\n"), terminal)?;
+    }
+    say(&verdict(loaded, fixed), terminal)
+}
+
+fn verdict(loaded: &Loaded, fixed: usize) -> String {
+    let document = &loaded.document;
+    let of = |severity| document.violations.iter().filter(|one| one.severity == severity).count();
+    let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
+    let mut words = Vec::new();
+    match &document.workflow {
+        Some(workflow) => {
+            let (spelling, id) = (workflow.spelling.name(), &workflow.id.value);
+            let steps = count(workflow.all_steps().len(), "step");
+            words.push(format!("valid {spelling} `{id}` with {steps}"));
+        }
+        None => words.push(format!("not valid: {}", count(errors, "error"))),
+    }
+    if warnings > 0 {
+        words.push(count(warnings, "warning"));
+    }
+    if fixed > 0 {
+        words.push(format!("{} fixed", count(fixed, "error")));
+    }
+    if !document.unchecked.is_empty() {
+        let commands = count(document.unchecked.len(), "command");
+        words.push(format!("{commands} unchecked: no catalog here knows them"));
+    }
+    let fixable = fixable(document);
+    if fixable > 0 && fixed == 0 {
+        words.push(format!("{fixable} can be fixed with `--fix`"));
+    }
+    format!("{}: {}", safe(&loaded.name), words.join(", "))
+}
+
+#[derive(Default)]
+struct Summary {
+    valid: usize,
+    invalid: usize,
+    fixed: usize,
+}
+
+impl Summary {
+    fn add(&mut self, document: &Document, fixed: usize) {
+        match document.is_valid() {
+            true => self.valid += 1,
+            false => self.invalid += 1,
+        }
+        self.fixed += fixed;
+    }
+
+    fn words(&self) -> String {
+        let files = count(self.valid + self.invalid, "document");
+        let fixed = if self.fixed > 0 {
+            format!(", {} fixed", count(self.fixed, "error"))
+        } else {
+            String::new()
+        };
+        format!("{files}: {} valid, {} not{fixed}", self.valid, self.invalid)
+    }
+}
