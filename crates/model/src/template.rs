@@ -80,6 +80,8 @@ impl Template {
     }
 
     /// The expressions, each with the byte offset of its source in the text.
+    ///
+    /// What an expression says about itself is placed in its own source: add the offset.
     pub fn exprs(&self) -> impl Iterator<Item = (&Expr, u32)> {
         let (sole, parts) = match self {
             Template::Literal(_) => (None, [].as_slice()),

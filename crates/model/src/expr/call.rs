@@ -5,11 +5,11 @@ use serde_json::Value as Json;
 use super::EvalErrorKind;
 use super::Span;
 use super::ast::Call;
-use super::eval::{Eval, Evaluator, error};
+use super::eval::{AN_OPTIONAL, Eval, Evaluator, error};
 use super::function::Function;
 use super::limits::PATTERN_FUEL;
 use super::value::{Text, Value};
-use super::{encode, number, outcome, parser};
+use super::{encode, number, parse_call};
 
 /// Applies a function to its arguments, the receiver of a method first.
 pub(super) fn apply<'v>(
@@ -44,13 +44,10 @@ fn apply_one<'v>(
         (Function::Size, _) => size(cx, value, span),
         (Function::Dyn, value) => Ok(value.clone()),
         (Function::Type, value) => Ok(Value::Type(value.value_type())),
-        (Function::Json, value) => match outcome::to_json(value) {
-            Ok((json, bytes)) => {
-                cx.spend_bytes(span, bytes)?;
-                Ok(Value::text(json.to_string()))
-            }
-            Err(kind) => error(span, kind),
-        },
+        (Function::Json, value) => {
+            let json = cx.json(value, span)?;
+            Ok(Value::text(json.to_string()))
+        }
         (Function::ParseJson, Value::Str(text)) => parse_json(cx, text, span),
         (Function::Base64, Value::Str(text)) => {
             cx.spend_bytes(span, text.len())?;
@@ -114,7 +111,8 @@ fn convert<'v>(
         }
         // The text is the one a template inserts for the same value.
         (Function::String, Value::Int(_) | Value::Big(_) | Value::Double(_) | Value::Bool(_)) => {
-            outcome::to_json(value).ok().map(|(json, _)| Value::text(json.to_string()))
+            let json = cx.json(value, span)?;
+            Some(Value::text(json.to_string()))
         }
         (function, value) => {
             let (found, expected) = (value.value_type(), expected(function));
@@ -142,7 +140,7 @@ fn expected(function: Function) -> &'static str {
         Function::Bytes | Function::Base64 => "a string or bytes",
         Function::String => "a number, a boolean, a string or bytes (`json(x)` takes anything)",
         Function::Size => "a string, a list, an object or bytes",
-        Function::HasValue | Function::Value => "an optional, as `.?` yields it",
+        Function::HasValue | Function::Value => AN_OPTIONAL,
         _ => "a string",
     }
 }
@@ -206,7 +204,7 @@ fn matches<'v>(
         return Ok(Value::Bool(compiled.is_match(text)));
     }
     cx.spend(span, PATTERN_FUEL + pattern.len() as u64)?;
-    match parser::compile_pattern(pattern) {
+    match parse_call::compile_pattern(pattern) {
         Ok(compiled) => Ok(Value::Bool(compiled.is_match(text))),
         Err(reason) => error(span, EvalErrorKind::BadPattern { reason }),
     }

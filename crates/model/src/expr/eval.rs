@@ -5,26 +5,28 @@
 
 use std::rc::Rc;
 
-use super::ast::{
-    BinaryOp, Call, Element, Entry, Link, LogicOp, Macro, MacroKind, Node, NodeKind, Step,
-    StepKind, UnaryOp,
-};
+use serde_json::Value as Json;
+
+use super::ast::{BinaryOp, Call, Element, Entry, Link, LogicOp, Node, NodeKind, UnaryOp};
 use super::fuel::Exhausted;
 use super::function::Function;
-use super::names::shortened;
-use super::value::{Key, List, Map, OwnMap, Text, Value};
+use super::limits::RESULT_DEPTH_MAX;
+use super::value::{Key, Map, OwnMap, Value};
 use super::{EvalError, EvalErrorKind, Fuel, Names, Scope, Span, ValueType};
-use super::{call, compare, number};
+use super::{call, compare, number, outcome};
 
 /// Errors are boxed: the walk passes a result on at every node, and most of them are values.
 pub(super) type Eval<T> = Result<T, Box<EvalError>>;
 
+/// What methods of optionals take, in the words of an error.
+pub(super) const AN_OPTIONAL: &str = "an optional, as `.?` yields it";
+
 pub(super) struct Evaluator<'v, 'f> {
-    source: &'v str,
+    pub(super) source: &'v str,
     pub(super) scope: &'v dyn Scope,
     fuel: &'f mut Fuel,
     /// The variables of the macros around the current node, outermost first.
-    locals: Vec<Value<'v>>,
+    pub(super) locals: Vec<Value<'v>>,
 }
 
 pub(super) fn error<T>(span: Span, kind: EvalErrorKind) -> Eval<T> {
@@ -36,8 +38,20 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         Evaluator { source, scope, fuel, locals: Vec::new() }
     }
 
+    /// The value of a node.
+    ///
+    /// Values are walked and dropped recursively, and a long chain such as
+    /// `x.optMap(y, [y]).optMap(y, [y])` nests them deeper than its source: hence the check.
     pub(super) fn node(&mut self, node: &'v Node) -> Eval<Value<'v>> {
         self.spend(node.span, 1)?;
+        let value = self.unchecked(node)?;
+        if value.depth() > RESULT_DEPTH_MAX {
+            return error(node.span, EvalErrorKind::TooDeep);
+        }
+        Ok(value)
+    }
+
+    fn unchecked(&mut self, node: &'v Node) -> Eval<Value<'v>> {
         match &node.kind {
             NodeKind::Literal(literal) => Ok(Value::of_literal(literal)),
             NodeKind::Local(slot) => Ok(self.locals[*slot].clone()),
@@ -78,6 +92,13 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         paid(spent, span)
     }
 
+    /// A value as JSON.
+    pub(super) fn json(&mut self, value: &Value<'v>, span: Span) -> Eval<Json> {
+        let (json, bytes) = outcome::to_json(value);
+        self.spend_bytes(span, bytes)?;
+        json.or_else(|kind| error(span, kind))
+    }
+
     /// A node that must yield true or false.
     pub(super) fn condition(&mut self, node: &'v Node) -> Eval<bool> {
         match self.node(node)? {
@@ -95,7 +116,8 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         }
         let roots = self.scope.roots();
         self.spend(span, Names::fuel(roots.len()))?;
-        let names = Names::new(name, roots.into_iter());
+        let roots: Vec<String> = roots.into_iter().map(str::to_owned).collect();
+        let names = Names::new(name, roots.len(), &roots);
         error(span, EvalErrorKind::UnknownName { name: name.to_owned(), names })
     }
 
@@ -267,119 +289,17 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         failed.map_or(Ok(Value::Bool(!decides)), Err)
     }
 
-    /// One step of member access on a value; `of` is the source of that value.
-    fn step(&mut self, value: Value<'v>, step: &'v Step, of: Span) -> Eval<Value<'v>> {
-        self.spend(step.span, 1)?;
-        let optional = match &step.kind {
-            StepKind::Method(call) => {
-                let span = Span { start: of.start, end: step.span.end };
-                return self.call(call, Some(value), span);
-            }
-            StepKind::Macro(each) => return self.each(value, each, of),
-            StepKind::Field { optional, .. } | StepKind::Index { optional, .. } => *optional,
-        };
-        match value {
-            Value::Optional(None) => Ok(Value::Optional(None)),
-            Value::Optional(Some(inner)) => {
-                let found = self.look(&inner, step, of)?;
-                Ok(Value::Optional(found.ok().map(Rc::new)))
-            }
-            value => match self.look(&value, step, of)? {
-                Ok(found) if optional => Ok(Value::some(found)),
-                Ok(found) => Ok(found),
-                Err(_) if optional => Ok(Value::Optional(None)),
-                Err(index) => self.missing(&value, &index, step.span, of),
-            },
-        }
-    }
-
-    /// What a field or index step reads; the inner error is the index that is not there.
-    fn look(
+    pub(super) fn call(
         &mut self,
-        value: &Value<'v>,
-        step: &'v Step,
-        of: Span,
-    ) -> Eval<Result<Value<'v>, Value<'v>>> {
-        let (index, optional) = match &step.kind {
-            StepKind::Field { name, optional, .. } => (Value::Str(Text::Borrowed(name)), *optional),
-            StepKind::Index { key, optional } => (self.node(key)?, *optional),
-            StepKind::Method(_) | StepKind::Macro(_) => {
-                unreachable!("only fields and indexes are looked up")
-            }
-        };
-        let is_field = matches!(step.kind, StepKind::Field { .. });
-        let found = match value {
-            Value::Map(map) => Key::of(&index).and_then(|key| map.get(&key)),
-            // What may be missing may be null just as well: APIs use the two alike.
-            Value::Null if optional => None,
-            value if is_field => {
-                let StepKind::Field { name, .. } = &step.kind else { return Ok(Err(index)) };
-                let found = value.value_type();
-                let (of, field) = (self.quote(of), name.to_string());
-                return error(step.span, EvalErrorKind::NoFields { of, found, field });
-            }
-            Value::List(list) => {
-                let Some(place) = list_index(&index) else {
-                    let (of, found) = (ValueType::List, index.value_type());
-                    return error(step.span, EvalErrorKind::BadIndex { of, found });
-                };
-                usize::try_from(place).ok().and_then(|place| list.get(place))
-            }
-            value => {
-                let (of, found) = (self.quote(of), value.value_type());
-                return error(step.span, EvalErrorKind::NotIndexable { of, found });
-            }
-        };
-        Ok(found.ok_or(index))
-    }
-
-    fn missing<T>(&mut self, of: &Value<'v>, index: &Value<'v>, at: Span, text: Span) -> Eval<T> {
-        let quoted = self.quote(text);
-        match of {
-            Value::Map(map) => {
-                self.spend(at, Names::fuel(map.len()))?;
-                let Some(key) = Key::of(index) else {
-                    let (of, found) = (ValueType::Map, index.value_type());
-                    return error(at, EvalErrorKind::BadIndex { of, found });
-                };
-                let key = key.to_text();
-                let names = match map {
-                    Map::Json(map) => Names::new(&key, map.keys().map(String::as_str)),
-                    Map::Own(_) => {
-                        let keys: Vec<String> =
-                            map.entries().iter().map(|(key, _)| key.to_text()).collect();
-                        Names::new(&key, keys.iter().map(String::as_str))
-                    }
-                };
-                let key = shortened(&key).into_owned();
-                error(at, EvalErrorKind::MissingKey { of: quoted, key, names })
-            }
-            Value::List(list) => {
-                let index = list_index(index).unwrap_or_default();
-                let length = list.len();
-                error(at, EvalErrorKind::OutOfRange { of: quoted, index, length })
-            }
-            _ => error(at, EvalErrorKind::NotIndexable { of: quoted, found: of.value_type() }),
-        }
-    }
-
-    fn has(&mut self, base: &'v Node, step: &'v Step) -> Eval<Value<'v>> {
-        let value = self.node(base)?;
-        let inner = match &value {
-            Value::Optional(None) | Value::Null => return Ok(Value::Bool(false)),
-            Value::Optional(Some(inner)) => inner,
-            value => value,
-        };
-        let found = self.look(inner, step, base.span)?;
-        Ok(Value::Bool(found.is_ok()))
-    }
-
-    fn call(&mut self, call: &'v Call, receiver: Option<Value<'v>>, span: Span) -> Eval<Value<'v>> {
+        call: &'v Call,
+        receiver: Option<Value<'v>>,
+        span: Span,
+    ) -> Eval<Value<'v>> {
         match (call.function, receiver) {
             (Function::Coalesce, _) => self.coalesce(&call.args),
             (function @ (Function::Or | Function::OrValue), Some(receiver)) => {
                 let Value::Optional(inner) = receiver else {
-                    let expected = "an optional, as `.?` yields it";
+                    let expected = AN_OPTIONAL;
                     let (function, found) = (function.name(), receiver.value_type());
                     return error(span, EvalErrorKind::Argument { function, expected, found });
                 };
@@ -415,103 +335,6 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         }
         Ok(Value::Null)
     }
-
-    fn each(&mut self, receiver: Value<'v>, each: &'v Macro, of: Span) -> Eval<Value<'v>> {
-        let items = match (each.kind, receiver) {
-            (MacroKind::OptMap | MacroKind::OptFlatMap, Value::Optional(None)) => {
-                return Ok(Value::Optional(None));
-            }
-            (MacroKind::OptMap, Value::Optional(Some(inner))) => {
-                return Ok(Value::some(self.with((*inner).clone(), &each.body)?));
-            }
-            (MacroKind::OptFlatMap, Value::Optional(Some(inner))) => {
-                let value = self.with((*inner).clone(), &each.body)?;
-                return Ok(Value::Optional(
-                    optional(value, "optFlatMap", each.body.span)?.map(Rc::new),
-                ));
-            }
-            (MacroKind::OptMap | MacroKind::OptFlatMap, other) => {
-                let expected = "an optional, as `.?` yields it";
-                let (function, found) = (each.kind.name(), other.value_type());
-                return error(of, EvalErrorKind::Argument { function, expected, found });
-            }
-            (_, Value::List(list)) => list,
-            (_, Value::Map(map)) => {
-                self.spend(of, map.len() as u64)?;
-                List::Own(Rc::new(map.sorted_keys()))
-            }
-            (_, other) => {
-                let expected = "a list or an object";
-                let (function, found) = (each.kind.name(), other.value_type());
-                return error(of, EvalErrorKind::Argument { function, expected, found });
-            }
-        };
-        match each.kind {
-            MacroKind::All => self.quantified(&items, &each.body, false),
-            MacroKind::Exists => self.quantified(&items, &each.body, true),
-            MacroKind::ExistsOne => {
-                let mut count = 0_usize;
-                for item in items.iter() {
-                    count += usize::from(self.condition_with(item, &each.body)?);
-                }
-                Ok(Value::Bool(count == 1))
-            }
-            _ => self.collected(&items, each),
-        }
-    }
-
-    /// `all` and `exists`: one element that decides absorbs the errors of the others.
-    fn quantified(&mut self, items: &List<'v>, body: &'v Node, decides: bool) -> Eval<Value<'v>> {
-        let mut failed = None;
-        for item in items.iter() {
-            match self.condition_with(item, body) {
-                Ok(value) if value == decides => return Ok(Value::Bool(decides)),
-                Ok(_) => {}
-                Err(error) => absorb(&mut failed, error)?,
-            }
-        }
-        failed.map_or(Ok(Value::Bool(!decides)), Err)
-    }
-
-    /// `filter` and `map`
-    fn collected(&mut self, items: &List<'v>, each: &'v Macro) -> Eval<Value<'v>> {
-        let mut out = Vec::new();
-        for item in items.iter() {
-            if each.kind == MacroKind::Filter {
-                if self.condition_with(item.clone(), &each.body)? {
-                    out.push(item);
-                }
-                continue;
-            }
-            let keep = match &each.only_if {
-                Some(only_if) => self.condition_with(item.clone(), only_if)?,
-                None => true,
-            };
-            if keep {
-                out.push(self.with(item, &each.body)?);
-            }
-        }
-        Ok(Value::list(out))
-    }
-
-    /// A macro's body with its variable bound.
-    fn with(&mut self, item: Value<'v>, body: &'v Node) -> Eval<Value<'v>> {
-        self.locals.push(item);
-        let value = self.node(body);
-        self.locals.pop();
-        value
-    }
-
-    fn condition_with(&mut self, item: Value<'v>, body: &'v Node) -> Eval<bool> {
-        self.locals.push(item);
-        let value = self.condition(body);
-        self.locals.pop();
-        value
-    }
-
-    fn quote(&self, span: Span) -> String {
-        shortened(self.source[span.range()].trim_end()).into_owned()
-    }
 }
 
 fn paid<T>(spent: Result<T, Exhausted>, span: Span) -> Eval<T> {
@@ -519,7 +342,7 @@ fn paid<T>(spent: Result<T, Exhausted>, span: Span) -> Eval<T> {
 }
 
 /// Keeps the first error for later; a limit that was hit is never kept.
-fn absorb(failed: &mut Option<Box<EvalError>>, error: Box<EvalError>) -> Eval<()> {
+pub(super) fn absorb(failed: &mut Option<Box<EvalError>>, error: Box<EvalError>) -> Eval<()> {
     if error.kind.is_limit() {
         return Err(error);
     }
@@ -528,11 +351,15 @@ fn absorb(failed: &mut Option<Box<EvalError>>, error: Box<EvalError>) -> Eval<()
 }
 
 /// The value inside an optional, for places that take nothing else.
-fn optional<'v>(value: Value<'v>, place: &'static str, span: Span) -> Eval<Option<Value<'v>>> {
+pub(super) fn optional<'v>(
+    value: Value<'v>,
+    place: &'static str,
+    span: Span,
+) -> Eval<Option<Value<'v>>> {
     match value {
         Value::Optional(inner) => Ok(inner.map(|inner| (*inner).clone())),
         other => {
-            let expected = "an optional, as `.?` yields it";
+            let expected = AN_OPTIONAL;
             let found = other.value_type();
             error(span, EvalErrorKind::Argument { function: place, expected, found })
         }
@@ -542,12 +369,4 @@ fn optional<'v>(value: Value<'v>, place: &'static str, span: Span) -> Eval<Optio
 fn operands<T>(op: BinaryOp, left: &Value<'_>, right: &Value<'_>, span: Span) -> Eval<T> {
     let (left, right) = (left.value_type(), right.value_type());
     error(span, EvalErrorKind::Operands { op: op.symbol(), left, right })
-}
-
-fn list_index(index: &Value<'_>) -> Option<i64> {
-    match index {
-        Value::Int(index) => Some(*index),
-        Value::Double(index) => number::whole(*index),
-        _ => None,
-    }
 }

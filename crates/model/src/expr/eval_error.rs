@@ -188,7 +188,7 @@ pub enum EvalErrorKind {
     #[error("the result is larger than {} bytes", super::limits::RESULT_BYTES_MAX)]
     TooLarge,
     /// A result that nests deeper than JSON readers accept.
-    #[error("the result nests deeper than {} levels", super::limits::RESULT_DEPTH_MAX)]
+    #[error("the value nests deeper than {} levels", super::limits::RESULT_DEPTH_MAX)]
     TooDeep,
 }
 

@@ -4,7 +4,7 @@ use super::limits::{BYTES_PER_FUEL, FUEL_DEFAULT};
 
 /// A budget of evaluation work, shared by as many evaluations as the caller likes.
 ///
-/// Every node evaluated, every element visited and every [64 bytes](BYTES_PER_FUEL) read or written
+/// Every node evaluated, every element visited and every 64 bytes of text read or written
 /// cost one unit. The count does not depend on time or machine, so running out is deterministic.
 #[derive(Clone, Debug)]
 pub struct Fuel {

@@ -26,7 +26,8 @@ pub(super) fn slips(source: &str, node: &Node, found: &mut Vec<HyphenSlip>) {
     if let NodeKind::Chain { first, rest } = &node.kind {
         let mut left = &**first;
         for link in rest {
-            if is_slip(source, left, link) {
+            // Whether blanks stand around the hyphen is for the letters to tell.
+            if is_slip(left, link) {
                 found.extend(around(source, link.op_span.start as usize));
             }
             left = &link.operand;
@@ -35,7 +36,7 @@ pub(super) fn slips(source: &str, node: &Node, found: &mut Vec<HyphenSlip>) {
     node.children().into_iter().for_each(|child| slips(source, child, found));
 }
 
-fn is_slip(source: &str, left: &Node, link: &Link) -> bool {
+fn is_slip(left: &Node, link: &Link) -> bool {
     let NodeKind::Access { base, steps } = &left.kind else {
         return false;
     };
@@ -43,12 +44,8 @@ fn is_slip(source: &str, left: &Node, link: &Link) -> bool {
         return false;
     };
     let field = matches!(step.kind, StepKind::Field { optional: false, .. });
-    let adjacent = left.span.end == link.op_span.start
-        && link.op_span.end == link.operand.span.start
-        && source.as_bytes().get(link.operand.span.start as usize).copied().is_some_and(is_word);
     link.op == BinaryOp::Subtract
         && field
-        && adjacent
         && match &**root {
             "steps" => true,
             "inputs" => !may_be_subtracted(&link.operand),

@@ -17,7 +17,9 @@ pub const FUEL_DEFAULT: u64 = 100_000;
 /// The largest result, in bytes of its compact JSON text.
 pub const RESULT_BYTES_MAX: usize = 1024 * 1024;
 
-/// How deep a result may nest: what the JSON reader accepts when the result is read back.
+/// How deep a value may nest: what the JSON reader accepts when a result is read back.
+///
+/// It bounds the recursion of every walk over a value.
 pub const RESULT_DEPTH_MAX: usize = 127;
 
 /// How many bytes of text one unit of fuel reads or writes.

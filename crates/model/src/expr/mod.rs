@@ -4,16 +4,20 @@
 //! specification with optional syntax, without unsigned integers, times, messages and containers.
 //! It differs where JSON and workflows need it to: integers and floating-point numbers mix in
 //! arithmetic, results are finite, unknown functions are found before anything runs, maps are
-//! visited in key order, and every evaluation ends (`limits.rs`).
+//! visited in key order, and every evaluation ends (`limits.rs`). `string(x)` is the text a
+//! template inserts for `x`, `has()` also takes an index, and `has()`, `.?` and `[?]` take null for
+//! absent.
 //!
 //! Nothing here reads a clock, a file or the environment: all data comes through a [`Scope`].
 
 use std::fmt;
 use std::sync::Arc;
 
+mod access;
 mod ast;
 mod call;
 mod compare;
+mod each;
 mod encode;
 mod eval;
 mod eval_error;
@@ -27,6 +31,7 @@ mod literal;
 mod names;
 mod number;
 mod outcome;
+mod parse_call;
 mod parser;
 mod reference;
 mod scope;
@@ -82,7 +87,8 @@ pub struct SecretUse {
 impl Expr {
     /// Parses an expression, without any braces around it.
     pub fn parse(source: &str) -> Result<Expr, SyntaxError> {
-        let parser::Parse { root, references, secrets } = parser::parse(source)?;
+        let parser::Parse { root, references, secrets } =
+            parser::parse(source).map_err(|error| *error)?;
         let inner = Inner { source: source.into(), root, references, secrets };
         Ok(Expr { inner: Arc::new(inner) })
     }
@@ -156,13 +162,7 @@ impl Expr {
             Value::Optional(Some(inner)) => (*inner).clone(),
             value => value,
         };
-        match outcome::to_json(&value) {
-            Ok((json, bytes)) => {
-                evaluator.spend_bytes(root.span, bytes)?;
-                Ok(Outcome::Value(json))
-            }
-            Err(kind) => eval::error(root.span, kind),
-        }
+        evaluator.json(&value, root.span).map(Outcome::Value)
     }
 
     fn condition(&self, scope: &dyn Scope, fuel: &mut Fuel) -> Eval<bool> {

@@ -16,15 +16,14 @@ pub struct Names {
 }
 
 impl Names {
-    /// The names that exist where `wanted` was looked for.
-    pub(super) fn new<'n>(
-        wanted: &str,
-        names: impl ExactSizeIterator<Item = &'n str> + Clone,
-    ) -> Names {
+    /// The names that exist where `wanted` was looked for: how many, and the first of them.
+    pub(super) fn new(wanted: &str, total: usize, names: &[String]) -> Names {
+        let compared = names.iter().take(NAMES_COMPARED_MAX).map(String::as_str);
+        let shown = names.iter().take(NAMES_SHOWN_MAX);
         Names {
-            total: names.len(),
-            near: near(wanted, names.clone().take(NAMES_COMPARED_MAX)).map(str::to_owned),
-            shown: names.take(NAMES_SHOWN_MAX).map(|name| shortened(name).into_owned()).collect(),
+            total,
+            near: near(wanted, compared).map(str::to_owned),
+            shown: shown.map(|name| shortened(name).into_owned()).collect(),
         }
     }
 

@@ -15,13 +15,12 @@ pub enum Outcome {
     Omit,
 }
 
-/// A value as JSON, and about how many bytes its text has.
-///
-/// The bytes are counted before anything is copied; the backslashes of escapes do not count.
-pub(super) fn to_json(value: &Value<'_>) -> Result<(Json, usize), EvalErrorKind> {
+/// A value as JSON, and about how many bytes of text were looked at, which is to be paid for even
+/// if it cannot become JSON. The backslashes of escapes do not count.
+pub(super) fn to_json(value: &Value<'_>) -> (Result<Json, EvalErrorKind>, usize) {
     let mut size = Size { bytes: 0 };
-    let json = size.convert(value, 0)?;
-    Ok((json, size.bytes))
+    let json = size.convert(value, 0);
+    (json, size.bytes)
 }
 
 struct Size {

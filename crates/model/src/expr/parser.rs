@@ -1,21 +1,24 @@
 //! Tokens to tree: a recursive-descent parser over one token of lookahead.
 //!
-//! It stops at the first error, resolves macro variables to slots, checks that functions exist and
-//! get the right number of arguments, and notes every reference and secret on its way.
-
-use regex::{Regex, RegexBuilder};
+//! It stops at the first error, resolves macro variables to slots, and notes every reference and
+//! secret on its way; calls are in `parse_call.rs`.
 
 use super::ast::{
-    BinaryOp, Call, Element, Entry, Link, LogicOp, Macro, MacroKind, Node, NodeKind, Step,
-    StepKind, UnaryOp,
+    BinaryOp, Element, Entry, Link, LogicOp, MacroKind, Node, NodeKind, Step, StepKind, UnaryOp,
 };
-use super::function::{self, Form, Function, Signature};
+use super::function::{self, Form};
 use super::lexer::{Lexer, Tok, Token};
-use super::limits::{NESTING_DEPTH_MAX, PATTERN_BYTES_MAX, SOURCE_BYTES_MAX};
+use super::limits::{NESTING_DEPTH_MAX, SOURCE_BYTES_MAX};
 use super::literal::{self, Literal};
+use super::parse_call::mark_legal;
 use super::{Reference, SecretUse, Span, SyntaxError, ValueType, reference, slips};
 
-type Parsed<T> = Result<T, SyntaxError>;
+/// Errors are boxed: they are rare, and every level of nesting would hold room for several.
+pub(super) type Parsed<T> = Result<T, Box<SyntaxError>>;
+
+pub(super) fn fail<T>(error: SyntaxError) -> Parsed<T> {
+    Err(Box::new(error))
+}
 
 /// What parsing a source yields.
 pub(super) struct Parse {
@@ -24,83 +27,74 @@ pub(super) struct Parse {
     pub(super) secrets: Vec<SecretUse>,
 }
 
-pub(super) fn parse(source: &str) -> Parsed<Parse> {
+pub(super) fn parse(source: &str) -> Result<Parse, Box<SyntaxError>> {
     if source.len() > SOURCE_BYTES_MAX {
         let message = format!(
             "the expression is {} bytes long, and the limit is {SOURCE_BYTES_MAX}",
             source.len()
         );
-        return Err(SyntaxError::new(Span::new(0, 0), message)
-            .help("compute parts of it in a `set` step and refer to them"));
+        return fail(
+            SyntaxError::new(Span::new(0, 0), message)
+                .help("compute parts of it in a `set` step and refer to them"),
+        );
     }
     if let Some(error) = slips::braces_around(source) {
-        return Err(error);
+        return fail(error);
     }
     let mut parser = Parser::new(source)?;
     let root = parser.expr()?;
     if parser.token.tok != Tok::End {
-        return Err(parser.unexpected());
+        return fail(parser.unexpected());
     }
     let Parser { references, mut secrets, .. } = parser;
     mark_legal(&root, &mut secrets);
     Ok(Parse { root, references, secrets })
 }
 
-/// A pattern with the engine's size bounded, or what the engine has against it.
-pub(super) fn compile_pattern(pattern: &str) -> Result<Regex, String> {
-    RegexBuilder::new(pattern).size_limit(PATTERN_BYTES_MAX).build().map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => "it is too large".to_owned(),
-        // The engine draws the pattern with a marker; the last line says what is wrong.
-        error => {
-            let text = error.to_string();
-            let last = text.lines().last().unwrap_or_default();
-            last.trim_start_matches("error: ").to_owned()
-        }
-    })
-}
-
-/// A secret may be the whole expression or be joined by `+` at its top: nowhere else does its
-/// sentinel reach the outbound request unchanged.
-fn mark_legal(root: &Node, secrets: &mut [SecretUse]) {
-    let mut mark = |node: &Node| {
-        if matches!(&node.kind, NodeKind::Call(call) if call.function == Function::Secret) {
-            let found = secrets.iter_mut().find(|secret| {
-                node.span.start <= secret.span.start && secret.span.end <= node.span.end
-            });
-            if let Some(secret) = found {
-                secret.legal = true;
-            }
-        }
-    };
-    mark(root);
-    if let NodeKind::Chain { first, rest } = &root.kind
-        && rest.iter().all(|link| link.op == BinaryOp::Add)
-    {
-        mark(first);
-        for link in rest {
-            mark(&link.operand);
-        }
-    }
-}
-
-struct Parser<'s> {
-    source: &'s str,
+pub(super) struct Parser<'s> {
+    pub(super) source: &'s str,
     lexer: Lexer<'s>,
-    token: Token,
+    pub(super) token: Token,
     /// The token before `token`.
-    before: Token,
+    pub(super) before: Token,
     depth: usize,
-    locals: Vec<&'s str>,
-    references: Vec<Reference>,
-    secrets: Vec<SecretUse>,
+    pub(super) locals: Vec<&'s str>,
+    pub(super) references: Vec<Reference>,
+    pub(super) secrets: Vec<SecretUse>,
 }
 
-/// The levels of binary operators, loosest first.
-#[derive(Clone, Copy)]
+/// The levels of binary operators, loosest first; `Unary` is beyond the tightest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
+    Or,
+    And,
     Relation,
     Sum,
     Product,
+    Unary,
+}
+
+impl Level {
+    fn of(tok: Tok) -> Option<Level> {
+        Some(match tok {
+            Tok::Or => Level::Or,
+            Tok::And => Level::And,
+            Tok::Eq | Tok::Ne | Tok::Lt | Tok::Le | Tok::Gt | Tok::Ge | Tok::In => Level::Relation,
+            Tok::Plus | Tok::Minus => Level::Sum,
+            Tok::Star | Tok::Slash | Tok::Percent => Level::Product,
+            _ => return None,
+        })
+    }
+
+    fn tighter(self) -> Level {
+        match self {
+            Level::Or => Level::And,
+            Level::And => Level::Relation,
+            Level::Relation => Level::Sum,
+            Level::Sum => Level::Product,
+            Level::Product | Level::Unary => Level::Unary,
+        }
+    }
 }
 
 impl<'s> Parser<'s> {
@@ -120,13 +114,13 @@ impl<'s> Parser<'s> {
         })
     }
 
-    fn bump(&mut self) -> Parsed<Token> {
+    pub(super) fn bump(&mut self) -> Parsed<Token> {
         let next = self.lexer.next()?;
         self.before = std::mem::replace(&mut self.token, next);
         Ok(self.before)
     }
 
-    fn eat(&mut self, tok: Tok) -> Parsed<bool> {
+    pub(super) fn eat(&mut self, tok: Tok) -> Parsed<bool> {
         let found = self.token.tok == tok;
         if found {
             self.bump()?;
@@ -134,16 +128,16 @@ impl<'s> Parser<'s> {
         Ok(found)
     }
 
-    fn text(&self, span: Span) -> &'s str {
+    pub(super) fn text(&self, span: Span) -> &'s str {
         &self.source[span.range()]
     }
 
     /// The closing partner of the bracket at `open`.
-    fn close(&mut self, tok: Tok, open: Span) -> Parsed<Span> {
+    pub(super) fn close(&mut self, tok: Tok, open: Span) -> Parsed<Span> {
         match self.token.tok {
             found if found == tok => Ok(self.bump()?.span),
-            Tok::End => Err(slips::never_closed(self.text(open), open)),
-            _ => Err(self.unexpected()),
+            Tok::End => fail(slips::never_closed(self.text(open), open)),
+            _ => fail(self.unexpected()),
         }
     }
 
@@ -155,7 +149,7 @@ impl<'s> Parser<'s> {
     fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == NESTING_DEPTH_MAX {
             let message = format!("the expression nests deeper than {NESTING_DEPTH_MAX} levels");
-            return Err(SyntaxError::new(self.token.span, message));
+            return fail(SyntaxError::new(self.token.span, message));
         }
         self.depth += 1;
         let parsed = inner(self);
@@ -163,26 +157,28 @@ impl<'s> Parser<'s> {
         parsed
     }
 
-    fn expr(&mut self) -> Parsed<Node> {
+    pub(super) fn expr(&mut self) -> Parsed<Node> {
         self.nested(Self::choice)
     }
 
     fn choice(&mut self) -> Parsed<Node> {
-        let mut condition = self.logic(LogicOp::Or)?;
+        let mut condition = self.binary(Level::Or)?;
         let start = condition.span;
         let mut arms = Vec::new();
         while self.token.tok == Tok::Question {
             let question = self.bump()?.span;
             let then = self.expr()?;
             if self.token.tok == Tok::End {
-                return Err(SyntaxError::new(question, "`?` has no `:` that goes with it")
-                    .help("write `condition ? value : other value`"));
+                return fail(
+                    SyntaxError::new(question, "`?` has no `:` that goes with it")
+                        .help("write `condition ? value : other value`"),
+                );
             }
             if !self.eat(Tok::Colon)? {
-                return Err(self.unexpected());
+                return fail(self.unexpected());
             }
             arms.push((condition, then));
-            condition = self.logic(LogicOp::Or)?;
+            condition = self.binary(Level::Or)?;
         }
         if arms.is_empty() {
             return Ok(condition);
@@ -191,55 +187,44 @@ impl<'s> Parser<'s> {
         Ok(Node { span, kind: NodeKind::Choice { arms, otherwise: Box::new(condition) } })
     }
 
-    fn logic(&mut self, op: LogicOp) -> Parsed<Node> {
-        let first = self.logic_operand(op)?;
-        let tok = match op {
-            LogicOp::Or => Tok::Or,
-            LogicOp::And => Tok::And,
-        };
-        if self.token.tok != tok {
-            return Ok(first);
+    /// An operand and the operators behind it that bind at least as tightly as `least`.
+    fn binary(&mut self, least: Level) -> Parsed<Node> {
+        let mut node = self.unary()?;
+        while let Some(level) = Level::of(self.token.tok).filter(|level| *level >= least) {
+            node = match level {
+                Level::Or => self.logic(LogicOp::Or, level, node)?,
+                Level::And => self.logic(LogicOp::And, level, node)?,
+                _ => self.chain(level, node)?,
+            };
         }
+        Ok(node)
+    }
+
+    /// The rest of `first && …`, all operands of that level at once.
+    fn logic(&mut self, op: LogicOp, level: Level, first: Node) -> Parsed<Node> {
+        let start = first.span;
         let mut terms = vec![first];
-        while self.eat(tok)? {
-            terms.push(self.logic_operand(op)?);
+        while Level::of(self.token.tok) == Some(level) {
+            self.bump()?;
+            terms.push(self.binary(level.tighter())?);
         }
-        let span = terms[0].span.to(self.before_end());
+        let span = start.to(self.before.span);
         Ok(Node { span, kind: NodeKind::Logic { op, terms } })
     }
 
-    fn logic_operand(&mut self, op: LogicOp) -> Parsed<Node> {
-        match op {
-            LogicOp::Or => self.logic(LogicOp::And),
-            LogicOp::And => self.chain(Level::Relation),
-        }
-    }
-
-    fn before_end(&self) -> Span {
-        self.before.span
-    }
-
-    fn chain(&mut self, level: Level) -> Parsed<Node> {
-        let first = self.chain_operand(level)?;
+    /// The rest of `first + …`, all operators of that level at once.
+    fn chain(&mut self, level: Level, first: Node) -> Parsed<Node> {
+        let start = first.span;
         let mut rest = Vec::new();
-        while let Some(op) = binary_op(level, self.token.tok) {
+        while Level::of(self.token.tok) == Some(level)
+            && let Some(op) = binary_op(self.token.tok)
+        {
             let op_span = self.bump()?.span;
-            let operand = self.chain_operand(level)?;
+            let operand = self.binary(level.tighter())?;
             rest.push(Link { op, op_span, operand });
         }
-        if rest.is_empty() {
-            return Ok(first);
-        }
-        let span = first.span.to(self.before_end());
+        let span = start.to(self.before.span);
         Ok(Node { span, kind: NodeKind::Chain { first: Box::new(first), rest } })
-    }
-
-    fn chain_operand(&mut self, level: Level) -> Parsed<Node> {
-        match level {
-            Level::Relation => self.chain(Level::Sum),
-            Level::Sum => self.chain(Level::Product),
-            Level::Product => self.unary(),
-        }
     }
 
     fn unary(&mut self) -> Parsed<Node> {
@@ -274,11 +259,11 @@ impl<'s> Parser<'s> {
     fn number(&mut self, negative: bool) -> Parsed<Literal> {
         let Token { tok, span } = self.bump()?;
         let text = self.text(span);
-        if tok == Tok::Int {
-            literal::int(text, negative, span)
+        Ok(if tok == Tok::Int {
+            literal::int(text, negative, span)?
         } else {
-            literal::double(text, negative, span)
-        }
+            literal::double(text, negative, span)?
+        })
     }
 
     fn postfix(&mut self) -> Parsed<Node> {
@@ -294,7 +279,7 @@ impl<'s> Parser<'s> {
                 Tok::Dot => steps.push(self.member(&base, &steps)?),
                 Tok::LBracket => steps.push(self.index()?),
                 Tok::LBrace if matches!(base.kind, NodeKind::Root(_)) => {
-                    return Err(slips::message_literal(base.span.to(self.token.span)));
+                    return fail(slips::message_literal(base.span.to(self.token.span)));
                 }
                 _ => break,
             }
@@ -317,8 +302,10 @@ impl<'s> Parser<'s> {
         let open = self.bump()?.span;
         let optional = self.eat(Tok::Question)?;
         if self.token.tok == Tok::RBracket {
-            return Err(SyntaxError::new(open.to(self.token.span), "`[]` needs an index")
-                .help("write `[0]` for the first element"));
+            return fail(
+                SyntaxError::new(open.to(self.token.span), "`[]` needs an index")
+                    .help("write `[0]` for the first element"),
+            );
         }
         let key = Box::new(self.expr()?);
         let close = self.close(Tok::RBracket, open)?;
@@ -333,7 +320,7 @@ impl<'s> Parser<'s> {
             // Words are words behind a dot: data may well hold a field called `in`.
             Tok::Ident | Tok::In | Tok::True | Tok::False | Tok::Null => {}
             Tok::Quoted => return self.quoted_field(dot, optional),
-            _ => return Err(slips::no_member_name(self.source, dot, name_token)),
+            _ => return fail(slips::no_member_name(self.source, dot, name_token)),
         }
         self.bump()?;
         let name = self.text(name_token.span);
@@ -342,8 +329,10 @@ impl<'s> Parser<'s> {
             return Ok(Step { span: dot.to(name_token.span), kind });
         }
         if optional {
-            return Err(SyntaxError::new(dot.to(name_token.span), "`.?` reads a field")
-                .help(format!("write `.{name}(…)` to call a method")));
+            return fail(
+                SyntaxError::new(dot.to(name_token.span), "`.?` reads a field")
+                    .help(format!("write `.{name}(…)` to call a method")),
+            );
         }
         let kind = if let Some(kind) = MacroKind::named(name) {
             StepKind::Macro(self.macro_call(kind, name_token.span)?)
@@ -352,7 +341,7 @@ impl<'s> Parser<'s> {
         } else {
             let end = steps.last().map_or(base.span, |step| step.span);
             let receiver = base.span.to(end);
-            return Err(slips::unknown_method(self.source, receiver, name_token.span));
+            return fail(slips::unknown_method(self.source, receiver, name_token.span));
         };
         Ok(Step { span: dot.to(self.before.span), kind })
     }
@@ -363,65 +352,6 @@ impl<'s> Parser<'s> {
         let name = self.text(name_span).into();
         let kind = StepKind::Field { name, name_span, optional };
         Ok(Step { span: dot.to(token.span), kind })
-    }
-
-    /// The arguments of a macro, from its opening parenthesis on.
-    fn macro_call(&mut self, kind: MacroKind, name: Span) -> Parsed<Macro> {
-        let open = self.bump()?.span;
-        let variable = self.token;
-        if variable.tok != Tok::Ident || slips::is_reserved(self.text(variable.span)) {
-            return Err(slips::no_macro_variable(kind, variable.span));
-        }
-        self.bump()?;
-        if self.token.tok != Tok::Comma {
-            return Err(match self.token.tok {
-                Tok::End => slips::never_closed("(", open),
-                _ => slips::no_macro_variable(kind, variable.span),
-            });
-        }
-        self.bump()?;
-        self.locals.push(self.text(variable.span));
-        let mut body = self.expr()?;
-        let mut only_if = None;
-        if kind == MacroKind::Map && self.eat(Tok::Comma)? {
-            only_if = Some(Box::new(body));
-            body = self.expr()?;
-        }
-        self.locals.pop();
-        if self.token.tok == Tok::Comma {
-            let message = format!("`{}` has too many arguments", kind.name());
-            return Err(SyntaxError::new(name, message).help(slips::macro_usage(kind)));
-        }
-        self.close(Tok::RParen, open)?;
-        Ok(Macro { kind, only_if, body: Box::new(body) })
-    }
-
-    /// The arguments of a function, from its opening parenthesis on.
-    fn call(&mut self, signature: &'static Signature, name: Span) -> Parsed<Call> {
-        let open = self.bump()?.span;
-        let mut args = Vec::new();
-        while self.token.tok != Tok::RParen {
-            args.push(self.expr()?);
-            if !self.eat(Tok::Comma)? {
-                break;
-            }
-        }
-        let close = self.close(Tok::RParen, open)?;
-        if !signature.args.contains(&args.len()) {
-            return Err(slips::wrong_count(signature, args.len(), name.to(close)));
-        }
-        let mut pattern = None;
-        if signature.function == Function::Matches
-            && let Some(last) = args.last()
-            && let Some(Literal::Str(text)) = last.literal()
-        {
-            let compiled = compile_pattern(text).map_err(|reason| {
-                SyntaxError::new(last.span, format!("the pattern is not valid: {reason}"))
-                    .help("the syntax is that of RE2: no look-around, no back-references")
-            })?;
-            pattern = Some(Box::new(compiled));
-        }
-        Ok(Call { function: signature.function, args, pattern })
     }
 
     fn primary(&mut self) -> Parsed<Node> {
@@ -449,7 +379,7 @@ impl<'s> Parser<'s> {
             }
             Tok::LBracket => return self.list(),
             Tok::LBrace => return self.map(),
-            _ => return Err(slips::no_operand(self.source, self.before, self.token)),
+            _ => return fail(slips::no_operand(self.source, self.before, self.token)),
         };
         Ok(Node { span, kind: NodeKind::Literal(literal) })
     }
@@ -462,21 +392,21 @@ impl<'s> Parser<'s> {
             return Ok(Node { span, kind: NodeKind::Local(slot) });
         }
         if slips::is_reserved(name) {
-            return Err(slips::reserved(self.source, span));
+            return fail(slips::reserved(self.source, span));
         }
         self.bump()?;
         match self.token.tok {
             Tok::LParen if name == "has" => return self.has(span),
-            Tok::LParen if name == "not" => return Err(self.word_not(span)),
+            Tok::LParen if name == "not" => return fail(self.word_not(span)),
             Tok::LParen => return self.global_call(name, span),
             Tok::Dot if name == "optional" => return self.optional_call(span),
             _ => {}
         }
         if let Some(error) = slips::foreign_constant(name, span) {
-            return Err(error);
+            return fail(error);
         }
         if name == "not" && starts_operand(self.token.tok) {
-            return Err(self.word_not(span));
+            return fail(self.word_not(span));
         }
         Ok(Node { span, kind: NodeKind::Root(name.into()) })
     }
@@ -491,80 +421,6 @@ impl<'s> Parser<'s> {
                 _ => false,
             };
         slips::word_not(span, mended)
-    }
-
-    fn global_call(&mut self, name: &'s str, span: Span) -> Parsed<Node> {
-        let Some(signature) = function::find(name, Form::Global) else {
-            return Err(slips::unknown_function(name, span));
-        };
-        let mark = self.references.len();
-        let call = self.call(signature, span)?;
-        let span = span.to(self.before.span);
-        match call.function {
-            Function::Coalesce => {
-                self.references[mark..].iter_mut().for_each(|found| found.guarded = true);
-            }
-            Function::Secret => {
-                let arg = &call.args[0];
-                let Some(Literal::Str(name)) = arg.literal() else {
-                    return Err(SyntaxError::new(
-                        arg.span,
-                        "the name of a secret must be written out as a string",
-                    )
-                    .help("write `secret('name')`: which secrets a run needs is known before it"));
-                };
-                self.secrets.push(SecretUse { name: name.to_string(), span, legal: false });
-            }
-            _ => {}
-        }
-        Ok(Node { span, kind: NodeKind::Call(call) })
-    }
-
-    /// `optional.of(x)` and its like, from the dot on.
-    fn optional_call(&mut self, start: Span) -> Parsed<Node> {
-        self.bump()?;
-        let name = self.token;
-        let signature = function::find(self.text(name.span), Form::Optional);
-        let (Tok::Ident, Some(signature)) = (name.tok, signature) else {
-            return Err(slips::unknown_optional(start.to(name.span)));
-        };
-        self.bump()?;
-        if self.token.tok != Tok::LParen {
-            return Err(slips::unknown_optional(start.to(name.span)));
-        }
-        let call = self.call(signature, name.span)?;
-        Ok(Node { span: start.to(self.before.span), kind: NodeKind::Call(call) })
-    }
-
-    /// `has(a.b)`, from the opening parenthesis on.
-    fn has(&mut self, start: Span) -> Parsed<Node> {
-        let open = self.bump()?.span;
-        let mark = self.references.len();
-        let arg = self.expr()?;
-        if let Some(found) = self.references.get_mut(mark) {
-            found.guarded = true;
-        }
-        let arg_span = arg.span;
-        if self.token.tok == Tok::Comma {
-            return Err(SyntaxError::new(start, "`has` takes 1 argument"));
-        }
-        let close = self.close(Tok::RParen, open)?;
-        if let NodeKind::Access { base, mut steps } = arg.kind
-            && let Some(step) = steps.pop()
-            && matches!(step.kind, StepKind::Field { .. } | StepKind::Index { .. })
-        {
-            let base = if steps.is_empty() {
-                base
-            } else {
-                let end = steps[steps.len() - 1].span;
-                let span = Span { start: base.span.start, end: end.end };
-                Box::new(Node { span, kind: NodeKind::Access { base, steps } })
-            };
-            let kind = NodeKind::Has { base, step: Box::new(step) };
-            return Ok(Node { span: start.to(close), kind });
-        }
-        Err(SyntaxError::new(arg_span, "`has` takes the path of a field")
-            .help("write `has(inputs.name)`"))
     }
 
     fn list(&mut self) -> Parsed<Node> {
@@ -590,8 +446,8 @@ impl<'s> Parser<'s> {
             let key = self.expr()?;
             match self.token.tok {
                 Tok::Colon => self.bump()?,
-                Tok::End => return Err(slips::never_closed("{", open)),
-                _ => return Err(slips::no_colon(self.token.span)),
+                Tok::End => return fail(slips::never_closed("{", open)),
+                _ => return fail(slips::no_colon(self.token.span)),
             };
             let value = self.expr()?;
             entries.push(Entry { optional, key, value });
@@ -604,20 +460,20 @@ impl<'s> Parser<'s> {
     }
 }
 
-fn binary_op(level: Level, tok: Tok) -> Option<BinaryOp> {
-    Some(match (level, tok) {
-        (Level::Relation, Tok::Eq) => BinaryOp::Equal,
-        (Level::Relation, Tok::Ne) => BinaryOp::NotEqual,
-        (Level::Relation, Tok::Lt) => BinaryOp::Less,
-        (Level::Relation, Tok::Le) => BinaryOp::LessOrEqual,
-        (Level::Relation, Tok::Gt) => BinaryOp::Greater,
-        (Level::Relation, Tok::Ge) => BinaryOp::GreaterOrEqual,
-        (Level::Relation, Tok::In) => BinaryOp::In,
-        (Level::Sum, Tok::Plus) => BinaryOp::Add,
-        (Level::Sum, Tok::Minus) => BinaryOp::Subtract,
-        (Level::Product, Tok::Star) => BinaryOp::Multiply,
-        (Level::Product, Tok::Slash) => BinaryOp::Divide,
-        (Level::Product, Tok::Percent) => BinaryOp::Remainder,
+fn binary_op(tok: Tok) -> Option<BinaryOp> {
+    Some(match tok {
+        Tok::Eq => BinaryOp::Equal,
+        Tok::Ne => BinaryOp::NotEqual,
+        Tok::Lt => BinaryOp::Less,
+        Tok::Le => BinaryOp::LessOrEqual,
+        Tok::Gt => BinaryOp::Greater,
+        Tok::Ge => BinaryOp::GreaterOrEqual,
+        Tok::In => BinaryOp::In,
+        Tok::Plus => BinaryOp::Add,
+        Tok::Minus => BinaryOp::Subtract,
+        Tok::Star => BinaryOp::Multiply,
+        Tok::Slash => BinaryOp::Divide,
+        Tok::Percent => BinaryOp::Remainder,
         _ => return None,
     })
 }

@@ -46,6 +46,7 @@ impl<'v> Value<'v> {
         } else if let Some(big) = number.as_u64() {
             Value::Big(big)
         } else {
+            // Every other number has one; a NaN would be refused wherever it is used.
             Value::Double(number.as_f64().unwrap_or(f64::NAN))
         }
     }
@@ -85,11 +86,22 @@ impl<'v> Value<'v> {
     }
 
     pub(super) fn list(items: Vec<Value<'v>>) -> Value<'v> {
-        Value::List(List::Own(Rc::new(items)))
+        let depth = items.iter().map(Value::depth).max().unwrap_or(0) + 1;
+        Value::List(List::Own(Rc::new(OwnList { items, depth })))
     }
 
     pub(super) fn some(value: Value<'v>) -> Value<'v> {
         Value::Optional(Some(Rc::new(value)))
+    }
+
+    /// How deep what an expression made nests; data of the scope inside it is not counted.
+    pub(super) fn depth(&self) -> usize {
+        match self {
+            Value::List(List::Own(list)) => list.depth,
+            Value::Map(Map::Own(map)) => map.depth,
+            Value::Optional(Some(inner)) => inner.depth() + 1,
+            _ => 0,
+        }
     }
 
     /// The type the value has.
@@ -145,21 +157,28 @@ impl Deref for Text<'_> {
 #[derive(Clone, Debug)]
 pub(super) enum List<'v> {
     Json(&'v [Json]),
-    Own(Rc<Vec<Value<'v>>>),
+    Own(Rc<OwnList<'v>>),
+}
+
+/// A list an expression made.
+#[derive(Debug)]
+pub(super) struct OwnList<'v> {
+    items: Vec<Value<'v>>,
+    depth: usize,
 }
 
 impl<'v> List<'v> {
     pub(super) fn len(&self) -> usize {
         match self {
             List::Json(items) => items.len(),
-            List::Own(items) => items.len(),
+            List::Own(list) => list.items.len(),
         }
     }
 
     pub(super) fn get(&self, index: usize) -> Option<Value<'v>> {
         match self {
             List::Json(items) => items.get(index).map(Value::of_json),
-            List::Own(items) => items.get(index).cloned(),
+            List::Own(list) => list.items.get(index).cloned(),
         }
     }
 
@@ -179,6 +198,7 @@ pub(super) enum Map<'v> {
 pub(super) struct OwnMap<'v> {
     entries: Vec<(Key<'v>, Value<'v>)>,
     by_key: Vec<usize>,
+    depth: usize,
 }
 
 impl<'v> OwnMap<'v> {
@@ -196,7 +216,8 @@ impl<'v> OwnMap<'v> {
     fn of_distinct(entries: Vec<(Key<'v>, Value<'v>)>) -> OwnMap<'v> {
         let mut by_key: Vec<usize> = (0..entries.len()).collect();
         by_key.sort_by(|left, right| entries[*left].0.cmp(&entries[*right].0));
-        OwnMap { entries, by_key }
+        let depth = entries.iter().map(|(_, value)| value.depth()).max().unwrap_or(0) + 1;
+        OwnMap { entries, by_key, depth }
     }
 }
 
@@ -223,8 +244,8 @@ impl<'v> Map<'v> {
     }
 
     /// The keys, sorted: the order in which macros see them.
-    pub(super) fn sorted_keys(&self) -> Vec<Value<'v>> {
-        match self {
+    pub(super) fn sorted_keys(&self) -> List<'v> {
+        let items = match self {
             Map::Json(map) => {
                 let mut keys: Vec<&'v str> = map.keys().map(String::as_str).collect();
                 keys.sort_unstable();
@@ -233,6 +254,15 @@ impl<'v> Map<'v> {
             Map::Own(map) => {
                 map.by_key.iter().map(|place| map.entries[*place].0.to_value()).collect()
             }
+        };
+        List::Own(Rc::new(OwnList { items, depth: 1 }))
+    }
+
+    /// The first keys as text, as they were written.
+    pub(super) fn names(&self, limit: usize) -> Vec<String> {
+        match self {
+            Map::Json(map) => map.keys().take(limit).cloned().collect(),
+            Map::Own(map) => map.entries.iter().take(limit).map(|(key, _)| key.to_text()).collect(),
         }
     }
 

@@ -1,0 +1,192 @@
+//! Parsing calls: functions, methods, macros, and the few that have rules of their own.
+
+use regex::{Regex, RegexBuilder};
+
+use super::ast::{BinaryOp, Call, Macro, MacroKind, Node, NodeKind, StepKind};
+use super::function::{self, Form, Function, Signature};
+use super::lexer::Tok;
+use super::limits::PATTERN_BYTES_MAX;
+use super::literal::Literal;
+use super::parser::{Parsed, Parser, fail};
+use super::{SecretUse, Span, SyntaxError, slips};
+
+impl<'s> Parser<'s> {
+    /// The arguments of a macro, from its opening parenthesis on.
+    pub(super) fn macro_call(&mut self, kind: MacroKind, name: Span) -> Parsed<Macro> {
+        let open = self.bump()?.span;
+        let variable = self.token;
+        if variable.tok != Tok::Ident || slips::is_reserved(self.text(variable.span)) {
+            return fail(slips::no_macro_variable(kind, variable.span));
+        }
+        self.bump()?;
+        if self.token.tok != Tok::Comma {
+            return fail(match self.token.tok {
+                Tok::End => slips::never_closed("(", open),
+                _ => slips::no_macro_variable(kind, variable.span),
+            });
+        }
+        self.bump()?;
+        self.locals.push(self.text(variable.span));
+        let mut body = self.expr()?;
+        let mut only_if = None;
+        if kind == MacroKind::Map && self.eat(Tok::Comma)? {
+            only_if = Some(Box::new(body));
+            body = self.expr()?;
+        }
+        self.locals.pop();
+        if self.token.tok == Tok::Comma {
+            let message = format!("`{}` has too many arguments", kind.name());
+            return fail(SyntaxError::new(name, message).help(slips::macro_usage(kind)));
+        }
+        self.close(Tok::RParen, open)?;
+        Ok(Macro { kind, only_if, body: Box::new(body) })
+    }
+
+    /// The arguments of a function, from its opening parenthesis on.
+    pub(super) fn call(&mut self, signature: &'static Signature, name: Span) -> Parsed<Call> {
+        let open = self.bump()?.span;
+        let mut args = Vec::new();
+        while self.token.tok != Tok::RParen {
+            args.push(self.expr()?);
+            if !self.eat(Tok::Comma)? {
+                break;
+            }
+        }
+        let close = self.close(Tok::RParen, open)?;
+        if !signature.args.contains(&args.len()) {
+            return fail(slips::wrong_count(signature, args.len(), name.to(close)));
+        }
+        let pattern = literal_pattern(signature.function, &args)?;
+        Ok(Call { function: signature.function, args, pattern })
+    }
+
+    pub(super) fn global_call(&mut self, name: &'s str, span: Span) -> Parsed<Node> {
+        let Some(signature) = function::find(name, Form::Global) else {
+            return fail(slips::unknown_function(name, span));
+        };
+        let mark = self.references.len();
+        let call = self.call(signature, span)?;
+        let span = span.to(self.before.span);
+        match call.function {
+            Function::Coalesce => {
+                self.references[mark..].iter_mut().for_each(|found| found.guarded = true);
+            }
+            Function::Secret => self.secrets.push(secret_use(&call.args[0], span)?),
+            _ => {}
+        }
+        Ok(Node { span, kind: NodeKind::Call(call) })
+    }
+
+    /// `optional.of(x)` and its like, from the dot on.
+    pub(super) fn optional_call(&mut self, start: Span) -> Parsed<Node> {
+        self.bump()?;
+        let name = self.token;
+        let signature = function::find(self.text(name.span), Form::Optional);
+        let (Tok::Ident, Some(signature)) = (name.tok, signature) else {
+            return fail(slips::unknown_optional(start.to(name.span)));
+        };
+        self.bump()?;
+        if self.token.tok != Tok::LParen {
+            return fail(slips::unknown_optional(start.to(name.span)));
+        }
+        let call = self.call(signature, name.span)?;
+        Ok(Node { span: start.to(self.before.span), kind: NodeKind::Call(call) })
+    }
+
+    /// `has(a.b)`, from the opening parenthesis on.
+    pub(super) fn has(&mut self, start: Span) -> Parsed<Node> {
+        let open = self.bump()?.span;
+        let mark = self.references.len();
+        let arg = self.expr()?;
+        if let Some(found) = self.references.get_mut(mark) {
+            found.guarded = true;
+        }
+        let arg_span = arg.span;
+        if self.token.tok == Tok::Comma {
+            return fail(SyntaxError::new(start, "`has` takes 1 argument"));
+        }
+        let close = self.close(Tok::RParen, open)?;
+        if let NodeKind::Access { base, mut steps } = arg.kind
+            && let Some(step) = steps.pop()
+            && matches!(step.kind, StepKind::Field { .. } | StepKind::Index { .. })
+        {
+            let base = if steps.is_empty() {
+                base
+            } else {
+                let end = steps[steps.len() - 1].span;
+                let span = Span { start: base.span.start, end: end.end };
+                Box::new(Node { span, kind: NodeKind::Access { base, steps } })
+            };
+            let kind = NodeKind::Has { base, step: Box::new(step) };
+            return Ok(Node { span: start.to(close), kind });
+        }
+        fail(
+            SyntaxError::new(arg_span, "`has` takes the path of a field")
+                .help("write `has(inputs.name)`"),
+        )
+    }
+}
+
+/// The pattern of `matches`, compiled if it is written out.
+fn literal_pattern(function: Function, args: &[Node]) -> Parsed<Option<Box<Regex>>> {
+    let Some(last) = args.last().filter(|_| function == Function::Matches) else {
+        return Ok(None);
+    };
+    let Some(Literal::Str(text)) = last.literal() else {
+        return Ok(None);
+    };
+    match compile_pattern(text) {
+        Ok(compiled) => Ok(Some(Box::new(compiled))),
+        Err(reason) => fail(
+            SyntaxError::new(last.span, format!("the pattern is not valid: {reason}"))
+                .help("the syntax is that of RE2: no look-around, no back-references"),
+        ),
+    }
+}
+
+fn secret_use(arg: &Node, span: Span) -> Parsed<SecretUse> {
+    match arg.literal() {
+        Some(Literal::Str(name)) => Ok(SecretUse { name: name.to_string(), span, legal: false }),
+        _ => fail(
+            SyntaxError::new(arg.span, "the name of a secret must be written out as a string")
+                .help("write `secret('name')`: which secrets a run needs is known before it"),
+        ),
+    }
+}
+
+/// A pattern with the engine's size bounded, or what the engine has against it.
+pub(super) fn compile_pattern(pattern: &str) -> Result<Regex, String> {
+    RegexBuilder::new(pattern).size_limit(PATTERN_BYTES_MAX).build().map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => "it is too large".to_owned(),
+        // The engine draws the pattern with a marker; the last line says what is wrong.
+        error => {
+            let text = error.to_string();
+            let last = text.lines().last().unwrap_or_default();
+            last.trim_start_matches("error: ").to_owned()
+        }
+    })
+}
+
+/// A secret may be the whole expression or be joined by `+` at its top: nowhere else does its
+/// sentinel reach the outbound request unchanged.
+pub(super) fn mark_legal(root: &Node, secrets: &mut [SecretUse]) {
+    let mut mark = |node: &Node| {
+        if matches!(&node.kind, NodeKind::Call(call) if call.function == Function::Secret) {
+            let found = secrets.iter_mut().find(|secret| {
+                node.span.start <= secret.span.start && secret.span.end <= node.span.end
+            });
+            if let Some(secret) = found {
+                secret.legal = true;
+            }
+        }
+    };
+    mark(root);
+    if let NodeKind::Chain { first, rest } = &root.kind
+        && rest.iter().all(|link| link.op == BinaryOp::Add)
+    {
+        mark(first);
+        for link in rest {
+            mark(&link.operand);
+        }
+    }
+}
