@@ -263,6 +263,13 @@ fn compile(pattern: &str, flags: &str) -> Result<(), String> {
         true => pattern.to_owned(),
         false => format!("(?{flags}){pattern}"),
     };
+    // Compiling costs a hundred times what parsing does, and only counted repetition, many classes
+    // or look-around can make a sound pattern fail it.
+    let classes = source.matches(['\\', '.']).count();
+    let modest = source.len() <= 256 && classes <= 16 && !source.contains('{');
+    if modest && regex_syntax::parse(&source).is_ok() {
+        return Ok(());
+    }
     fancy_regex::RegexBuilder::new(&source)
         .delegate_size_limit(limits::PATTERN_COMPILED_BYTES)
         .build()

@@ -422,6 +422,11 @@ impl<'n, 'r> Fields<'n, 'r> {
         T::decode(node, self.report)
     }
 
+    /// A required key whose failure leaves the rest of the map worth looking at.
+    pub(crate) fn need<T: Decode>(&mut self, key: &'static str) -> Option<T> {
+        self.req(key)
+    }
+
     /// Reports what is missing and what is unknown. A missing key and an unknown one that was
     /// meant to be it are one finding.
     pub(crate) fn finish(mut self) {
@@ -528,7 +533,9 @@ pub(crate) fn object_schema(fields: &[(&str, bool, &str, Value)]) -> Value {
 
 /// One declaration: the struct, its decoder, and its JSON Schema.
 ///
-/// `req` keys must be there, `opt` keys may; each row is key, field, kind, type and description.
+/// `req` keys must be there and be right for there to be a value at all; `need` keys must be there
+/// too, but what is around them is still looked at without them; `opt` keys may be there. Each row
+/// is key, field, kind, type and description.
 macro_rules! shape {
     (
         $(#[$meta:meta])*
@@ -579,10 +586,13 @@ macro_rules! shape {
         }
     };
     (@type req $ty:ty) => { $ty };
+    (@type need $ty:ty) => { Option<$ty> };
     (@type opt $ty:ty) => { Option<$ty> };
     (@take req $field:ident) => { $field? };
+    (@take need $field:ident) => { $field };
     (@take opt $field:ident) => { $field };
     (@needed req) => { true };
+    (@needed need) => { true };
     (@needed opt) => { false };
 }
 pub(crate) use shape;

@@ -6,6 +6,7 @@ use crate::check::{self, Unchecked, World};
 use crate::decode::{Decode, Entries, Report, Spot};
 use crate::finding::{Finding, Rule, Severity};
 use crate::guide::{self, GuideDoc};
+use crate::id::WorkflowId;
 use crate::limits;
 use crate::manifest::{self, Draft, ManifestDoc};
 use crate::source::{Format, Source};
@@ -127,6 +128,11 @@ impl Document {
         self.root.as_ref().map(Node::to_value)
     }
 
+    /// What stands at a place, as its author wrote it: a step, for those who show steps whole.
+    pub fn authored(&self, at: crate::tree::At) -> Option<serde_json::Value> {
+        self.root.as_ref()?.node_at(at).map(Node::to_value)
+    }
+
     /// The JSON pointer of a place.
     pub fn pointer(&self, at: crate::tree::At) -> String {
         self.root.as_ref().map_or_else(String::new, |root| root.pointer(at))
@@ -245,9 +251,12 @@ fn guide_draft(root: &Node, report: &mut Report) -> Option<Draft> {
     let steps = guide::steps(&doc, root, report);
     let workflow = Workflow {
         spelling: Spelling::Guide,
-        id: Spot { at: doc.id.at, value: doc.id.value.0.clone() },
-        title: Some(doc.name.0.clone()),
-        description: Some(doc.description.0.clone()),
+        id: match &doc.id {
+            Some(id) => Spot { at: id.at, value: id.value.0.clone() },
+            None => Spot { at: doc.at, value: WorkflowId::unnamed() },
+        },
+        title: doc.name.as_ref().map(|name| name.0.clone()),
+        description: doc.description.as_ref().map(|text| text.0.clone()),
         version: doc.version.as_ref().map(|version| version.0.to_string()),
         category: doc.category.clone(),
         tags: Vec::new(),
@@ -263,8 +272,7 @@ fn guide_draft(root: &Node, report: &mut Report) -> Option<Draft> {
             preconditions: doc.preconditions,
             clarification_prompts: doc.clarification_prompts,
             meta_guidance: doc.meta_guidance,
-            min_server_version: doc.min_server_version.map(|version| version.0.to_string()),
-            function_definitions: doc.function_definitions.map(|kept| kept.0),
+            min_server: doc.min_server_version,
         }),
     };
     Some(Draft { workflow, unread_inputs: Vec::new() })

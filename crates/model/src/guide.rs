@@ -50,9 +50,9 @@ impl Shape for GuideId {
     }
 }
 
-/// A field that is kept and shown but changes nothing.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Kept(pub Value);
+/// A field that is shown but changes nothing; its value stays in the document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept;
 
 impl Decode for Kept {
     const WANT: &'static str = "a value";
@@ -66,7 +66,7 @@ impl Decode for Kept {
             )
             .suggest("keep it for the tools that know it, or remove it"),
         );
-        Some(Kept(node.to_value()))
+        Some(Kept)
     }
 }
 
@@ -77,16 +77,15 @@ impl Shape for Kept {
 }
 
 /// Examples in the later editions: sentences.
-#[derive(Debug, Clone, PartialEq)]
-pub struct KeptTexts(pub Vec<String>);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptTexts;
 
 impl Decode for KeptTexts {
     const WANT: &'static str = "a list of strings";
 
     fn decode(node: &Node, report: &mut Report) -> Option<Self> {
-        let texts = Vec::<String>::decode(node, report)?;
-        Kept::decode(node, report)?;
-        Some(KeptTexts(texts))
+        Vec::<String>::decode(node, report)?;
+        Kept::decode(node, report).map(|_| KeptTexts)
     }
 }
 
@@ -104,16 +103,16 @@ shape! {
         ("clarifications", "clarificationPrompts"),
         ("guidance", "metaGuidance"),
     ];
-    "id" id: req Spot<GuideId> = "Its identity, and the name of its file.",
-    "name" name: req Text<1, 128> = "Its name for people.",
-    "description" description: req Text<1, 512> = "What it accomplishes.",
+    "id" id: need Spot<GuideId> = "Its identity, and the name of its file.",
+    "name" name: need Text<1, 128> = "Its name for people.",
+    "description" description: need Text<1, 512> = "What it accomplishes.",
     "version" version: opt SemVer = "A version such as `1.0.0`.",
-    "minServerVersion" min_server_version: opt SemVer = "The least version of the server it works with.",
+    "minServerVersion" min_server_version: opt Spot<SemVer> = "The least version of the server it works with.",
     "category" category: opt String = "What it belongs to; `general` when absent.",
     "preconditions" preconditions: opt Vec<String> = "What must be so before it begins.",
     "clarificationPrompts" clarification_prompts: opt Vec<String> = "What to ask before it begins.",
     "metaGuidance" meta_guidance: opt Vec<String> = "Hints for all steps.",
-    "steps" steps: req Steps = "What is done, in order.",
+    "steps" steps: need Steps = "What is done, in order.",
     "functionDefinitions" function_definitions: opt Kept = "Texts that steps refer to.",
     "about" about: opt Kept = "A longer description.",
     "examples" examples: opt KeptTexts = "Goals it suits.",
@@ -188,9 +187,9 @@ shape! {
         ("indexVar", "loop"),
         ("iterationVar", "loop"),
     ];
-    "id" id: req Spot<StepId> = "Its identity, unique in the guide.",
+    "id" id: need Spot<StepId> = "Its identity, unique in the guide.",
     "type" kind: opt GuideStepType = "`loop`, for a step with a body.",
-    "title" title: req String = "Its name for people.",
+    "title" title: need String = "Its name for people.",
     "prompt" prompt: opt Text<1, { limits::GUIDE_PROMPT_CHARS }> = "What the agent is told; `{{var}}` is filled from the context.",
     "promptBlocks" blocks: opt PromptBlocks = "The same as sections.",
     "promptFragments" fragments: opt Vec<PromptFragment> = "Parts that are added when their condition holds.",
@@ -220,6 +219,11 @@ shape! {
 }
 
 impl GuideStepDoc {
+    /// Its id, when one could be read.
+    fn name(&self) -> Option<&str> {
+        self.id.as_ref().map(|id| id.value.as_str())
+    }
+
     /// Something of a newer edition stands in for the prompt.
     fn has_kept_block(&self) -> bool {
         self.template_call.is_some()
@@ -428,12 +432,13 @@ pub(crate) fn check_loop(spec: &LoopDoc, report: &mut Report) {
 /// The steps of a guide as steps of the model. A step that a loop names as its body moves there.
 pub(crate) fn steps(doc: &GuideDoc, node: &Node, report: &mut Report) -> Vec<Step> {
     let nodes = node.get("steps").map_or(&[] as &[Node], Node::items);
-    let named = named_bodies(&doc.steps.0);
-    let mut compiler = Compiler { all: &doc.steps.0, nodes, used: Vec::new(), report };
+    let all: &[Option<GuideStepDoc>] = doc.steps.as_ref().map_or(&[], |steps| &steps.0);
+    let named = named_bodies(all);
+    let mut compiler = Compiler { all, nodes, used: Vec::new(), report };
     let mut steps = Vec::new();
-    for (index, item) in doc.steps.0.iter().enumerate() {
+    for (index, item) in all.iter().enumerate() {
         let Some(item) = item else { continue };
-        if named.contains(&item.id.value.as_str())
+        if item.name().is_some_and(|name| named.contains(&name))
             && !matches!(item.kind, Some(GuideStepType::Loop))
         {
             continue;
@@ -479,8 +484,11 @@ impl Compiler<'_, '_> {
         };
         Some(Step {
             at: doc.at,
-            id: doc.id.clone(),
-            title: Some(doc.title.clone()),
+            id: doc
+                .id
+                .clone()
+                .unwrap_or_else(|| Spot { at: doc.at, value: StepId::unnamed(doc.at) }),
+            title: doc.title.clone(),
             description: None,
             depends_on: Vec::new(),
             when: doc.run_condition.clone().map(When::Condition),
@@ -524,7 +532,6 @@ impl Compiler<'_, '_> {
             ask_for_files: doc.ask_for_files.unwrap_or(false),
             confirmation: doc.confirmation.clone().unwrap_or(Confirmation::Never),
             max_attempts: None,
-            authored: Some(Box::new(node.to_value())),
         }))
     }
 
@@ -553,8 +560,7 @@ impl Compiler<'_, '_> {
                 return None;
             }
         };
-        let authored = Some(Box::new(node.to_value()));
-        Some(Action::Loop(Box::new(Loop { spec: spec.clone(), body, authored })))
+        Some(Action::Loop(Box::new(Loop { spec: spec.clone(), body })))
     }
 
     fn body_by_id(&mut self, id: &Spot<StepId>, owner: &GuideStepDoc) -> Option<Step> {
@@ -562,8 +568,8 @@ impl Compiler<'_, '_> {
         let found = self
             .all
             .iter()
-            .position(|step| step.as_ref().is_some_and(|step| step.id.value.as_str() == wanted));
-        let nested = wanted == owner.id.value.as_str() || self.used.iter().any(|id| id == wanted);
+            .position(|step| step.as_ref().is_some_and(|step| step.name() == Some(wanted)));
+        let nested = owner.name() == Some(wanted) || self.used.iter().any(|id| id == wanted);
         let Some(index) = found.filter(|_| !nested) else {
             self.report_body(id, nested);
             return None;
@@ -584,7 +590,7 @@ impl Compiler<'_, '_> {
                 Finding::error(id.at, Rule::Loop, format!("loop `{wanted}` is its own body"));
             self.report.add(fault.suggest("name another step"));
         } else if !unread {
-            let names = self.all.iter().flatten().map(|step| step.id.value.as_str());
+            let names = self.all.iter().flatten().filter_map(GuideStepDoc::name);
             let meant = suggest::nearest(wanted, names);
             let fault =
                 Finding::error(id.at, Rule::UnknownName, format!("there is no step `{wanted}`"));

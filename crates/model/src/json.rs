@@ -376,13 +376,21 @@ pub(crate) fn number(
 /// A key that stands twice in one map: the second is the fault. Both stay in the tree, so that
 /// the rest of the document is still read and a mend can take one away.
 pub(crate) fn report_duplicates(entries: &[(Key, Node)], findings: &mut Vec<Finding>) {
-    let mut first: HashMap<&str, usize> = HashMap::with_capacity(entries.len());
+    // Nearly every map is small: comparing its few keys is cheaper than hashing them.
+    let mut first: HashMap<&str, usize> = HashMap::new();
+    let small = entries.len() <= 16;
     for (index, (key, value)) in entries.iter().enumerate() {
-        let Some(earlier) = first.get(key.name.as_str()) else {
-            first.insert(&key.name, index);
+        let earlier = match small {
+            true => entries[..index].iter().position(|(other, _)| other.name == key.name),
+            false => first.get(key.name.as_str()).copied(),
+        };
+        let Some(earlier) = earlier else {
+            if !small {
+                first.insert(&key.name, index);
+            }
             continue;
         };
-        let (original, kept) = &entries[*earlier];
+        let (original, kept) = &entries[earlier];
         let message = format!("duplicate key `{}`", key.name);
         let fault = Finding::error(key.at, Rule::DuplicateKey, message)
             .related(original.at, "first written here")

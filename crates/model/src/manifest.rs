@@ -38,7 +38,7 @@ shape! {
     /// What must be there before a run.
     Requires = "requirements";
     "catalogs" catalogs: opt Vec<CatalogNeed> = "Catalogs whose commands are used.",
-    "milepost" milepost: opt Requirement = "The version of the server.",
+    "milepost" milepost: opt Spot<Requirement> = "The version of the server.",
 }
 
 shape! {
@@ -148,7 +148,7 @@ shape! {
         ("http_calls", "budget"),
         ("writes", "budget"),
     ];
-    "workflow" workflow: req Spot<WorkflowId> = "Its identity, and the name of its file.",
+    "workflow" workflow: need Spot<WorkflowId> = "Its identity, and the name of its file.",
     "title" title: opt String = "Its name for people.",
     "description" description: opt String = "What it does.",
     "version" version: opt SemVer = "A label such as `1.0.0`.",
@@ -159,7 +159,7 @@ shape! {
     "timeout" timeout: opt Period = "How long a run may take.",
     "budget" budget: opt Budget = "What a run may spend.",
     "inputs" inputs: opt Inputs = "What a run is given.",
-    "steps" steps: req StepList = "What a run does.",
+    "steps" steps: need StepList = "What a run does.",
     "finally" finally: opt StepList = "What it does in every case at the end.",
     "final_output" final_output: opt Dynamic = "What it yields.",
 }
@@ -180,7 +180,7 @@ pub(crate) fn draft(doc: ManifestDoc) -> Draft {
     let read = inputs.into_iter().filter_map(|(name, input)| Some((name, input?)));
     let workflow = Workflow {
         spelling: Spelling::Manifest,
-        id: doc.workflow,
+        id: doc.workflow.unwrap_or_else(|| Spot { at: doc.at, value: WorkflowId::unnamed() }),
         title: doc.title,
         description: doc.description,
         version: doc.version.map(|version| version.0.to_string()),
@@ -191,7 +191,7 @@ pub(crate) fn draft(doc: ManifestDoc) -> Draft {
         timeout: doc.timeout,
         budget: doc.budget,
         inputs: Entries(read.collect()),
-        steps: doc.steps.0,
+        steps: doc.steps.map(|steps| steps.0).unwrap_or_default(),
         finally: doc.finally.map(|steps| steps.0).unwrap_or_default(),
         final_output: doc.final_output,
         guide: None,

@@ -69,7 +69,7 @@ impl Source {
             Ok(text) => text,
             Err(error) => return Err(not_utf8(body, error.valid_up_to())),
         };
-        if let Some(at) = text.bytes().position(|byte| byte == 0) {
+        if let Some(at) = text.find('\0') {
             return Err(refused_in(text, at, "a NUL character", "remove it"));
         }
         let format = format.unwrap_or_else(|| Format::sniff(text));
@@ -77,8 +77,8 @@ impl Source {
     }
 
     fn of_text(text: &str, format: Format, bom: bool) -> Source {
-        let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let line_starts = std::iter::once(0).chain(newlines.map(|(i, _)| i as u32 + 1)).collect();
+        let newlines = text.match_indices('\n').map(|(at, _)| at as u32 + 1);
+        let line_starts = std::iter::once(0).chain(newlines).collect();
         Source { text: text.to_owned(), format, bom, line_starts }
     }
 

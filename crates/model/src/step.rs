@@ -121,8 +121,6 @@ pub struct Prompt {
     pub confirmation: Confirmation,
     /// How many submissions are accepted.
     pub max_attempts: Option<u32>,
-    /// The step as its author wrote it, when the guide contract shows it.
-    pub authored: Option<Box<Value>>,
 }
 
 /// The two ways a prompt is written.
@@ -148,8 +146,6 @@ pub struct Loop {
     pub spec: LoopDoc,
     /// What it repeats.
     pub body: Vec<Step>,
-    /// The loop as its author wrote it, when the guide contract shows it.
-    pub authored: Option<Box<Value>>,
 }
 
 /// The list a step runs over.
@@ -562,7 +558,7 @@ const HOMES: &[(&str, &str)] = &[
 shape! {
     /// A step as it is written.
     StepDoc = "a step", slips SLIPS, homes HOMES;
-    "id" id: req Spot<StepId> = "Its identity, unique in the workflow.",
+    "id" id: need Spot<StepId> = "Its identity, unique in the workflow.",
     "type" kind: opt StepType = "`loop`, for a loop with a body.",
     "title" title: opt String = "Its name for people.",
     "description" description: opt String = "What it is for.",
@@ -637,7 +633,7 @@ impl Decode for Step {
         let action = act(action, &doc, report)?;
         Some(Step {
             at: doc.at,
-            id: doc.id,
+            id: doc.id.unwrap_or_else(|| Spot { at: node.at, value: StepId::unnamed(node.at) }),
             title: doc.title,
             description: doc.description,
             depends_on: doc.depends_on.unwrap_or_default(),
@@ -772,7 +768,6 @@ fn prompt(doc: &StepDoc) -> Option<Prompt> {
         ask_for_files: doc.ask_for_files.unwrap_or(false),
         confirmation: doc.require_confirmation.clone().unwrap_or(Confirmation::Never),
         max_attempts: doc.max_attempts.map(|number| number.0 as u32),
-        authored: None,
     })
 }
 
@@ -783,7 +778,7 @@ fn looped(doc: &StepDoc, report: &mut Report) -> Option<Loop> {
         return None;
     };
     let body: Vec<Step> = Vec::decode(body, report)?;
-    Some(Loop { spec: doc.spec.clone()?, body, authored: None })
+    Some(Loop { spec: doc.spec.clone()?, body })
 }
 
 /// The schema of a step: the keys, and that exactly one says what it does.

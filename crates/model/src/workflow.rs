@@ -1,7 +1,5 @@
 //! The one model of a workflow that both spellings compile to.
 
-use serde_json::Value;
-
 use crate::decode::{Entries, Spot};
 use crate::duration::Period;
 use crate::id::WorkflowId;
@@ -9,6 +7,7 @@ use crate::input::Input;
 use crate::manifest::{Budget, Requires};
 use crate::step::{Action, Step};
 use crate::templated::Dynamic;
+use crate::version::SemVer;
 
 /// The two spellings of a workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,9 +75,7 @@ pub struct GuideFields {
     /// Hints for all steps.
     pub meta_guidance: Option<Vec<String>>,
     /// The least version of the server it works with.
-    pub min_server_version: Option<String>,
-    /// Texts that steps refer to, as authored.
-    pub function_definitions: Option<Value>,
+    pub min_server: Option<Spot<SemVer>>,
 }
 
 impl Workflow {

@@ -135,6 +135,7 @@ fn duplicates(steps: &[&Step], report: &mut Report) {
 impl<'c> Checker<'c> {
     fn run(&mut self) {
         let workflow = self.workflow;
+        self.server_version();
         self.dependencies();
         self.cycles();
         if workflow.spelling == Spelling::Manifest {
@@ -150,6 +151,30 @@ impl<'c> Checker<'c> {
             {
                 crate::guide::check_loop(&looped.spec, self.report);
             }
+        }
+    }
+
+    /// A workflow that asks for a newer server than this one cannot be used here.
+    fn server_version(&mut self) {
+        let this = env!("CARGO_PKG_VERSION");
+        let Ok(version) = semver::Version::parse(this) else { return };
+        let guide = self.workflow.guide.as_ref().and_then(|guide| guide.min_server.as_ref());
+        let requires = self.workflow.requires.as_ref().and_then(|need| need.milepost.as_ref());
+        let lacking = match (guide, requires) {
+            (Some(least), _) if least.value.0 > version => {
+                Some((least.at, least.value.0.to_string()))
+            }
+            (_, Some(need)) if !need.value.accepts(&version) => {
+                Some((need.at, need.value.0.to_string()))
+            }
+            _ => None,
+        };
+        if let Some((at, wanted)) = lacking {
+            self.report.add(
+                Finding::error(at, Rule::Version, format!("this server has version {this}"))
+                    .expected(format!("version {wanted}"))
+                    .suggest("use a newer server, or ask for less"),
+            );
         }
     }
 
