@@ -489,7 +489,11 @@ impl Shape for Condition {
                 "type": "object",
                 "description": "Holds when every operator in it holds; `{}` always holds.",
                 "properties": {
-                    "var": {"type": "string", "minLength": 1, "description": "A variable of the context; a dotted path reaches inside."},
+                    "var": {
+                        "type": "string",
+                        "minLength": 1,
+                        "description": "A variable of the context; a dotted path reaches inside.",
+                    },
                     "equals": {}, "not_equals": {}, "notEquals": {},
                     "gt": number, "gte": number, "lt": number, "lte": number,
                     "in": {"type": "array"}, "contains": {},

@@ -23,7 +23,10 @@ pub struct InvalidId {
 }
 
 macro_rules! identifier {
-    ($(#[$meta:meta])* $name:ident, $what:literal, $rule:literal, $pattern:literal, $check:expr) => {
+    (
+        $(#[$meta:meta])*
+        $name:ident, $what:literal, $rule:literal, $pattern:literal, $check:expr
+    ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct $name(String);

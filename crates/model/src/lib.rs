@@ -1,8 +1,8 @@
 //! The workflow language: documents, expressions, validation and plans, as pure values.
 //!
 //! Nothing in this crate touches a file, a clock, the network or the environment. Bytes go in
-//! through [`document::Document::read`]; a [`workflow::Workflow`] and every [`violation::Violation`]
-//! come out.
+//! through [`document::Document::read`]; a [`workflow::Workflow`] and every
+//! [`violation::Violation`] come out.
 
 mod align;
 pub mod check;

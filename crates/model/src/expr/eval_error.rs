@@ -119,7 +119,7 @@ pub enum EvalErrorKind {
     },
     /// Arithmetic on an integer of the data that is beyond 64 bits with sign.
     #[error(
-        "this number is beyond 64-bit integers: it can be passed on and compared, not calculated with"
+        "this number is beyond 64-bit integers: it can be passed on and compared, nothing else"
     )]
     BeyondInteger,
     /// An integer result out of range.

@@ -131,7 +131,8 @@ fn evaluation_errors_are_placed_in_the_text() {
     check(
         "ö ${{ inputs.n }} ${{ steps.lookop.output }}",
         &expect![
-            "error at `.lookop`: `steps` has no `lookop` (did you mean `lookup`?): it has `lookup`, `my-step`"
+            "error at `.lookop`: `steps` has no `lookop` (did you mean `lookup`?): it has \
+             `lookup`, `my-step`"
         ],
     );
 }
