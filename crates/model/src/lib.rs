@@ -39,3 +39,4 @@ pub mod version;
 pub mod violation;
 pub mod workflow;
 mod yaml;
+mod yaml_fault;
