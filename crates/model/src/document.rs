@@ -227,7 +227,7 @@ fn detect(root: &Node, report: &mut Report) -> Option<Spelling> {
 
 fn draft(root: &Node, spelling: Spelling, report: &mut Report) -> Option<Draft> {
     match spelling {
-        Spelling::Manifest => ManifestDoc::decode(root, report).map(manifest::draft),
+        Spelling::Manifest => ManifestDoc::decode(root, report).and_then(manifest::draft),
         Spelling::Guide => guide_draft(root, report),
     }
 }
@@ -243,11 +243,15 @@ fn guide_draft(root: &Node, report: &mut Report) -> Option<Draft> {
     let doc = GuideDoc::decode(root, report)?;
     guide::check_version(&doc, root.at, root, report);
     let steps = guide::steps(&doc, root, report);
+    let id = match doc.id {
+        Some(id) => Spot { at: id.at, value: id.value.0 },
+        None => manifest::unnamed(doc.at)?,
+    };
     let workflow = Workflow {
         spelling: Spelling::Guide,
-        id: Spot { at: doc.id.at, value: doc.id.value.0.clone() },
-        title: Some(doc.name.0.clone()),
-        description: Some(doc.description.0.clone()),
+        id,
+        title: doc.name.map(|name| name.0),
+        description: doc.description.map(|description| description.0),
         version: doc.version.as_ref().map(|version| version.0.to_string()),
         category: doc.category.clone(),
         tags: Vec::new(),

@@ -29,12 +29,17 @@ impl Decode for GuideId {
         if text.len() >= 3 && text.ends_with(|c: char| c.is_ascii_alphanumeric()) {
             return Some(GuideId(id));
         }
-        report.add(
-            Finding::error(node.at, Rule::Id, format!("`{text}` is no id for a guide"))
-                .expected("3 to 64 characters that end in a letter or digit")
-                .actual(format!("`{text}`"))
-                .suggest("use a longer id that ends in a letter or digit"),
-        );
+        let fault = Finding::error(node.at, Rule::Id, format!("`{text}` is no id for a guide"))
+            .expected("3 to 64 characters that end in a letter or digit")
+            .actual(format!("`{text}`"));
+        let trimmed = text.trim_end_matches(['-', '_']);
+        report.add(if trimmed.len() >= 3 {
+            fault
+                .suggest(format!("use `{trimmed}`"))
+                .mend(Mend::Replace { at: node.at, value: trimmed.into() })
+        } else {
+            fault.suggest("use a longer id that ends in a letter or digit")
+        });
         None
     }
 }
@@ -104,16 +109,16 @@ shape! {
         ("clarifications", "clarificationPrompts"),
         ("guidance", "metaGuidance"),
     ];
-    "id" id: req Spot<GuideId> = "Its identity, and the name of its file.",
-    "name" name: req Text<1, 128> = "Its name for people.",
-    "description" description: req Text<1, 512> = "What it accomplishes.",
+    "id" id: must Spot<GuideId> = "Its identity, and the name of its file.",
+    "name" name: must Text<1, 128> = "Its name for people.",
+    "description" description: must Text<1, 512> = "What it accomplishes.",
     "version" version: opt SemVer = "A version such as `1.0.0`.",
     "minServerVersion" min_server_version: opt SemVer = "The least version of the server it works with.",
     "category" category: opt String = "What it belongs to; `general` when absent.",
     "preconditions" preconditions: opt Vec<String> = "What must be so before it begins.",
     "clarificationPrompts" clarification_prompts: opt Vec<String> = "What to ask before it begins.",
     "metaGuidance" meta_guidance: opt Vec<String> = "Hints for all steps.",
-    "steps" steps: req Steps = "What is done, in order.",
+    "steps" steps: must Steps = "What is done, in order.",
     "functionDefinitions" function_definitions: opt Kept = "Texts that steps refer to.",
     "about" about: opt Kept = "A longer description.",
     "examples" examples: opt KeptTexts = "Goals it suits.",
@@ -190,7 +195,7 @@ shape! {
     ];
     "id" id: req Spot<StepId> = "Its identity, unique in the guide.",
     "type" kind: opt GuideStepType = "`loop`, for a step with a body.",
-    "title" title: req String = "Its name for people.",
+    "title" title: must String = "Its name for people.",
     "prompt" prompt: opt Text<1, { limits::GUIDE_PROMPT_CHARS }> = "What the agent is told; `{{var}}` is filled from the context.",
     "promptBlocks" blocks: opt PromptBlocks = "The same as sections.",
     "promptFragments" fragments: opt Vec<PromptFragment> = "Parts that are added when their condition holds.",
@@ -408,6 +413,9 @@ shape! {
 
 /// Says what a loop of this type lacks.
 pub(crate) fn check_loop(spec: &LoopDoc, report: &mut Report) {
+    if report.has_error_in(spec.at) {
+        return;
+    }
     let lacks = match spec.kind.value {
         LoopType::While | LoopType::Until => {
             (spec.condition.is_none() && spec.condition_source.is_none()).then_some("condition")
@@ -428,10 +436,11 @@ pub(crate) fn check_loop(spec: &LoopDoc, report: &mut Report) {
 /// The steps of a guide as steps of the model. A step that a loop names as its body moves there.
 pub(crate) fn steps(doc: &GuideDoc, node: &Node, report: &mut Report) -> Vec<Step> {
     let nodes = node.get("steps").map_or(&[] as &[Node], Node::items);
-    let named = named_bodies(&doc.steps.0);
-    let mut compiler = Compiler { all: &doc.steps.0, nodes, used: Vec::new(), report };
+    let all = doc.steps.as_ref().map_or(&[] as &[_], |steps| &steps.0);
+    let named = named_bodies(all);
+    let mut compiler = Compiler { all, nodes, used: Vec::new(), report };
     let mut steps = Vec::new();
-    for (index, item) in doc.steps.0.iter().enumerate() {
+    for (index, item) in all.iter().enumerate() {
         let Some(item) = item else { continue };
         if named.contains(&item.id.value.as_str())
             && !matches!(item.kind, Some(GuideStepType::Loop))
@@ -480,7 +489,7 @@ impl Compiler<'_, '_> {
         Some(Step {
             at: doc.at,
             id: doc.id.clone(),
-            title: Some(doc.title.clone()),
+            title: doc.title.clone(),
             description: None,
             depends_on: Vec::new(),
             when: doc.run_condition.clone().map(When::Condition),
@@ -530,7 +539,7 @@ impl Compiler<'_, '_> {
 
     fn looped(&mut self, doc: &GuideStepDoc, spec: &LoopDoc, node: &Node) -> Option<Action> {
         check_loop(spec, self.report);
-        if doc.kind != Some(GuideStepType::Loop) {
+        if node.get("type").is_none() || doc.kind == Some(GuideStepType::Parallel) {
             self.report.add(
                 Finding::error(doc.at, Rule::Combination, "a step with `loop` has `type: loop`")
                     .suggest("add `type: loop`")
@@ -545,7 +554,8 @@ impl Compiler<'_, '_> {
             }
             Some(Body::Id(id)) => vec![self.body_by_id(id, doc)?],
             None => {
-                if node.get("body").is_none() {
+                // A body that strayed into `loop` has been told to move out.
+                if node.get("body").is_none() && !self.report.has_error_in(spec.at) {
                     let fault =
                         Finding::error(doc.at, Rule::Required, "missing required key `body`");
                     self.report.add(fault.suggest("add `body` with the steps to repeat"));
