@@ -1,0 +1,4 @@
+//! Tests of the crate from the outside, in one binary.
+
+mod depot;
+mod golden;
