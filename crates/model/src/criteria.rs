@@ -276,7 +276,9 @@ fn compile(pattern: &str, flags: &str) -> Result<(), String> {
         .map(|_| ())
         .map_err(|error| {
             let words = error.to_string();
-            words.lines().last().unwrap_or("").trim().to_owned()
+            let last = words.lines().last().unwrap_or("").trim();
+            let cause = last.split_once(": ").map_or(last, |(_, cause)| cause);
+            cause.to_lowercase()
         })
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::finding::{Finding, Mend, Rule};
+use crate::finding::{Finding, Mend, Rule, Severity};
 use crate::limits;
 use crate::suggest;
 use crate::tree::{At, Key, Kind, Node};
@@ -27,15 +27,19 @@ struct Owner {
     at: At,
     keys: &'static [&'static str],
     present: u64,
+    /// Keys it has and does not know.
+    strays: Vec<String>,
 }
 
 impl Owner {
     fn of(node: &Node, keys: &'static [&'static str]) -> Owner {
+        let names = node.entries().iter().map(|(key, _)| key.name.as_str());
+        let strays = names.filter(|name| !keys.contains(name)).map(str::to_owned).collect();
         let present = node.entries().iter().fold(0, |present, (key, _)| {
             let index = keys.iter().position(|known| *known == key.name);
             index.map_or(present, |index| present | 1 << index)
         });
-        Owner { at: node.at, keys, present }
+        Owner { at: node.at, keys, present, strays }
     }
 
     fn lacks(&self, name: &str) -> bool {
@@ -51,6 +55,18 @@ impl Report {
         } else {
             self.left_out += 1;
         }
+    }
+
+    /// Whether an error was found at a node or below it. What is known of such a node is only a
+    /// part of what its author wrote, so nothing may be concluded from what it seems to lack.
+    pub(crate) fn has_error_in(&self, at: At) -> bool {
+        self.findings
+            .iter()
+            .any(|finding| finding.severity == Severity::Error && at.holds(finding.place.at))
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        self.left_out > 0 || self.findings.iter().any(|one| one.severity == Severity::Error)
     }
 }
 
@@ -422,8 +438,8 @@ impl<'n, 'r> Fields<'n, 'r> {
         T::decode(node, self.report)
     }
 
-    /// A required key whose failure leaves the rest of the map worth looking at.
-    pub(crate) fn need<T: Decode>(&mut self, key: &'static str) -> Option<T> {
+    /// A required key without which the rest still means something.
+    pub(crate) fn must<T: Decode>(&mut self, key: &'static str) -> Option<T> {
         self.req(key)
     }
 
@@ -455,7 +471,7 @@ impl<'n, 'r> Fields<'n, 'r> {
             return None;
         }
         let absent = self.known.iter().copied().filter(|key| self.node.get(key).is_none());
-        suggest::nearest(name, absent)
+        suggest::nearest_word(name, absent)
     }
 
     /// The map that a stray key belongs in: one below this, or one around it.
@@ -501,6 +517,10 @@ impl<'n, 'r> Fields<'n, 'r> {
     }
 
     fn required(&mut self, key: &'static str) {
+        // It strayed outwards and is told to move in here.
+        if self.report.owners.iter().any(|owner| owner.strays.iter().any(|stray| stray == key)) {
+            return;
+        }
         self.report.add(
             Finding::error(self.node.at, Rule::Required, format!("missing required key `{key}`"))
                 .expected(format!("`{key}`"))
@@ -533,9 +553,8 @@ pub(crate) fn object_schema(fields: &[(&str, bool, &str, Value)]) -> Value {
 
 /// One declaration: the struct, its decoder, and its JSON Schema.
 ///
-/// `req` keys must be there and be right for there to be a value at all; `need` keys must be there
-/// too, but what is around them is still looked at without them; `opt` keys may be there. Each row
-/// is key, field, kind, type and description.
+/// `req` keys must be there, `opt` keys may; without a `must` key the rest is still looked at, so
+/// that its findings are not kept back. Each row is key, field, kind, type and description.
 macro_rules! shape {
     (
         $(#[$meta:meta])*
@@ -586,13 +605,13 @@ macro_rules! shape {
         }
     };
     (@type req $ty:ty) => { $ty };
-    (@type need $ty:ty) => { Option<$ty> };
+    (@type must $ty:ty) => { Option<$ty> };
     (@type opt $ty:ty) => { Option<$ty> };
     (@take req $field:ident) => { $field? };
-    (@take need $field:ident) => { $field };
+    (@take must $field:ident) => { $field };
     (@take opt $field:ident) => { $field };
     (@needed req) => { true };
-    (@needed need) => { true };
+    (@needed must) => { true };
     (@needed opt) => { false };
 }
 pub(crate) use shape;
@@ -643,7 +662,7 @@ pub(crate) fn not_a_choice(node: &Node, found: &str, words: &[&str], report: &mu
     let fault = Finding::error(node.at, Rule::Choice, format!("`{found}` is none of the choices"))
         .expected(suggest::list(words.iter().copied()))
         .actual(format!("`{found}`"));
-    report.add(match suggest::nearest(found, words.iter().copied()) {
+    report.add(match suggest::nearest_word(found, words.iter().copied()) {
         Some(meant) => fault
             .suggest(format!("did you mean `{meant}`?"))
             .mend(Mend::Replace { at: node.at, value: meant.into() }),

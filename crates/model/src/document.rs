@@ -6,7 +6,6 @@ use crate::check::{self, Unchecked, World};
 use crate::decode::{Decode, Entries, Report, Spot};
 use crate::finding::{Finding, Rule, Severity};
 use crate::guide::{self, GuideDoc};
-use crate::id::WorkflowId;
 use crate::limits;
 use crate::manifest::{self, Draft, ManifestDoc};
 use crate::source::{Format, Source};
@@ -233,7 +232,7 @@ fn detect(root: &Node, report: &mut Report) -> Option<Spelling> {
 
 fn draft(root: &Node, spelling: Spelling, report: &mut Report) -> Option<Draft> {
     match spelling {
-        Spelling::Manifest => ManifestDoc::decode(root, report).map(manifest::draft),
+        Spelling::Manifest => ManifestDoc::decode(root, report).and_then(manifest::draft),
         Spelling::Guide => guide_draft(root, report),
     }
 }
@@ -249,14 +248,15 @@ fn guide_draft(root: &Node, report: &mut Report) -> Option<Draft> {
     let doc = GuideDoc::decode(root, report)?;
     guide::check_version(&doc, root.at, root, report);
     let steps = guide::steps(&doc, root, report);
+    let id = match doc.id {
+        Some(id) => Spot { at: id.at, value: id.value.0 },
+        None => manifest::unnamed(doc.at)?,
+    };
     let workflow = Workflow {
         spelling: Spelling::Guide,
-        id: match &doc.id {
-            Some(id) => Spot { at: id.at, value: id.value.0.clone() },
-            None => Spot { at: doc.at, value: WorkflowId::unnamed() },
-        },
-        title: doc.name.as_ref().map(|name| name.0.clone()),
-        description: doc.description.as_ref().map(|text| text.0.clone()),
+        id,
+        title: doc.name.map(|name| name.0),
+        description: doc.description.map(|description| description.0),
         version: doc.version.as_ref().map(|version| version.0.to_string()),
         category: doc.category.clone(),
         tags: Vec::new(),

@@ -58,6 +58,8 @@ pub struct Finding {
     pub(crate) suggestion: Option<String>,
     pub(crate) mend: Option<Mend>,
     pub(crate) related: Option<(At, &'static str)>,
+    /// The place is a value, and what is said is about its key.
+    pub(crate) on_key: bool,
     /// Known already when there is no text to count in.
     pub(crate) position: Option<(u32, u32)>,
 }
@@ -74,6 +76,7 @@ impl Finding {
             suggestion: None,
             mend: None,
             related: None,
+            on_key: false,
             position: None,
         }
     }
@@ -99,6 +102,11 @@ impl Finding {
 
     pub(crate) fn mend(mut self, mend: Mend) -> Self {
         self.mend = Some(mend);
+        self
+    }
+
+    pub(crate) fn on_key(mut self) -> Self {
+        self.on_key = true;
         self
     }
 

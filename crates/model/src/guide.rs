@@ -29,12 +29,17 @@ impl Decode for GuideId {
         if text.len() >= 3 && text.ends_with(|c: char| c.is_ascii_alphanumeric()) {
             return Some(GuideId(id));
         }
-        report.add(
-            Finding::error(node.at, Rule::Id, format!("`{text}` is no id for a guide"))
-                .expected("3 to 64 characters that end in a letter or digit")
-                .actual(format!("`{text}`"))
-                .suggest("use a longer id that ends in a letter or digit"),
-        );
+        let fault = Finding::error(node.at, Rule::Id, format!("`{text}` is no id for a guide"))
+            .expected("3 to 64 characters that end in a letter or digit")
+            .actual(format!("`{text}`"));
+        let trimmed = text.trim_end_matches(['-', '_']);
+        report.add(if trimmed.len() >= 3 {
+            fault
+                .suggest(format!("use `{trimmed}`"))
+                .mend(Mend::Replace { at: node.at, value: trimmed.into() })
+        } else {
+            fault.suggest("use a longer id that ends in a letter or digit")
+        });
         None
     }
 }
@@ -103,16 +108,16 @@ shape! {
         ("clarifications", "clarificationPrompts"),
         ("guidance", "metaGuidance"),
     ];
-    "id" id: need Spot<GuideId> = "Its identity, and the name of its file.",
-    "name" name: need Text<1, 128> = "Its name for people.",
-    "description" description: need Text<1, 512> = "What it accomplishes.",
+    "id" id: must Spot<GuideId> = "Its identity, and the name of its file.",
+    "name" name: must Text<1, 128> = "Its name for people.",
+    "description" description: must Text<1, 512> = "What it accomplishes.",
     "version" version: opt SemVer = "A version such as `1.0.0`.",
     "minServerVersion" min_server_version: opt Spot<SemVer> = "The least version of the server it works with.",
     "category" category: opt String = "What it belongs to; `general` when absent.",
     "preconditions" preconditions: opt Vec<String> = "What must be so before it begins.",
     "clarificationPrompts" clarification_prompts: opt Vec<String> = "What to ask before it begins.",
     "metaGuidance" meta_guidance: opt Vec<String> = "Hints for all steps.",
-    "steps" steps: need Steps = "What is done, in order.",
+    "steps" steps: must Steps = "What is done, in order.",
     "functionDefinitions" function_definitions: opt Kept = "Texts that steps refer to.",
     "about" about: opt Kept = "A longer description.",
     "examples" examples: opt KeptTexts = "Goals it suits.",
@@ -187,9 +192,9 @@ shape! {
         ("indexVar", "loop"),
         ("iterationVar", "loop"),
     ];
-    "id" id: need Spot<StepId> = "Its identity, unique in the guide.",
+    "id" id: must Spot<StepId> = "Its identity, unique in the guide.",
     "type" kind: opt GuideStepType = "`loop`, for a step with a body.",
-    "title" title: need String = "Its name for people.",
+    "title" title: must String = "Its name for people.",
     "prompt" prompt: opt Text<1, { limits::GUIDE_PROMPT_CHARS }> = "What the agent is told; `{{var}}` is filled from the context.",
     "promptBlocks" blocks: opt PromptBlocks = "The same as sections.",
     "promptFragments" fragments: opt Vec<PromptFragment> = "Parts that are added when their condition holds.",
@@ -412,6 +417,9 @@ shape! {
 
 /// Says what a loop of this type lacks.
 pub(crate) fn check_loop(spec: &LoopDoc, report: &mut Report) {
+    if report.has_error_in(spec.at) {
+        return;
+    }
     let lacks = match spec.kind.value {
         LoopType::While | LoopType::Until => {
             (spec.condition.is_none() && spec.condition_source.is_none()).then_some("condition")
@@ -432,7 +440,7 @@ pub(crate) fn check_loop(spec: &LoopDoc, report: &mut Report) {
 /// The steps of a guide as steps of the model. A step that a loop names as its body moves there.
 pub(crate) fn steps(doc: &GuideDoc, node: &Node, report: &mut Report) -> Vec<Step> {
     let nodes = node.get("steps").map_or(&[] as &[Node], Node::items);
-    let all: &[Option<GuideStepDoc>] = doc.steps.as_ref().map_or(&[], |steps| &steps.0);
+    let all = doc.steps.as_ref().map_or(&[] as &[_], |steps| &steps.0);
     let named = named_bodies(all);
     let mut compiler = Compiler { all, nodes, used: Vec::new(), report };
     let mut steps = Vec::new();
@@ -537,7 +545,7 @@ impl Compiler<'_, '_> {
 
     fn looped(&mut self, doc: &GuideStepDoc, spec: &LoopDoc, node: &Node) -> Option<Action> {
         check_loop(spec, self.report);
-        if doc.kind != Some(GuideStepType::Loop) {
+        if node.get("type").is_none() || doc.kind == Some(GuideStepType::Parallel) {
             self.report.add(
                 Finding::error(doc.at, Rule::Combination, "a step with `loop` has `type: loop`")
                     .suggest("add `type: loop`")
@@ -552,7 +560,8 @@ impl Compiler<'_, '_> {
             }
             Some(Body::Id(id)) => vec![self.body_by_id(id, doc)?],
             None => {
-                if node.get("body").is_none() {
+                // A body that strayed into `loop` has been told to move out.
+                if node.get("body").is_none() && !self.report.has_error_in(spec.at) {
                     let fault =
                         Finding::error(doc.at, Rule::Required, "missing required key `body`");
                     self.report.add(fault.suggest("add `body` with the steps to repeat"));

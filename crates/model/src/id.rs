@@ -107,13 +107,6 @@ fn is_word(text: &str) -> bool {
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-')
 }
 
-impl WorkflowId {
-    /// Stands in for an id that could not be read, in a draft that is never used.
-    pub(crate) fn unnamed() -> WorkflowId {
-        WorkflowId("unnamed".to_owned())
-    }
-}
-
 impl StepId {
     /// Stands in for an id that could not be read, in a draft that is never used.
     pub(crate) fn unnamed(at: crate::tree::At) -> StepId {

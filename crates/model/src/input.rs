@@ -250,6 +250,7 @@ impl Decode for RequiredSlip {
     fn decode(node: &Node, report: &mut Report) -> Option<Self> {
         let key = node.at;
         let fault = Finding::error(node.at, Rule::UnknownKey, "unknown key `required`")
+            .on_key()
             .expected("`optional`");
         report.add(match node.kind {
             Kind::Bool(false) => fault.suggest("write `optional: true`").mend(Mend::All(vec![

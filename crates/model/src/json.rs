@@ -83,11 +83,15 @@ impl Reader<'_, '_> {
         let mut entries: Vec<(Key, Node)> = Vec::new();
         while self.peek() != Some(b'}') {
             let key = self.key()?;
+            let after_key = self.pos;
             self.skip_space();
             match self.peek() {
                 Some(b':') => self.pos += 1,
                 None => return Err(self.ended()),
-                Some(_) => return Err(self.lacks(':', "after the property name")),
+                Some(_) => {
+                    self.pos = after_key;
+                    return Err(self.lacks(':', "after the property name"));
+                }
             }
             self.skip_space();
             let value = self.value()?;
@@ -131,6 +135,7 @@ impl Reader<'_, '_> {
             }
             None => Err(self.ended()),
             Some(_) if self.at_comment() => Err(self.comment()),
+            Some(other @ (b'}' | b']')) => Err(self.crossed(char::from(other), char::from(closer))),
             Some(_) => {
                 self.pos = after_value;
                 Err(self.lacks(',', "between two items"))
@@ -199,8 +204,7 @@ impl Reader<'_, '_> {
             // serde_json ends its messages with its own position, which is one inside the literal.
             let words = error.to_string();
             let cause = words.split(" at line ").next().unwrap_or(&words).to_owned();
-            let fault = Finding::error(at, Rule::Syntax, format!("a bad escape: {cause}"));
-            Box::new(fault.suggest("write `\\\\` for a backslash, or a whole surrogate pair"))
+            bad_escape(at, &self.text[start..=end], &cause)
         })
     }
 
@@ -317,8 +321,20 @@ impl Reader<'_, '_> {
         )
     }
 
+    /// Which of the two brackets is wrong only the author knows, so there is no mend.
+    fn crossed(&self, found: char, closer: char) -> Box<Finding> {
+        let at = At::new(self.pos, self.pos + 1);
+        let what = if closer == ']' { "list" } else { "map" };
+        Box::new(
+            Finding::error(at, Rule::Syntax, format!("`{found}` inside an open {what}"))
+                .expected(format!("`,` or `{closer}`"))
+                .suggest(format!("close the {what} with `{closer}` first")),
+        )
+    }
+
     fn ended(&self) -> Box<Finding> {
-        let at = At::new(self.text.len(), self.text.len());
+        let end = self.text.trim_end().len();
+        let at = At::new(end, end);
         let fault = Finding::error(at, Rule::Syntax, "unexpected end of JSON input");
         let closers: String = self.open.iter().rev().collect();
         let after_value = self.text.trim_end().ends_with(['}', ']', '"', 'e', 'l'])
@@ -328,14 +344,57 @@ impl Reader<'_, '_> {
                 fault.suggest("check for missing closing braces, brackets, or quotes"),
             );
         }
-        let end = self.text.trim_end().len();
-        let place = At::new(end, end);
         Box::new(
             fault
                 .suggest(format!("close it with `{closers}`"))
-                .mend(Mend::Edit { at: place, text: closers }),
+                .mend(Mend::Edit { at, text: closers }),
         )
     }
+}
+
+/// The escapes of a JSON string, by the sign after the backslash.
+const ESCAPES: &str = "\"\\/bfnrtu";
+
+fn bad_escape(literal_at: At, literal: &str, cause: &str) -> Box<Finding> {
+    let start = literal_at.start as usize;
+    if let Some((first, text)) = literal_backslashes(literal, ESCAPES) {
+        let at = At::new(start + first, start + first + 2);
+        let fault = Finding::error(at, Rule::Syntax, "a backslash that escapes nothing");
+        return Box::new(
+            fault
+                .expected("`\\\\` for a backslash")
+                .suggest(format!("write `{text}`"))
+                .mend(Mend::Edit { at: literal_at, text }),
+        );
+    }
+    let first = literal.find("\\u").unwrap_or(0);
+    let at = At::new(start + first, literal_at.end as usize);
+    let fault = Finding::error(at, Rule::Syntax, format!("a bad escape: {cause}"));
+    Box::new(fault.suggest("write four hex digits, or the character itself"))
+}
+
+/// A quoted literal in which every backslash that escapes nothing is meant as one (`\d`), with the
+/// place of the first of them; none when there is no such.
+pub(crate) fn literal_backslashes(literal: &str, escapes: &str) -> Option<(usize, String)> {
+    let mut first = None;
+    let mut text = String::with_capacity(literal.len() + 8);
+    let mut signs = literal.char_indices();
+    while let Some((index, sign)) = signs.next() {
+        if sign != '\\' {
+            text.push(sign);
+            continue;
+        }
+        let Some((_, next)) = signs.next() else { break };
+        if escapes.contains(next) {
+            text.extend(['\\', next]);
+            continue;
+        }
+        first.get_or_insert(index);
+        // An apostrophe needs no backslash and nobody means to see one before it.
+        text.push_str(if next == '\'' { "" } else { "\\\\" });
+        text.push(next);
+    }
+    first.map(|first| (first, text))
 }
 
 /// A number both readers accept: a whole number that fits, or a finite fraction.
@@ -357,7 +416,7 @@ pub(crate) fn number(
             Err(_) => Err(Box::new(
                 Finding::error(at, Rule::Number, format!("`{literal}` has too many digits"))
                     .expected("a whole number from -2^63 to 2^63 - 1")
-                    .suggest("put it in quotes to keep it as text"),
+                    .suggest("write a smaller number, or put it in quotes to keep it as text"),
             )),
         };
     }
@@ -407,7 +466,7 @@ pub(crate) fn not_finite(at: At, literal: &str) -> Box<Finding> {
     Box::new(
         Finding::error(at, Rule::Number, format!("`{literal}` is not a finite number"))
             .expected("a finite number")
-            .suggest("put it in quotes to keep it as text"),
+            .suggest("write a finite number, or put it in quotes to keep it as text"),
     )
 }
 

@@ -4,8 +4,9 @@
 use serde_json::{Value, json};
 
 use crate::decode::{Decode, Defs, Report, Shape, wrong};
-use crate::finding::{Finding, Rule};
+use crate::finding::{Finding, Mend, Rule};
 use crate::limits;
+use crate::suggest;
 use crate::tree::{At, Kind, Node};
 
 /// A JSON Schema that is one.
@@ -53,13 +54,43 @@ pub(crate) fn decode(node: &Node, rule: Rule, report: &mut Report) -> Option<Jso
     match fault(&value) {
         None => Some(JsonSchema { at: node.at, value }),
         Some((pointer, message)) => {
-            let at = node_at_pointer(node, &pointer).at;
-            report.add(
-                Finding::error(at, rule, format!("no valid JSON Schema: {message}"))
+            let found = node_at_pointer(node, &pointer);
+            report.add(match found.text().filter(|_| pointer.contains("/type")) {
+                Some(name) => unknown_type(found, name, rule),
+                None => Finding::error(found.at, rule, format!("no valid JSON Schema: {message}"))
                     .suggest("correct the schema here"),
-            );
+            });
             None
         }
+    }
+}
+
+/// The types of JSON Schema.
+const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
+
+/// What other languages call them.
+const TYPE_SLIPS: &[(&str, &str)] = &[
+    ("text", "string"),
+    ("float", "number"),
+    ("double", "number"),
+    ("list", "array"),
+    ("dict", "object"),
+    ("map", "object"),
+    ("none", "null"),
+];
+
+fn unknown_type(node: &Node, name: &str, rule: Rule) -> Finding {
+    let slip = TYPE_SLIPS.iter().find(|(slip, _)| *slip == name).map(|(_, meant)| *meant);
+    let meant = slip.or_else(|| suggest::nearest_word(name, TYPES.iter().copied()));
+    let types = suggest::list(TYPES.iter().copied());
+    let fault = Finding::error(node.at, rule, format!("`{name}` is no type of JSON Schema"))
+        .expected(types.clone())
+        .actual(format!("`{name}`"));
+    match meant {
+        Some(meant) => fault
+            .suggest(format!("did you mean `{meant}`?"))
+            .mend(Mend::Replace { at: node.at, value: meant.into() }),
+        None => fault.suggest(format!("use {types}")),
     }
 }
 
@@ -79,7 +110,6 @@ fn fault(schema: &Value) -> Option<(String, String)> {
 /// properties, lists of names. Most schemas in workflows are of that kind, and compiling each
 /// would dominate the time it takes to validate a large workflow.
 fn is_plain(schema: &Value) -> bool {
-    const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
     let Some(object) = schema.as_object() else { return schema.is_boolean() };
     object.iter().all(|(key, value)| match key.as_str() {
         "type" => value.as_str().is_some_and(|name| TYPES.contains(&name)),

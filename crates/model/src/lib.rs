@@ -37,5 +37,7 @@ pub mod templated;
 pub mod tree;
 pub mod version;
 pub mod violation;
+pub mod wait;
 pub mod workflow;
 mod yaml;
+mod yaml_fault;

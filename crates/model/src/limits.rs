@@ -30,3 +30,5 @@ pub const ITERATIONS: i64 = 1_000;
 pub const GUIDE_PROMPT_CHARS: usize = 8_192;
 /// Candidates that a "did you mean" looks at.
 pub const SUGGESTION_CANDIDATES: usize = 2_000;
+/// Rings of steps that are told; more would say the same.
+pub const RINGS: usize = 50;

@@ -10,7 +10,7 @@ use crate::input::Input;
 use crate::limits;
 use crate::step::Step;
 use crate::templated::Dynamic;
-use crate::tree::{Kind, Node};
+use crate::tree::{At, Kind, Node};
 use crate::version::{Requirement, SemVer};
 use crate::workflow::{Spelling, Workflow};
 
@@ -68,7 +68,7 @@ impl Decode for Inputs {
                 report.add(
                     Finding::error(key.at, Rule::Id, format!("`{}` is no input name", key.name))
                         .expected(invalid.rule)
-                        .suggest("use letters, digits and `_`"),
+                        .suggest("use letters, digits and `_`, not a digit first"),
                 );
             }
             // `name:` with nothing behind it is an input without any rules.
@@ -78,7 +78,9 @@ impl Decode for Inputs {
                 }
                 _ => Input::decode(value, report),
             };
-            (spot(key), input)
+            // Without its type nothing else about an input can be judged.
+            let typed = input.filter(|input| input.kind.is_some() || value.get("type").is_none());
+            (spot(key), typed)
         };
         Some(Inputs(entries.iter().map(read).collect()))
     }
@@ -148,7 +150,7 @@ shape! {
         ("http_calls", "budget"),
         ("writes", "budget"),
     ];
-    "workflow" workflow: need Spot<WorkflowId> = "Its identity, and the name of its file.",
+    "workflow" workflow: must Spot<WorkflowId> = "Its identity, and the name of its file.",
     "title" title: opt String = "Its name for people.",
     "description" description: opt String = "What it does.",
     "version" version: opt SemVer = "A label such as `1.0.0`.",
@@ -159,7 +161,7 @@ shape! {
     "timeout" timeout: opt Period = "How long a run may take.",
     "budget" budget: opt Budget = "What a run may spend.",
     "inputs" inputs: opt Inputs = "What a run is given.",
-    "steps" steps: need StepList = "What a run does.",
+    "steps" steps: must StepList = "What a run does.",
     "finally" finally: opt StepList = "What it does in every case at the end.",
     "final_output" final_output: opt Dynamic = "What it yields.",
 }
@@ -172,7 +174,11 @@ pub(crate) struct Draft {
     pub(crate) unread_inputs: Vec<String>,
 }
 
-pub(crate) fn draft(doc: ManifestDoc) -> Draft {
+pub(crate) fn draft(doc: ManifestDoc) -> Option<Draft> {
+    let workflow_id = match doc.workflow {
+        Some(id) => id,
+        None => unnamed(doc.at)?,
+    };
     let inputs = doc.inputs.map(|inputs| inputs.0).unwrap_or_default();
     let unread =
         |(name, input): &(Spot<String>, Option<Input>)| input.is_none().then(|| name.value.clone());
@@ -180,7 +186,7 @@ pub(crate) fn draft(doc: ManifestDoc) -> Draft {
     let read = inputs.into_iter().filter_map(|(name, input)| Some((name, input?)));
     let workflow = Workflow {
         spelling: Spelling::Manifest,
-        id: doc.workflow.unwrap_or_else(|| Spot { at: doc.at, value: WorkflowId::unnamed() }),
+        id: workflow_id,
         title: doc.title,
         description: doc.description,
         version: doc.version.map(|version| version.0.to_string()),
@@ -196,5 +202,11 @@ pub(crate) fn draft(doc: ManifestDoc) -> Draft {
         final_output: doc.final_output,
         guide: None,
     };
-    Draft { workflow, unread_inputs }
+    Some(Draft { workflow, unread_inputs })
+}
+
+/// The id of a workflow whose own could not be read: drafts with errors go nowhere.
+pub(crate) fn unnamed(at: At) -> Option<Spot<WorkflowId>> {
+    let value = WorkflowId::parse("unnamed").ok()?;
+    Some(Spot { at, value })
 }

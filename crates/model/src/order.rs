@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::check::of_step;
 use crate::expr::SegmentKind;
 use crate::finding::Place;
+use crate::limits;
 use crate::step::{Action, Step};
 use crate::templated::Located;
 use crate::workflow::Workflow;
@@ -107,17 +108,19 @@ impl<'w> Order<'w> {
         waves
     }
 
-    /// Steps that wait for each other, each ring once, shortest way round.
+    /// Steps that wait for each other, shortest way round, each from its first step in the text.
+    ///
+    /// What closes a ring is as a rule the one step that waits for a later one. With that wait
+    /// taken away the other rings it closes are gone too, so one mistake yields one ring.
     pub(crate) fn rings(&self) -> Vec<Vec<&'w Step>> {
         let placed: BTreeSet<usize> = self.sequence().into_iter().collect();
-        let mut told = BTreeSet::new();
+        let mut cut = BTreeSet::new();
         let mut rings = Vec::new();
         for start in (0..self.steps.len()).filter(|index| !placed.contains(index)) {
-            if told.contains(&start) {
-                continue;
-            }
-            if let Some(ring) = self.ring_through(start, &placed) {
-                told.extend(ring.iter().copied());
+            while rings.len() < limits::RINGS
+                && let Some(ring) = self.ring_through(start, &placed, &cut)
+            {
+                cut.insert((ring[0], ring[1 % ring.len()]));
                 rings.push(ring.into_iter().map(|index| self.steps[index]).collect());
             }
         }
@@ -125,11 +128,17 @@ impl<'w> Order<'w> {
     }
 
     /// The shortest ring through a step, by breadth-first search.
-    fn ring_through(&self, start: usize, placed: &BTreeSet<usize>) -> Option<Vec<usize>> {
+    fn ring_through(
+        &self,
+        start: usize,
+        placed: &BTreeSet<usize>,
+        cut: &BTreeSet<(usize, usize)>,
+    ) -> Option<Vec<usize>> {
         let mut came_from: HashMap<usize, usize> = HashMap::new();
         let mut queue = std::collections::VecDeque::from([start]);
         while let Some(index) = queue.pop_front() {
-            for next in self.waits(index).filter(|next| !placed.contains(next)) {
+            let open = |next: &usize| !placed.contains(next) && !cut.contains(&(index, *next));
+            for next in self.waits(index).filter(open) {
                 if next == start {
                     let mut ring = vec![index];
                     while let Some(previous) = came_from.get(ring.last()?) {

@@ -15,6 +15,7 @@ use crate::suggest;
 use crate::target::Target;
 use crate::templated::{Bare, Dynamic, Templated};
 use crate::tree::{At, Kind, Node};
+use crate::wait::Wait;
 
 /// One step of a workflow, whatever it does and however it was spelt.
 #[derive(Debug, Clone, PartialEq)]
@@ -416,79 +417,6 @@ impl Shape for Approve {
     }
 }
 
-/// How long, or until when.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Wait {
-    /// A length of time.
-    For(Period),
-    /// A moment, as RFC 3339 has it.
-    Until(Spot<String>),
-    /// Known at run time.
-    Computed(Templated),
-}
-
-impl Decode for Wait {
-    const WANT: &'static str =
-        "a duration such as `10m`, or a moment such as `2030-01-31T09:00:00Z`";
-
-    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
-        match &node.kind {
-            Kind::Str(text) if text.contains("{{") => {
-                Templated::decode(node, report).map(Wait::Computed)
-            }
-            Kind::Str(text) if is_instant(text) => {
-                Some(Wait::Until(Spot { at: node.at, value: text.clone() }))
-            }
-            _ => Period::decode(node, report).map(Wait::For),
-        }
-    }
-}
-
-impl Shape for Wait {
-    fn schema(_: &mut Defs) -> Value {
-        json!({"type": "string", "examples": ["10m", "2030-01-31T09:00:00Z"]})
-    }
-}
-
-/// `2030-01-31T09:00:00Z`, with fraction and offset as RFC 3339 allows them.
-pub(crate) fn is_instant(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let number = |from: usize, to: usize| -> Option<u32> {
-        let digits = text.get(from..to)?;
-        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
-    };
-    let sign = |at: usize, allowed: &[u8]| bytes.get(at).is_some_and(|byte| allowed.contains(byte));
-    let within = |value: Option<u32>, low: u32, high: u32| {
-        value.is_some_and(|value| (low..=high).contains(&value))
-    };
-    let date = number(0, 4).is_some()
-        && sign(4, b"-")
-        && within(number(5, 7), 1, 12)
-        && sign(7, b"-")
-        && within(number(8, 10), 1, 31);
-    let time = sign(10, b"Tt ")
-        && within(number(11, 13), 0, 23)
-        && sign(13, b":")
-        && within(number(14, 16), 0, 59)
-        && sign(16, b":")
-        && within(number(17, 19), 0, 60);
-    if !date || !time {
-        return false;
-    }
-    let rest = &text[19..];
-    let zone = match rest.strip_prefix('.') {
-        Some(fraction) => fraction.trim_start_matches(|c: char| c.is_ascii_digit()),
-        None => rest,
-    };
-    let offset = zone.strip_prefix(['+', '-']).is_some_and(|offset| {
-        offset.len() == 5
-            && offset.as_bytes()[2] == b':'
-            && within(offset[..2].parse().ok(), 0, 23)
-            && within(offset[3..].parse().ok(), 0, 59)
-    });
-    zone == "Z" || zone == "z" || offset
-}
-
 /// A part of the document whose meaning depends on the rest of its step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Later(Node);
@@ -558,7 +486,7 @@ const HOMES: &[(&str, &str)] = &[
 shape! {
     /// A step as it is written.
     StepDoc = "a step", slips SLIPS, homes HOMES;
-    "id" id: need Spot<StepId> = "Its identity, unique in the workflow.",
+    "id" id: must Spot<StepId> = "Its identity, unique in the workflow.",
     "type" kind: opt StepType = "`loop`, for a loop with a body.",
     "title" title: opt String = "Its name for people.",
     "description" description: opt String = "What it is for.",
@@ -629,11 +557,15 @@ impl Decode for Step {
         let doc = StepDoc::decode(node, report)?;
         let sound = report.findings.len() == before;
         let action = sole_action(node, sound, report)?;
-        check_keys(node, action, report);
+        check_keys(node, action, sound, report);
         let action = act(action, &doc, report)?;
+        let id = match doc.id {
+            Some(id) => id,
+            None => stand_in(node)?,
+        };
         Some(Step {
             at: doc.at,
-            id: doc.id.unwrap_or_else(|| Spot { at: node.at, value: StepId::unnamed(node.at) }),
+            id,
             title: doc.title,
             description: doc.description,
             depends_on: doc.depends_on.unwrap_or_default(),
@@ -653,10 +585,20 @@ impl Decode for Step {
     }
 }
 
+/// The id of a step whose own could not be read: what it was probably meant to be, so that the
+/// rest of the step is looked at and others that name it are not told that it is unknown.
+fn stand_in(node: &Node) -> Option<Spot<StepId>> {
+    let authored = node.get("id").and_then(Node::text).and_then(|text| suggest::slug(text, false));
+    let text = authored.unwrap_or_else(|| format!("unnamed-{}", node.at.start));
+    let value = StepId::parse(&text).ok()?;
+    Some(Spot { at: node.get("id").map_or(node.at, |id| id.at), value })
+}
+
 /// The one thing the step does, judged by the keys that are there.
 fn sole_action(node: &Node, sound: bool, report: &mut Report) -> Option<&'static str> {
+    let names = node.entries().iter().map(|(key, _)| key.name.as_str());
     let present: Vec<&'static str> =
-        ACTIONS.iter().copied().filter(|key| node.get(key).is_some()).collect();
+        names.filter_map(|name| ACTIONS.iter().copied().find(|action| *action == name)).collect();
     match present.as_slice() {
         [action] => Some(action),
         [] if node.get("type").is_some() => {
@@ -685,7 +627,7 @@ fn sole_action(node: &Node, sound: bool, report: &mut Report) -> Option<&'static
     }
 }
 
-fn check_keys(node: &Node, action: &'static str, report: &mut Report) {
+fn check_keys(node: &Node, action: &'static str, sound: bool, report: &mut Report) {
     for (key, owners) in OWNED {
         let Some((found, _)) = node.entry(key) else { continue };
         if owners.contains(&action) {
@@ -717,7 +659,8 @@ fn check_keys(node: &Node, action: &'static str, report: &mut Report) {
         let fault = Finding::error(key.at, Rule::Combination, "`if` and `when` are the same key");
         report.add(fault.suggest("join the two with `&&` under `if`"));
     }
-    if node.get("for_each").is_none() && matches!(action, "run" | "prompt") {
+    // A misspelt `for_each` has been reported as the key it is.
+    if sound && node.get("for_each").is_none() && matches!(action, "run" | "prompt") {
         for name in ["as", "concurrency"] {
             if let Some((key, _)) = node.entry(name) {
                 let message = format!("`{name}` needs `for_each`");
@@ -773,6 +716,11 @@ fn prompt(doc: &StepDoc) -> Option<Prompt> {
 
 fn looped(doc: &StepDoc, report: &mut Report) -> Option<Loop> {
     let Some(Later(body)) = &doc.body else {
+        // A body that strayed into `loop` has been told to move out.
+        let strayed = doc.spec.as_ref().is_some_and(|spec| report.has_error_in(spec.at));
+        if strayed || doc.spec.is_none() {
+            return None;
+        }
         let fault = Finding::error(doc.at, Rule::Required, "missing required key `body`");
         report.add(fault.suggest("add `body` with the steps to repeat"));
         return None;

@@ -28,6 +28,21 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     best.filter(|_| !tied).map(|(_, candidate)| candidate)
 }
 
+/// The same for words of a fixed vocabulary, where an abbreviation is clear as well: `int`, `desc`.
+pub fn nearest_word<'c>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'c str> + Clone,
+) -> Option<&'c str> {
+    let near = nearest(word, candidates.clone());
+    let folded = fold(word);
+    if near.is_some() || folded.chars().count() < 3 {
+        return near;
+    }
+    let mut longer =
+        candidates.into_iter().filter(|candidate| fold(candidate).starts_with(&folded));
+    longer.next().filter(|_| longer.next().is_none())
+}
+
 /// `dependsOn`, `depends-on` and `depends_on` are one word in three spellings.
 fn fold(word: &str) -> String {
     word.chars()
@@ -47,6 +62,12 @@ pub(crate) fn list<'c>(words: impl IntoIterator<Item = &'c str>) -> String {
         [most @ .., last] if rest == 0 => format!("{} or {last}", most.join(", ")),
         some => format!("{} and {rest} more", some.join(", ")),
     }
+}
+
+/// `a string`, `an integer`.
+pub(crate) fn with_article(noun: &str) -> String {
+    let vowel = noun.starts_with(['a', 'e', 'i', 'o', 'u']);
+    format!("{} {noun}", if vowel { "an" } else { "a" })
 }
 
 /// The identifier a text was probably meant to be.
@@ -73,7 +94,7 @@ pub(crate) fn slug(text: &str, dots: bool) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{nearest, slug};
+    use super::{nearest, nearest_word, slug};
 
     #[test]
     fn one_clear_candidate_or_none() {
@@ -83,6 +104,15 @@ mod tests {
         assert_eq!(nearest("xyz", keys), None);
         assert_eq!(nearest("ab", ["ac", "ad"]), None, "two are as near");
         assert_eq!(nearest("x", ["y"]), None, "one letter says nothing");
+    }
+
+    #[test]
+    fn abbreviations_of_a_vocabulary() {
+        let words = ["integer", "string", "output_schema", "output_contract"];
+        assert_eq!(nearest_word("int", words), Some("integer"));
+        assert_eq!(nearest("int", words), None);
+        assert_eq!(nearest_word("output", words), None, "two begin so");
+        assert_eq!(nearest_word("st", words), None, "two letters say little");
     }
 
     #[test]

@@ -63,7 +63,11 @@ impl Violation {
 
 /// Resolves a finding against the document it was found in.
 pub(crate) fn resolve(finding: Finding, source: &Source, root: Option<&Node>) -> Violation {
-    let at = fix::locate(source, root, finding.place);
+    let key = root.filter(|_| finding.on_key).and_then(|root| {
+        let (owner, index) = root.owner_of(finding.place.at)?;
+        Some(owner.entries()[index].0.at)
+    });
+    let at = key.unwrap_or_else(|| fix::locate(source, root, finding.place));
     let (line, column) = finding.position.unwrap_or_else(|| source.position(at.start));
     let message = match finding.related {
         Some((first, label)) => {

@@ -5,13 +5,14 @@
 
 use std::collections::HashMap;
 
-use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, StrInput};
+use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput};
 
 use crate::finding::{Finding, Mend, Rule};
 use crate::json;
 use crate::limits;
 use crate::source::Source;
 use crate::tree::{At, Key, Kind, Node};
+use crate::yaml_fault;
 
 type Outcome<T> = Result<T, Box<Finding>>;
 
@@ -49,7 +50,7 @@ impl<'t> Reader<'t, '_> {
             match self.parser.next_event() {
                 Some(Ok((Event::Comment(..) | Event::Anchor(..), _))) => {}
                 Some(Ok((event, span))) => return Ok((event, place(self.text, span))),
-                Some(Err(error)) => return Err(self.fault(&error)),
+                Some(Err(error)) => return Err(yaml_fault::of(&error, self.text)),
                 None => return Ok((Event::StreamEnd, At::START)),
             }
         }
@@ -111,7 +112,10 @@ impl<'t> Reader<'t, '_> {
                 Ok(node)
             }
             Event::Alias(id) => self.alias(id, at),
-            _ => Err(Box::new(Finding::error(at, Rule::Syntax, "a YAML value is missing here"))),
+            _ => {
+                let fault = Finding::error(at, Rule::Syntax, "a YAML value is missing here");
+                Err(Box::new(fault.suggest("put a value here")))
+            }
         }
     }
 
@@ -272,8 +276,7 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn tagged(&mut self, at: At) -> Node {
-        let fault = Finding::error(at, Rule::Syntax, "YAML tags are not supported")
-            .suggest("remove the tag");
+        let fault = yaml_fault::tag(self.text, at);
         self.findings.push(fault);
         Node { at, kind: Kind::Bad }
     }
@@ -290,51 +293,6 @@ impl<'t> Reader<'t, '_> {
             }
             Err(fault) => Err(fault),
         }
-    }
-
-    fn fault(&self, error: &ScanError) -> Box<Finding> {
-        let offset = error.marker().byte_offset().unwrap_or(0).min(self.text.len());
-        let at = At::new(offset, offset);
-        let rest = &self.text[offset..];
-        if rest.starts_with('\t') || matches!(error.kind(), ErrorKind::TabInBlockIndentation) {
-            return self.tab(offset);
-        }
-        let (message, suggestion) = explain(error.kind(), &error.info(), rest);
-        let fault = Finding::error(at, Rule::Syntax, message).suggest(suggestion);
-        let quote = matches!(error.kind(), ErrorKind::MappingValueNotAllowed)
-            || rest.starts_with(['`', '@', '%']);
-        match self.quoted_value(offset).filter(|_| quote) {
-            Some(mend) => Box::new(fault.mend(mend)),
-            None => Box::new(fault),
-        }
-    }
-
-    fn tab(&self, offset: usize) -> Box<Finding> {
-        let start = self.text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
-        let line = &self.text[start..];
-        let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
-        let tab = line[..blank].find('\t').unwrap_or(0);
-        let at = At::new(start + tab, start + tab + 1);
-        let indent = line[..blank].replace('\t', "  ");
-        Box::new(
-            Finding::error(at, Rule::Syntax, "a tab in the indentation")
-                .suggest("indent with spaces")
-                .mend(Mend::Edit { at: At::new(start, start + blank), text: indent }),
-        )
-    }
-
-    /// The mend of `key: a value: with a colon`: everything after the first `: ` in quotes.
-    fn quoted_value(&self, offset: usize) -> Option<Mend> {
-        let start = self.text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
-        let line = self.text[start..].lines().next()?;
-        let value = line.find(": ")? + 2;
-        let text = line[value..].trim();
-        if text.is_empty() || text.starts_with(['"', '\'', '|', '>', '[', '{']) {
-            return None;
-        }
-        let from = start + value + (line[value..].len() - line[value..].trim_start().len());
-        let quoted = serde_json::Value::from(text).to_string();
-        Some(Mend::Edit { at: At::new(from, from + text.len()), text: quoted })
     }
 }
 
@@ -414,44 +372,4 @@ fn looks_numeric(text: &str) -> bool {
         && exponent_fits
         && mantissa.len() > dots
         && digits.all(|digit| digit.is_ascii_digit())
-}
-
-/// The parser's words in ours, with what to do.
-fn explain(kind: &ErrorKind, words: &str, rest: &str) -> (String, String) {
-    if rest.starts_with(['`', '@', '%']) {
-        let message = format!("a value cannot begin with `{}`", &rest[..1]);
-        return (message, "put the value in quotes".into());
-    }
-    let (message, suggestion) = match kind {
-        ErrorKind::RecursionLimitExceeded => {
-            ("nested deeper than 64 levels", "flatten the document")
-        }
-        ErrorKind::MappingValueNotAllowed => {
-            ("a second `: ` on this line", "put the value in quotes")
-        }
-        ErrorKind::UnknownAnchor => ("an alias without its anchor", "write the value out"),
-        ErrorKind::UnclosedQuotedScalar => {
-            ("a quoted string that is not closed", "close the quotes")
-        }
-        ErrorKind::UnclosedFlowCollection { open } => {
-            let message = format!("`{open}` is not closed");
-            return (message, "close the bracket".into());
-        }
-        ErrorKind::InvalidIndentation | ErrorKind::ExpectedBlockMappingKey => {
-            ("the indentation does not fit the lines above", "align it with its siblings")
-        }
-        ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::ExpectedFlowSequenceSeparator => {
-            ("a missing `,` or closing bracket", "separate the items with `,`")
-        }
-        ErrorKind::UnknownQuotedScalarEscape => {
-            ("an unknown escape in a quoted string", "use single quotes, or write `\\\\`")
-        }
-        ErrorKind::SimpleKeyExpected => ("a line without `:`", "write `key: value`"),
-        _ => {
-            let message = format!("YAML syntax error: {words}");
-            let then = "check the indentation and the quotes of this line and the one before";
-            return (message, then.into());
-        }
-    };
-    (message.into(), suggestion.into())
 }

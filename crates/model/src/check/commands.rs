@@ -1,7 +1,9 @@
 //! What steps run: commands that exist, with the arguments they take.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::check::names::noun;
+use crate::check::outputs::kind_named;
 use crate::check::{Checker, Unchecked};
 use crate::commands::{CommandInfo, Lookup};
 use crate::decode::{Entries, Spot};
@@ -10,12 +12,19 @@ use crate::finding::{Finding, Mend, Rule};
 use crate::step::{Action, Step};
 use crate::suggest;
 use crate::target::Target;
+use crate::template::Template;
 use crate::templated::Dynamic;
+use crate::tree::{At, Key, Node};
 
-/// A call as it is written, in a step or in a check of one.
+/// A call as it is written, in a step, in a check of one, or by an input.
 struct Call<'c> {
+    /// The step or input.
+    owner: At,
     target: &'c Spot<Target>,
-    with: Option<&'c Entries<Dynamic>>,
+    /// The key of its arguments.
+    key: &'static str,
+    /// Its arguments; one that comes from elsewhere has no value here.
+    given: Vec<(&'c Spot<String>, Option<&'c Dynamic>)>,
     body: Option<&'c Dynamic>,
 }
 
@@ -23,16 +32,30 @@ impl<'c> Checker<'c> {
     pub(crate) fn targets(&mut self) {
         for step in self.workflow.all_steps() {
             for call in calls(step) {
-                if let Some(info) = self.known(call.target) {
-                    self.arguments(&call, &info);
-                }
+                self.call(&call);
             }
         }
         for (_, input) in &self.workflow.inputs.0 {
-            if let Some(provider) = &input.provider {
-                let target = Target::Command(provider.command.clone());
-                self.known(&Spot { at: provider.at, value: target });
-            }
+            let Some(provider) = &input.provider else { continue };
+            let command = Target::Command(provider.command.clone());
+            let place = self.root.node_at(provider.at).and_then(|node| node.get("id"));
+            let at = place.map_or(provider.at, |id| id.at);
+            let args = input.provider_args.iter().flat_map(|args| &args.0);
+            let given = args.map(|(key, value)| (key, Some(value)));
+            let sources = input.depends_on.iter().flat_map(|sources| &sources.0);
+            self.call(&Call {
+                owner: input.at,
+                target: &Spot { at, value: command },
+                key: "provider_args",
+                given: given.chain(sources.map(|(key, _)| (key, None))).collect(),
+                body: None,
+            });
+        }
+    }
+
+    fn call(&mut self, call: &Call<'_>) {
+        if let Some(info) = self.known(call.target) {
+            self.arguments(call, &info);
         }
     }
 
@@ -86,19 +109,19 @@ impl<'c> Checker<'c> {
     }
 
     fn arguments(&mut self, call: &Call<'_>, info: &CommandInfo) {
-        let given: Vec<(&Spot<String>, &Dynamic)> =
-            call.with.iter().flat_map(|with| &with.0).map(|(key, value)| (key, value)).collect();
-        let is_given = |name: &str| given.iter().any(|(key, _)| key.value == name);
+        let is_given = |name: &str| call.given.iter().any(|(key, _)| key.value == name);
         let mut missing: Vec<&str> = info
             .parameters
             .iter()
             .filter(|parameter| parameter.required && !is_given(&parameter.name))
             .map(|parameter| parameter.name.as_str())
             .collect();
-        for (key, value) in &given {
+        for (key, value) in &call.given {
             let known = info.parameters.iter().find(|parameter| parameter.name == key.value);
             if let Some(parameter) = known {
-                self.argument_type(&parameter.name, &parameter.schema, value);
+                if let Some(value) = value {
+                    self.argument_type(&parameter.name, &parameter.schema, value);
+                }
                 continue;
             }
             let names = info.parameters.iter().map(|parameter| parameter.name.as_str());
@@ -107,12 +130,14 @@ impl<'c> Checker<'c> {
             missing.retain(|name| Some(*name) != meant);
             self.unknown_argument(key, call.target, meant, &free);
         }
+        // What could not be read may be what seems to be missing.
+        missing.retain(|_| !self.may_have(call.owner, call.key));
         for name in missing {
             let message = format!("`{}` needs the argument `{name}`", call.target.value);
             self.report.add(
                 Finding::error(call.target.at, Rule::Argument, message)
-                    .expected(format!("`{name}` under `with`"))
-                    .suggest(format!("add `with: {{{name}: …}}`")),
+                    .expected(format!("`{name}` under `{}`", call.key))
+                    .suggest(format!("add `{name}` under `{}`", call.key)),
             );
         }
         self.body(call, info);
@@ -137,34 +162,25 @@ impl<'c> Checker<'c> {
     }
 
     fn argument_type(&mut self, name: &str, schema: &Value, value: &Dynamic) {
-        let found = match value {
-            Dynamic::Plain(_, value) => kind_of(value),
-            Dynamic::Text(text) => match &text.template {
-                crate::template::Template::Sole(placed) => placed.expr.infer(&|_| Kind::Unknown),
-                _ => Kind::String,
-            },
-            Dynamic::List(..) => Kind::List,
-            Dynamic::Map(..) => Kind::Map,
-        };
-        let fits =
-            found == Kind::Unknown || accepted(schema).is_none_or(|kinds| kinds.contains(&found));
-        let choice = match (value.as_plain(), schema.get("enum").and_then(Value::as_array)) {
-            (Some(value), Some(choices)) => choices.contains(value),
-            _ => true,
-        };
-        if fits && choice {
+        let found = self.found(value);
+        let choices = schema.get("enum").and_then(Value::as_array);
+        let missed = value.as_plain().zip(choices).filter(|(value, all)| !all.contains(value));
+        let fraction = schema.get("type").is_some_and(|kind| kind == "integer")
+            && value.as_plain().is_some_and(Value::is_f64);
+        let fits = accepted(schema).is_none_or(|kinds| kinds.contains(&found)) && !fraction;
+        if missed.is_none() && (fits || found == Kind::Unknown) {
             return;
         }
-        let expected = match (choice, schema.get("enum"), schema.get("type")) {
-            (false, Some(choices), _) => format!("one of {choices}"),
-            (_, _, Some(kind)) => format!("type {kind}"),
-            _ => "another value".to_owned(),
+        let expected = match missed {
+            Some((_, choices)) => one_of(choices),
+            None => type_words(schema),
         };
         let text = value.as_plain().map(scalar);
-        let meant = text.and_then(|text| mended(&text, schema));
+        let meant = text.and_then(|text| mended(&text, schema)).filter(|_| !fraction);
         let fault =
-            Finding::error(value.at(), Rule::Argument, format!("`{name}` takes another value"))
+            Finding::error(value.at(), Rule::Argument, format!("`{name}` takes {expected}"))
                 .expected(expected.clone())
+                .actual(noun(found))
                 .suggest(format!("use {expected}"));
         self.report.add(match meant {
             Some(meant) => fault
@@ -181,10 +197,11 @@ impl<'c> Checker<'c> {
                 let message = format!("`{target}` takes no body");
                 self.report.add(
                     Finding::error(body.at(), Rule::Argument, message)
+                        .on_key()
                         .suggest("remove `body`, or use `with`"),
                 );
             }
-            (Some(wanted), None) if wanted.required => {
+            (Some(wanted), None) if wanted.required && !self.may_have(call.owner, "body") => {
                 let message = format!("`{target}` needs a body");
                 self.report.add(
                     Finding::error(call.target.at, Rule::Argument, message).suggest("add `body`"),
@@ -195,40 +212,98 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// Required keys of a body that is written out as a map.
+    /// A body that is written out has the type, the keys and no other keys than its schema says.
     fn body_keys(&mut self, schema: &Value, body: &Dynamic) {
-        let keys: Vec<&str> = match body {
-            Dynamic::Plain(_, Value::Object(map)) => map.keys().map(String::as_str).collect(),
-            Dynamic::Map(_, entries) => entries.iter().map(|(key, _)| key.as_str()).collect(),
-            _ => return,
-        };
-        let required = schema.get("required").and_then(Value::as_array);
-        for name in required.into_iter().flatten().filter_map(Value::as_str) {
-            if !keys.contains(&name) {
-                self.report.add(
-                    Finding::error(body.at(), Rule::Argument, format!("the body needs `{name}`"))
-                        .expected(format!("`{name}`"))
-                        .suggest(format!("add `{name}`")),
-                );
+        let Some(entries) = self.root.node_at(body.at()).map(Node::entries) else { return };
+        let found = self.found(body);
+        if found != Kind::Unknown && accepted(schema).is_some_and(|kinds| !kinds.contains(&found)) {
+            let expected = type_words(schema);
+            self.report.add(
+                Finding::error(body.at(), Rule::Argument, format!("the body is {expected}"))
+                    .expected(expected.clone())
+                    .actual(noun(found))
+                    .suggest(format!("use {expected}")),
+            );
+            return;
+        }
+        if found != Kind::Map || matches!(body, Dynamic::Text(_)) {
+            return;
+        }
+        let has = |name: &str| entries.iter().any(|(key, _)| key.name == name);
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        let mut missing: Vec<&str> =
+            required.filter_map(Value::as_str).filter(|name| !has(name)).collect();
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+        for (key, _) in entries {
+            if properties.is_none_or(|properties| properties.contains_key(&key.name)) {
+                continue;
             }
+            let free = properties.into_iter().flat_map(Map::keys).map(String::as_str);
+            let free: Vec<&str> = free.filter(|name| !has(name)).collect();
+            let meant = suggest::nearest(&key.name, free.iter().copied());
+            let lost = meant.is_some_and(|meant| missing.contains(&meant));
+            if closed || lost {
+                missing.retain(|name| Some(*name) != meant);
+                self.unknown_body_key(key, meant, &free);
+            }
+        }
+        for name in missing {
+            self.report.add(
+                Finding::error(body.at(), Rule::Argument, format!("the body needs `{name}`"))
+                    .expected(format!("`{name}`"))
+                    .suggest(format!("add `{name}`")),
+            );
+        }
+    }
+
+    fn unknown_body_key(&mut self, key: &Key, meant: Option<&str>, free: &[&str]) {
+        let message = format!("the body takes no `{}`", key.name);
+        let fault = Finding::error(key.at, Rule::Argument, message)
+            .expected(suggest::list(free.iter().copied()));
+        self.report.add(match meant {
+            Some(meant) => fault
+                .suggest(format!("did you mean `{meant}`?"))
+                .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() }),
+            None => fault.suggest("remove it"),
+        });
+    }
+
+    /// The kind of value an argument will have, as far as it is known.
+    fn found(&self, value: &Dynamic) -> Kind {
+        match value {
+            Dynamic::Plain(_, value) => kind_of(value),
+            Dynamic::Text(text) => match &text.template {
+                Template::Sole(placed) if placed.expr.hyphen_slips().is_empty() => {
+                    placed.expr.infer(&|reference| self.kind_of(reference, false))
+                }
+                Template::Sole(_) => Kind::Unknown,
+                _ => Kind::String,
+            },
+            Dynamic::List(..) => Kind::List,
+            Dynamic::Map(..) => Kind::Map,
         }
     }
 }
 
-fn calls(step: &Step) -> Vec<Call<'_>> {
-    match &step.action {
-        Action::Run(run) => {
-            vec![Call { target: &run.target, with: Some(&run.with), body: run.body.as_ref() }]
-        }
-        Action::Prompt(prompt) => prompt
-            .verify
-            .iter()
-            .map(|verify| Call {
-                target: &verify.run,
-                with: verify.with.as_ref(),
-                body: verify.body.as_ref(),
-            })
+fn calls<'s>(step: &'s Step) -> Vec<Call<'s>> {
+    let call = |target, with: Option<&'s Entries<Dynamic>>, body| Call {
+        owner: step.at,
+        target,
+        key: "with",
+        given: with
+            .into_iter()
+            .flat_map(|with| &with.0)
+            .map(|(key, value)| (key, Some(value)))
             .collect(),
+        body,
+    };
+    match &step.action {
+        Action::Run(run) => vec![call(&run.target, Some(&run.with), run.body.as_ref())],
+        Action::Prompt(prompt) => {
+            let checks = prompt.verify.iter();
+            checks.map(|one| call(&one.run, one.with.as_ref(), one.body.as_ref())).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -247,20 +322,28 @@ fn kind_of(value: &Value) -> Kind {
 /// The kinds a schema accepts, when it says.
 fn accepted(schema: &Value) -> Option<Vec<Kind>> {
     let kind = |name: &Value| {
-        Some(match name.as_str()? {
-            "string" => Kind::String,
-            "number" | "integer" => Kind::Number,
-            "boolean" => Kind::Bool,
-            "array" => Kind::List,
-            "object" => Kind::Map,
-            "null" => Kind::Null,
-            _ => return None,
-        })
+        let kind = kind_named(name.as_str()?);
+        (kind != Kind::Unknown).then_some(kind)
     };
     match schema.get("type")? {
         Value::Array(names) => Some(names.iter().filter_map(kind).collect()),
         name => Some(vec![kind(name)?]),
     }
+}
+
+/// `an integer`, `a string or null`: the types of a schema in words.
+fn type_words(schema: &Value) -> String {
+    let names: Vec<&str> = match schema.get("type") {
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+        Some(name) => name.as_str().into_iter().collect(),
+        None => vec!["other value"],
+    };
+    suggest::with_article(&names.join(" or "))
+}
+
+fn one_of(choices: &[Value]) -> String {
+    let words: Vec<String> = choices.iter().map(scalar).collect();
+    suggest::list(words.iter().map(String::as_str))
 }
 
 fn scalar(value: &Value) -> String {

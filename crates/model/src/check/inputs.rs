@@ -11,10 +11,12 @@ use crate::expr::SegmentKind;
 use crate::finding::{Finding, Mend, Rule};
 use crate::guide::{Confirmation, Count};
 use crate::id::WorkflowId;
-use crate::input::{ArgumentSource, DefaultDoc, DefaultFrom, FromDoc, Input, InputType, Mode};
+use crate::input::{
+    ArgumentSource, DefaultDoc, DefaultFrom, FromDoc, Input, InputType, Mode, Rules,
+};
 use crate::step::{Action, Step, When};
 use crate::suggest;
-use crate::tree::At;
+use crate::tree::{At, Kind};
 
 impl<'c> Checker<'c> {
     pub(crate) fn inputs(&mut self) {
@@ -26,32 +28,30 @@ impl<'c> Checker<'c> {
             self.choices(input);
             self.provider_arguments(name, input);
         }
-        self.unused();
     }
 
     /// Rules that cannot hold, or that belong to another type.
     fn rules(&mut self, input: &Input) {
         let Some(rules) = &input.validate else { return };
         let kind = input.input_type();
-        let length = rules.min_length.is_some() || rules.max_length.is_some();
-        let text = length || rules.pattern.is_some() || rules.format.is_some();
-        let number = rules.minimum.is_some() || rules.maximum.is_some();
-        let items = rules.min_items.is_some() || rules.max_items.is_some();
         let multiple = input.mode == Some(Mode::Multiple);
-        let misplaced = [
-            (text && kind != InputType::String, "text", "string"),
-            (
-                number && !matches!(kind, InputType::Number | InputType::Integer),
-                "numbers",
-                "number",
-            ),
-            (items && kind != InputType::Array && !multiple, "lists", "array"),
-        ];
-        for (wrong, what, meant) in misplaced {
-            if wrong {
-                let message = format!("a rule for {what} on a {} input", kind.name());
+        let number = matches!(kind, InputType::Number | InputType::Integer);
+        let mut misplaced: Vec<(&[&str], &str, &str)> = Vec::new();
+        if kind != InputType::String {
+            misplaced.push((&["pattern", "min_length", "max_length", "format"], "text", "string"));
+        }
+        if !number {
+            misplaced.push((&["minimum", "maximum"], "numbers", "number"));
+        }
+        if kind != InputType::Array && !multiple {
+            misplaced.push((&["min_items", "max_items"], "lists", "array"));
+        }
+        for (keys, what, meant) in misplaced {
+            if let Some(key) = keys.iter().find_map(|key| self.root.node_at(rules.at)?.entry(key)) {
+                let message =
+                    format!("a rule for {what} on {} input", suggest::with_article(kind.name()));
                 self.report.add(
-                    Finding::error(rules.at, Rule::Combination, message)
+                    Finding::error(key.0.at, Rule::Combination, message)
                         .expected(format!("`type: {meant}`"))
                         .suggest(format!("set `type: {meant}`, or remove the rule")),
                 );
@@ -72,6 +72,7 @@ impl<'c> Checker<'c> {
         let (from, value) = (default.from, default.value.as_ref());
         match (from, value) {
             (DefaultFrom::History, _) => {}
+            (_, None) if self.is_damaged(default.at) => {}
             (_, None) => {
                 self.report.add(
                     Finding::error(default.at, Rule::Required, "missing required key `value`")
@@ -129,9 +130,10 @@ impl<'c> Checker<'c> {
         }
         let choices = input.choices.as_ref();
         let choices = choices.or_else(|| input.validate.as_ref()?.choices.as_ref());
-        if let Some(choices) = choices.filter(|choices| !choices.contains(&value.value))
-            && !multiple
-        {
+        let missed = |choices: &&Vec<Value>| {
+            !choices.is_empty() && !choices.contains(&value.value) && !multiple
+        };
+        if let Some(choices) = choices.filter(missed) {
             let words: Vec<String> = choices.iter().map(plain_text).collect();
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let found = plain_text(&value.value);
@@ -144,24 +146,86 @@ impl<'c> Checker<'c> {
                     .mend(Mend::Replace { at: value.at, value: meant.into() }),
                 None => fault.suggest("use one of the choices"),
             });
+            return;
+        }
+        if let Some(rules) = input.validate.as_ref().filter(|_| !multiple) {
+            self.within(rules, value, what);
+        }
+    }
+
+    /// A value the document itself brings must satisfy the rules the document makes for it.
+    fn within(&mut self, rules: &Rules, value: &Spot<Value>, what: &str) {
+        let outside = |low: Option<f64>, high: Option<f64>, size: f64| {
+            low.is_some_and(|low| size < low) || high.is_some_and(|high| size > high)
+        };
+        #[expect(clippy::cast_precision_loss, reason = "lengths and bounds of lengths are small")]
+        let bound = |int: Option<crate::decode::Int<0, { i64::MAX }>>| int.map(|n| n.0 as f64);
+        #[expect(clippy::cast_precision_loss, reason = "lengths of texts and lists are small")]
+        let (low, high, size, unit) = match &value.value {
+            Value::Number(number) => {
+                (rules.minimum, rules.maximum, number.as_f64().unwrap_or(0.0), "a value")
+            }
+            Value::String(text) => {
+                let (low, high) = (bound(rules.min_length), bound(rules.max_length));
+                (low, high, text.chars().count() as f64, "a number of characters")
+            }
+            Value::Array(items) => {
+                let (low, high) = (bound(rules.min_items), bound(rules.max_items));
+                (low, high, items.len() as f64, "a number of items")
+            }
+            _ => return,
+        };
+        if low.zip(high).is_some_and(|(low, high)| low > high) {
+            // No value could satisfy them, which has been said of the rules.
+            return;
+        }
+        if outside(low, high, size) {
+            let range = match (low, high) {
+                (Some(low), Some(high)) => format!("from {low} to {high}"),
+                (Some(low), None) => format!("of at least {low}"),
+                (_, high) => format!("of at most {}", high.unwrap_or_default()),
+            };
+            let message = format!("the {what} breaks the rules of its input");
+            self.report.add(
+                Finding::error(value.at, Rule::Range, message)
+                    .expected(format!("{unit} {range}"))
+                    .suggest(format!("use {unit} {range}")),
+            );
+        } else if let (Value::String(text), Some(pattern)) = (&value.value, &rules.pattern)
+            && !pattern.0.is_match(text)
+        {
+            let message = format!("the {what} breaks the rules of its input");
+            self.report.add(
+                Finding::error(value.at, Rule::Pattern, message)
+                    .expected(format!("text that matches `{}`", pattern.0))
+                    .suggest(format!("use a value that matches `{}`", pattern.0)),
+            );
         }
     }
 
     fn choices(&mut self, input: &Input) {
         let kind = input.input_type();
-        let lists = [&input.choices].into_iter().chain(input.validate.as_ref().map(|r| &r.choices));
-        for choices in lists.flatten() {
-            if choices.is_empty() {
-                let fault = Finding::error(input.at, Rule::Range, "a choice of nothing");
+        let node = self.root.node_at(input.at);
+        let lists = [node, node.and_then(|node| node.get("validate"))];
+        for list in lists.into_iter().flatten().filter_map(|owner| owner.get("enum")) {
+            if list.items().is_empty() && !self.is_damaged(list.at) {
+                let fault = Finding::error(list.at, Rule::Range, "a choice of nothing");
                 self.report.add(fault.suggest("list the values it takes"));
             }
-            if let Some(odd) = choices.iter().find(|choice| !kind.accepts(choice)) {
-                let message = format!("the choice `{}` is no {}", plain_text(odd), kind.name());
-                self.report.add(
-                    Finding::error(input.at, Rule::Type, message)
-                        .expected(kind.name())
-                        .suggest(format!("make it a {}, or change `type`", kind.name())),
-                );
+            let odd = list.items().iter().find(|choice| !kind.accepts(&choice.to_value()));
+            if let Some(choice) = odd.filter(|choice| choice.kind != Kind::Bad) {
+                let (name, value) = (kind.name(), choice.to_value());
+                let message = format!("the choice `{}` is no {name}", plain_text(&value));
+                let fault = Finding::error(choice.at, Rule::Type, message).expected(name);
+                self.report.add(match converted(&value, kind) {
+                    Some(meant) => fault
+                        .suggest(format!("write `{meant}`"))
+                        .mend(Mend::Replace { at: choice.at, value: meant }),
+                    None => fault.suggest(format!(
+                        "make it {}, or change `type`",
+                        suggest::with_article(name)
+                    )),
+                });
             }
         }
     }
@@ -207,7 +271,7 @@ impl<'c> Checker<'c> {
                 }
             }
             (None, Some(step)) => {
-                if !self.is_step(&step.value) {
+                if !self.may_be_step(&step.value) {
                     let names: Vec<String> =
                         self.step_names().into_iter().map(str::to_owned).collect();
                     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -231,7 +295,11 @@ impl<'c> Checker<'c> {
         });
     }
 
-    fn unused(&mut self) {
+    /// Whether nobody reads an input is known only where everything could be read.
+    pub(crate) fn unused(&mut self) {
+        if self.report.has_errors() {
+            return;
+        }
         let mut read = HashSet::new();
         for usage in of_workflow(self.workflow) {
             note(usage.located.expr, &mut read);
@@ -250,8 +318,8 @@ impl<'c> Checker<'c> {
                 read.insert(other.value.as_str());
             }
         }
-        // An unreadable step may be the one that reads it, and `inputs` whole reads all.
-        if !self.unread_steps.is_empty() || read.contains("*") {
+        // `inputs` whole reads all.
+        if read.contains("*") {
             return;
         }
         for (name, _) in &self.workflow.inputs.0 {

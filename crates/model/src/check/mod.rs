@@ -15,14 +15,14 @@ use std::collections::{HashMap, HashSet};
 
 use crate::commands::Commands;
 use crate::decode::{Report, Spot};
-use crate::finding::{Finding, Rule};
+use crate::finding::{Finding, Rule, Severity};
 use crate::id::StepId;
 use crate::limits;
 use crate::manifest::Draft;
 use crate::order::Order;
 use crate::step::{Action, Step};
 use crate::suggest;
-use crate::tree::{At, Node};
+use crate::tree::{At, Kind, Node};
 use crate::workflow::{Spelling, Workflow};
 
 pub(crate) use outputs::Verdict;
@@ -58,6 +58,11 @@ pub(crate) struct Checker<'c> {
     pub(crate) steps: HashMap<&'c str, &'c Step>,
     /// Ids of steps that are there but could not be read.
     pub(crate) unread_steps: HashSet<String>,
+    /// A step without an id that could be read: any unknown name may be meant for it.
+    pub(crate) nameless: bool,
+    pub(crate) root: &'c Node,
+    /// How many findings there were before the checks.
+    decoded: usize,
     pub(crate) unread_inputs: &'c [String],
     pub(crate) order: &'c Order<'c>,
     pub(crate) world: World<'c>,
@@ -83,14 +88,24 @@ pub(crate) fn run(
     let read: HashMap<&str, &Step> =
         all.iter().rev().map(|step| (step.id.value.as_str(), *step)).collect();
     let mut unread_steps = HashSet::new();
+    let mut nameless = false;
     for key in ["steps", "finally"] {
-        unread(root.get(key), &read, &mut unread_steps);
+        let list = root.get(key);
+        nameless |= match list {
+            Some(list) => list.text().is_some(),
+            None => key == "steps",
+        };
+        nameless |= unread(list, &read, &mut unread_steps);
     }
+    let decoded = report.findings.len();
     let order = Order::of(workflow);
     let mut checker = Checker {
         workflow,
         steps: read,
         unread_steps,
+        nameless,
+        root,
+        decoded,
         unread_inputs: &draft.unread_inputs,
         order: &order,
         world,
@@ -101,15 +116,22 @@ pub(crate) fn run(
     checker.unchecked
 }
 
-fn unread(list: Option<&Node>, read: &HashMap<&str, &Step>, found: &mut HashSet<String>) {
+/// Notes the ids of steps that could not be read; whether there is one whose id is not known.
+fn unread(list: Option<&Node>, read: &HashMap<&str, &Step>, found: &mut HashSet<String>) -> bool {
+    let mut nameless = list.is_some_and(|list| !matches!(list.kind, Kind::List(_) | Kind::Str(_)));
     for item in list.map_or(&[] as &[Node], Node::items) {
-        if let Some(id) = item.get("id").and_then(Node::text)
-            && !read.contains_key(id)
-        {
-            found.insert(id.to_owned());
+        match item.get("id").and_then(Node::text) {
+            Some(id) if !read.contains_key(id) => {
+                // Others may name it as it will be called once it is mended.
+                found.extend(suggest::slug(id, false));
+                found.insert(id.to_owned());
+            }
+            Some(_) => {}
+            None => nameless = true,
         }
-        unread(item.get("body"), read, found);
+        nameless |= unread(item.get("body").filter(|_| item.get("loop").is_some()), read, found);
     }
+    nameless
 }
 
 fn duplicates(steps: &[&Step], report: &mut Report) {
@@ -145,6 +167,7 @@ impl<'c> Checker<'c> {
             self.writes();
         }
         self.reach();
+        self.unused();
         for step in workflow.all_steps() {
             if let Action::Loop(looped) = &step.action
                 && workflow.spelling == Spelling::Manifest
@@ -178,6 +201,25 @@ impl<'c> Checker<'c> {
         }
     }
 
+    /// Whether a part of the document could not be read as it was written.
+    pub(crate) fn is_damaged(&self, at: At) -> bool {
+        self.report.findings[..self.decoded]
+            .iter()
+            .any(|one| one.severity == Severity::Error && at.holds(one.place.at))
+    }
+
+    /// Whether a map may have a key after all: its value could not be read, or a key that nobody
+    /// knows stands where it should.
+    pub(crate) fn may_have(&self, map: At, key: &str) -> bool {
+        let Some(map) = self.root.node_at(map) else { return false };
+        let is_key = |at: At| map.entries().iter().any(|(key, _)| key.at == at);
+        self.report.findings[..self.decoded].iter().any(|one| {
+            one.severity == Severity::Error
+                && (map.get(key).is_some_and(|value| value.at.holds(one.place.at))
+                    || (one.rule == Rule::UnknownKey && is_key(one.place.at)))
+        })
+    }
+
     /// The step of an id; `None` also for one that could not be read.
     pub(crate) fn step(&self, id: &str) -> Option<&'c Step> {
         self.steps.get(id).copied()
@@ -187,9 +229,15 @@ impl<'c> Checker<'c> {
         self.steps.contains_key(id) || self.unread_steps.contains(id)
     }
 
+    /// Not certainly unknown: a step whose id could not be read may be the one.
+    pub(crate) fn may_be_step(&self, id: &str) -> bool {
+        self.nameless || self.is_step(id)
+    }
+
     pub(crate) fn step_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.steps.keys().copied().collect();
-        names.extend(self.unread_steps.iter().map(String::as_str));
+        let unread = self.unread_steps.iter().map(String::as_str);
+        names.extend(unread.filter(|id| StepId::parse(id).is_ok()));
         names.sort_unstable();
         names
     }
@@ -217,7 +265,7 @@ impl<'c> Checker<'c> {
             self.report.add(fault.suggest("remove it").mend(Mend::RemoveItem { at: id.at }));
             return;
         }
-        if self.is_step(name) {
+        if self.may_be_step(name) {
             return;
         }
         let message = format!("there is no step `{name}` for `{key}`");

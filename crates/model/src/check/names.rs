@@ -5,7 +5,7 @@ use crate::check::{Checker, Verdict};
 use crate::expr::{Kind, Reference, Segment, SegmentKind, Span};
 use crate::finding::{Finding, Mend, Rule};
 use crate::input::InputType;
-use crate::step::{Action, FieldType, Step};
+use crate::step::{Action, Step};
 use crate::suggest;
 use crate::templated::Located;
 
@@ -18,13 +18,15 @@ const OF_RUN: &[&str] = &["id", "workflow", "started_at"];
 struct Around<'s> {
     step: Option<&'s Step>,
     extra: Vec<&'s str>,
+    /// The name of the item cannot be used, so any unknown name may be meant for it.
+    nameless_item: bool,
 }
 
 impl<'c> Checker<'c> {
     pub(crate) fn expressions(&mut self) {
         let workflow = self.workflow;
         for usage in uses::of_workflow(workflow) {
-            self.usage(usage, &Around { step: None, extra: Vec::new() });
+            self.usage(usage, &Around { step: None, extra: Vec::new(), nameless_item: false });
         }
         for step in workflow.steps.iter().chain(&workflow.finally) {
             self.step_expressions(step, &[]);
@@ -33,14 +35,18 @@ impl<'c> Checker<'c> {
 
     fn step_expressions(&mut self, step: &'c Step, outer: &[&'c str]) {
         let mut extra = outer.to_vec();
+        let mut nameless_item = false;
         if let Some(each) = &step.for_each {
             extra.push(each.name.as_ref().map_or("item", |name| name.value.as_str()));
             extra.push("index");
-            self.item_name(step);
+            nameless_item = !self.item_name(step);
+        } else if self.is_damaged(step.at) {
+            // A `for_each` that could not be read leaves its `as` behind.
+            nameless_item = self.root.node_at(step.at).is_some_and(|node| node.get("as").is_some());
         }
         for usage in uses::of_step(step) {
             let names = if usage.slot == Slot::Items { outer.to_vec() } else { extra.clone() };
-            self.usage(usage, &Around { step: Some(step), extra: names });
+            self.usage(usage, &Around { step: Some(step), extra: names, nameless_item });
         }
         if let Action::Loop(looped) = &step.action {
             let spec = &looped.spec;
@@ -52,20 +58,23 @@ impl<'c> Checker<'c> {
     }
 
     /// `as` must be a name an expression can write, and no name that means something else.
-    fn item_name(&mut self, step: &Step) {
-        let Some(name) = step.for_each.as_ref().and_then(|each| each.name.as_ref()) else { return };
+    fn item_name(&mut self, step: &Step) -> bool {
+        let Some(name) = step.for_each.as_ref().and_then(|each| each.name.as_ref()) else {
+            return !self.is_damaged(step.at);
+        };
         let text = name.value.as_str();
         let word = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let taken = ["inputs", "steps", "env", "run", "index", "output", "status_code"];
         if word && !taken.contains(&text) {
-            return;
+            return true;
         }
         self.report.add(
             Finding::error(name.at, Rule::Id, format!("`{text}` cannot name an item"))
                 .expected("letters, digits and `_`, and no name that means something else")
                 .suggest("use a name such as `order`"),
         );
+        false
     }
 
     fn usage(&mut self, usage: Use<'c>, around: &Around<'c>) {
@@ -124,7 +133,7 @@ impl<'c> Checker<'c> {
             "env" => self.env_reference(reference, usage.located),
             "run" => self.field_of("run", OF_RUN, reference.path.first(), usage.located),
             "output" | "status_code" if usage.slot.has_answer() => {}
-            name if around.extra.contains(&name) => {}
+            name if around.extra.contains(&name) || around.nameless_item => {}
             name => self.unknown_root(name, reference, usage, around),
         }
     }
@@ -149,6 +158,7 @@ impl<'c> Checker<'c> {
         let rooted = match (self.is_input(name), self.is_step(name)) {
             (true, false) => Some(format!("inputs.{name}")),
             (false, true) => Some(format!("steps.{name}.output")),
+            _ if name == "item" => item_of(around.step).map(str::to_owned),
             _ => None,
         };
         let meant =
@@ -258,7 +268,7 @@ impl<'c> Checker<'c> {
             });
             return;
         }
-        if !self.is_step(name) {
+        if !self.may_be_step(name) {
             let names = self.step_names();
             let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -360,7 +370,8 @@ impl<'c> Checker<'c> {
     /// Conditions yield true or false, lists are lists.
     fn result_type(&mut self, usage: Use<'c>, around: &Around<'c>) {
         let located = usage.located;
-        let kind = located.expr.infer(&|reference| self.kind_of(reference, around));
+        let indexed = around.extra.contains(&"index");
+        let kind = located.expr.infer(&|reference| self.kind_of(reference, indexed));
         let length = located.expr.source().len() as u32;
         let place = located.place(0, length);
         if usage.slot.wants_boolean() && !matches!(kind, Kind::Bool | Kind::Unknown) {
@@ -394,7 +405,8 @@ impl<'c> Checker<'c> {
         }
     }
 
-    fn kind_of(&self, reference: &Reference, around: &Around<'_>) -> Kind {
+    /// What a reference yields, as far as it is known before a run.
+    pub(crate) fn kind_of(&self, reference: &Reference, indexed: bool) -> Kind {
         let field = |index: usize| match reference.path.get(index).map(|segment| &segment.kind) {
             Some(SegmentKind::Field(name)) => Some(name.as_str()),
             _ => None,
@@ -408,10 +420,10 @@ impl<'c> Checker<'c> {
             ("steps", 2) if field(1) == Some("attempts") => Kind::Number,
             ("steps", 3) if field(1) == Some("output") => {
                 let step = field(0).and_then(|id| self.step(id));
-                contract_kind(step, field(2))
+                step.map_or(Kind::Unknown, |step| self.output_kind(step, field(2)))
             }
             ("run", 1) => Kind::String,
-            ("index", 0) if around.extra.contains(&"index") => Kind::Number,
+            ("index", 0) if indexed => Kind::Number,
             ("status_code", 0) => Kind::Number,
             _ => Kind::Unknown,
         }
@@ -458,6 +470,11 @@ impl<'c> Checker<'c> {
             ),
         };
         let finding = if names.is_empty() { finding } else { finding.expected(known) };
+        if index == 0 && step.for_each.is_some() {
+            let then = format!("the output is a list: read `output[0].{field}`");
+            self.report.add(finding.suggest(then));
+            return;
+        }
         self.report.add(match meant {
             Some(meant) => finding
                 .suggest(format!("did you mean `{meant}`?"))
@@ -471,6 +488,11 @@ fn repeats(step: &Step) -> bool {
     matches!(&step.action, Action::Run(run) if run.repeat.is_some())
 }
 
+/// The name an item has here instead of `item`.
+fn item_of(step: Option<&Step>) -> Option<&str> {
+    Some(step?.for_each.as_ref()?.name.as_ref()?.value.as_str())
+}
+
 fn is_plain(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -482,7 +504,7 @@ fn in_quotes(located: Located<'_>, segment: &Segment) -> bool {
     matches!(before, Some('\'' | '"' | '`'))
 }
 
-fn noun(kind: Kind) -> &'static str {
+pub(crate) fn noun(kind: Kind) -> &'static str {
     match kind {
         Kind::Null => "null",
         Kind::Bool => "a boolean",
@@ -501,20 +523,5 @@ fn kind_of_input(kind: InputType) -> Kind {
         InputType::Boolean => Kind::Bool,
         InputType::Array => Kind::List,
         InputType::Object => Kind::Map,
-    }
-}
-
-fn contract_kind(step: Option<&Step>, field: Option<&str>) -> Kind {
-    let contract = step.filter(|step| step.for_each.is_none());
-    let fields = contract.and_then(|step| step.output_contract.as_ref()).map(|c| &c.fields);
-    let found =
-        fields.and_then(|fields| fields.iter().find(|one| Some(one.name.value.as_str()) == field));
-    match found.and_then(|field| field.kind) {
-        Some(FieldType::String) => Kind::String,
-        Some(FieldType::Number | FieldType::Integer) => Kind::Number,
-        Some(FieldType::Boolean) => Kind::Bool,
-        Some(FieldType::Array) => Kind::List,
-        Some(FieldType::Object) => Kind::Map,
-        Some(FieldType::Any) | None => Kind::Unknown,
     }
 }

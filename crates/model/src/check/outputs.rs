@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::check::Checker;
 use crate::commands::Lookup;
-use crate::expr::{Segment, SegmentKind};
+use crate::expr::{Kind, Segment, SegmentKind};
 use crate::step::{Action, FieldType, OutputContract, Step};
 use crate::target::Target;
 
@@ -49,18 +49,59 @@ impl Checker<'_> {
                     Some(Verdict::RuledOut { index: 0, names })
                 }
             },
-            Action::Run(run) => match &run.target.value {
-                Target::Command(command) => match self.world.commands.command(command) {
-                    Lookup::Known(info) => {
-                        let schema = info.response?;
-                        Some(walk(&schema, &schema, path, 0))
-                    }
-                    _ => None,
-                },
-                Target::Workflow(_) => None,
-            },
+            Action::Run(run) => {
+                let schema = self.response(&run.target.value)?;
+                Some(walk(&schema, &schema, path, 0))
+            }
             _ => None,
         }
+    }
+}
+
+impl Checker<'_> {
+    /// The kind of a field of a step's output, by its contract or its schema.
+    pub(crate) fn output_kind(&self, step: &Step, field: Option<&str>) -> Kind {
+        let Some(field) = field.filter(|_| step.for_each.is_none()) else { return Kind::Unknown };
+        if let Some(contract) = &step.output_contract {
+            let found = contract.fields.iter().find(|one| one.name.value == field);
+            let kind = found.and_then(|field| field.kind);
+            return kind.map_or(Kind::Unknown, |kind| kind_named(kind.name()));
+        }
+        let schema = match &step.action {
+            Action::Prompt(prompt) => {
+                prompt.output_schema.as_ref().map(|schema| schema.value.clone())
+            }
+            Action::Run(run) => self.response(&run.target.value),
+            _ => None,
+        };
+        let property = schema.as_ref().and_then(|schema| {
+            let properties = resolve(schema, schema).get("properties")?;
+            Some(resolve(properties.get(field)?, schema))
+        });
+        let name = property.and_then(|property| property.get("type")).and_then(Value::as_str);
+        name.map_or(Kind::Unknown, kind_named)
+    }
+
+    /// The schema of what a command answers.
+    fn response(&self, target: &Target) -> Option<Value> {
+        let Target::Command(command) = target else { return None };
+        match self.world.commands.command(command) {
+            Lookup::Known(info) => info.response,
+            _ => None,
+        }
+    }
+}
+
+/// The kind of value a schema calls by this name.
+pub(crate) fn kind_named(name: &str) -> Kind {
+    match name {
+        "string" => Kind::String,
+        "number" | "integer" => Kind::Number,
+        "boolean" => Kind::Bool,
+        "array" => Kind::List,
+        "object" => Kind::Map,
+        "null" => Kind::Null,
+        _ => Kind::Unknown,
     }
 }
 

@@ -1,8 +1,9 @@
 //! Where expressions stand in a workflow, and what each place allows.
 
 use crate::input::ArgumentSource;
-use crate::step::{Action, PromptText, Step, Wait, When};
+use crate::step::{Action, PromptText, Step, When};
 use crate::templated::{Dynamic, Located};
+use crate::wait::Wait;
 use crate::workflow::Workflow;
 
 /// The kind of place an expression stands in.

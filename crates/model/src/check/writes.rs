@@ -25,6 +25,9 @@ impl Checker<'_> {
                 looked.insert(resource);
                 continue;
             }
+            if self.may_be_guarded(index) {
+                continue;
+            }
             let approved = self.waits_for(index, |step| matches!(step.action, Action::Approve(_)));
             let guarded = approved || step.when.is_some();
             let repeatable = may_repeat || run.idempotent == Some(true);
@@ -58,6 +61,15 @@ impl Checker<'_> {
             let message = format!("step `{}` {message}", step.id.value);
             self.report.add(Finding::warning(run.target.at, rule, message).suggest(then));
         }
+    }
+
+    /// A guard may stand in what could not be read: in the step or in one it waits for.
+    fn may_be_guarded(&self, index: usize) -> bool {
+        let unread = |step: &Step| {
+            step.depends_on.iter().any(|id| self.step(id.value.as_str()).is_none())
+                || self.report.has_error_in(step.at)
+        };
+        unread(self.order.steps()[index]) || self.waits_for(index, unread)
     }
 
     fn effect(&self, run: &Run) -> Option<(Effect, bool)> {

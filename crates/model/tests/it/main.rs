@@ -1,3 +1,5 @@
-//! The integration tests of the crate, in one binary.
+//! Tests of the crate from the outside, in one binary.
 
+mod depot;
 mod expr;
+mod golden;

@@ -1,0 +1,328 @@
+//! What is wrong with a text that is no YAML, in our words: the place an author would point at and,
+//! where it is certain, the mend.
+//!
+//! The parser says where it gave up, which for an open quote or bracket is lines after the mistake.
+
+use granit_parser::{ErrorKind, ScanError};
+
+use crate::finding::{Finding, Mend, Rule};
+use crate::json;
+use crate::tree::At;
+
+/// The signs that may follow a backslash in a double-quoted string.
+const ESCAPES: &str = "0abtnvfre\"/\\N_LPxuU \t\n";
+
+/// The finding an error of the parser amounts to.
+pub(crate) fn of(error: &ScanError, text: &str) -> Box<Finding> {
+    let offset = error.marker().byte_offset().unwrap_or(0).min(text.len());
+    let rest = &text[offset..];
+    if rest.starts_with('\t') || matches!(error.kind(), ErrorKind::TabInBlockIndentation) {
+        return tab(text, offset);
+    }
+    if matches!(error.kind(), ErrorKind::TabInPlainScalar | ErrorKind::TabInIndentation)
+        && let Some(tab_at) = rest.find("\n\t")
+    {
+        return tab(text, offset + tab_at + 1);
+    }
+    let special = braces(text, offset)
+        .or_else(|| glued_colon(error.kind(), text, offset))
+        .or_else(|| escape(error.kind(), text, offset))
+        .or_else(|| open_quote(error.kind(), text, offset))
+        .or_else(|| open_bracket(error.kind(), text, offset));
+    if let Some(finding) = special {
+        return Box::new(finding);
+    }
+    let (message, suggestion) = explain(error.kind(), &error.info(), rest);
+    let fault = Finding::error(At::new(offset, offset), Rule::Syntax, message).suggest(suggestion);
+    let quote = matches!(error.kind(), ErrorKind::MappingValueNotAllowed)
+        || rest.starts_with(['`', '@', '%']);
+    match quoted_value(text, offset).filter(|_| quote) {
+        Some(mend) => Box::new(fault.mend(mend)),
+        None => Box::new(fault),
+    }
+}
+
+/// A value with a tag, which is before the place the parser gives the value.
+pub(crate) fn tag(text: &str, value: At) -> Finding {
+    let before = text[..value.start as usize].trim_end();
+    let start = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
+    let found = before[start..].starts_with('!');
+    let (start, word) = if found { (start, &before[start..]) } else { (value.start as usize, "") };
+    let at = At::new(start, start + word.len());
+    let fault = Finding::error(at, Rule::Syntax, "YAML tags are not supported");
+    let written = &text[value.start as usize..value.end as usize];
+    let mend = match word {
+        // What is quoted is text already.
+        "!!str" if !written.starts_with(['"', '\'', '|', '>']) => Some(Mend::Edit {
+            at: At::new(start, value.end as usize),
+            text: serde_json::Value::from(written).to_string(),
+        }),
+        "!!str" | "!!int" | "!!float" | "!!bool" | "!!null" | "!!map" | "!!seq" => {
+            let line_break = text[at.end as usize..].starts_with('\n');
+            let end = at.end as usize + usize::from(!line_break);
+            Some(Mend::Edit { at: At::new(start, end), text: String::new() })
+        }
+        _ => None,
+    };
+    match mend {
+        Some(mend) => fault.suggest("remove the tag").mend(mend),
+        None => fault.suggest("write the value without the tag"),
+    }
+}
+
+fn line_start(text: &str, offset: usize) -> usize {
+    text[..offset].rfind('\n').map_or(0, |newline| newline + 1)
+}
+
+fn tab(text: &str, offset: usize) -> Box<Finding> {
+    let start = line_start(text, offset);
+    let line = &text[start..];
+    let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
+    let tab = line[..blank].find('\t').unwrap_or(0);
+    let at = At::new(start + tab, start + tab + 1);
+    let indent = line[..blank].replace('\t', "  ");
+    Box::new(
+        Finding::error(at, Rule::Syntax, "a tab in the indentation")
+            .suggest("indent with spaces")
+            .mend(Mend::Edit { at: At::new(start, start + blank), text: indent }),
+    )
+}
+
+/// `{id: ${{ x }}}`: inside `{ }` and `[ ]` an expression needs quotes.
+fn braces(text: &str, offset: usize) -> Option<Finding> {
+    let rest = &text[offset..];
+    let start = offset
+        .checked_sub(1)
+        .filter(|dollar| text.as_bytes()[*dollar] == b'$' && rest.starts_with("{{"))?;
+    let line = rest.lines().next()?;
+    let end = offset + line.find("}}")? + 2;
+    let at = At::new(start, end);
+    let quoted = serde_json::Value::from(&text[start..end]).to_string();
+    Some(
+        Finding::error(at, Rule::Syntax, "`${{ }}` without quotes inside a flow collection")
+            .suggest(format!("write `{quoted}`"))
+            .mend(Mend::Edit { at, text: quoted }),
+    )
+}
+
+/// `key:value` on a line of its own.
+fn glued_colon(kind: &ErrorKind, text: &str, offset: usize) -> Option<Finding> {
+    if !matches!(kind, ErrorKind::SimpleKeyExpected) {
+        return None;
+    }
+    let start = line_start(text, offset);
+    let line = text[start..].lines().next()?;
+    let key = line.trim_start_matches([' ', '-']);
+    let from = start + line.len() - key.len();
+    let colon = key.find(':').filter(|colon| {
+        let word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        *colon > 0 && key[..*colon].chars().all(word) && colon + 1 < key.len()
+    })?;
+    let place = At::new(from + colon + 1, from + colon + 1);
+    let fault =
+        Finding::error(At::new(from, from + key.len()), Rule::Syntax, "no space after the colon");
+    Some(
+        fault
+            .suggest("put a space after the colon")
+            .mend(Mend::Edit { at: place, text: " ".into() }),
+    )
+}
+
+/// `"\d"`: a backslash in double quotes that escapes nothing.
+fn escape(kind: &ErrorKind, text: &str, offset: usize) -> Option<Finding> {
+    if !matches!(kind, ErrorKind::UnknownQuotedScalarEscape) {
+        return None;
+    }
+    // The parser points at the string or into it; the string begins on this line.
+    let line = &text[line_start(text, offset)..];
+    let open = line_start(text, offset) + line.find('"')?;
+    let literal = double_quoted(&text[open..])?;
+    let (first, mended) = json::literal_backslashes(literal, ESCAPES)?;
+    let at = At::new(open + first, open + first + 2);
+    Some(
+        Finding::error(at, Rule::Syntax, "a backslash that escapes nothing")
+            .expected("`\\\\` for a backslash")
+            .suggest(format!("write `{mended}`"))
+            .mend(Mend::Edit { at: At::new(open, open + literal.len()), text: mended }),
+    )
+}
+
+/// The double-quoted literal at the beginning of a text.
+fn double_quoted(text: &str) -> Option<&str> {
+    let mut escaped = false;
+    let end = text.char_indices().skip(1).find(|(_, sign)| {
+        let closes = *sign == '"' && !escaped;
+        escaped = *sign == '\\' && !escaped;
+        closes
+    });
+    end.map(|(end, _)| &text[..=end])
+}
+
+/// How many lines above the place where the parser gave up a mistake is looked for.
+const LINES_BACK: usize = 20;
+
+/// The lines from the one of `offset` upwards, with where each begins.
+fn lines_up(text: &str, offset: usize) -> impl Iterator<Item = (usize, &str)> {
+    let mut end = Some(text[offset..].find('\n').map_or(text.len(), |end| offset + end));
+    std::iter::from_fn(move || {
+        let stop = end?;
+        let start = line_start(text, stop);
+        end = start.checked_sub(1);
+        Some((start, &text[start..stop]))
+    })
+    .take(LINES_BACK)
+}
+
+/// A quoted string that its line does not close, told where it opens.
+fn open_quote(kind: &ErrorKind, text: &str, offset: usize) -> Option<Finding> {
+    let quoted = matches!(
+        kind,
+        ErrorKind::UnclosedQuotedScalar
+            | ErrorKind::InvalidQuotedScalarIndent
+            | ErrorKind::DocumentIndicatorInQuotedScalar
+            | ErrorKind::InvalidTrailingDoubleQuotedScalar
+            | ErrorKind::InvalidTrailingSingleQuotedScalar
+    );
+    if !quoted {
+        return None;
+    }
+    let open = lines_up(text, offset)
+        .find_map(|(start, line)| Opened::of(line).quote.map(|quote| start + quote))?;
+    let fault =
+        Finding::error(At::new(open, open + 1), Rule::Syntax, "a quoted string that is not closed");
+    Some(fault.suggest("close the quotes"))
+}
+
+/// A bracket that its line leaves open though the next line does not belong inside.
+fn open_bracket(kind: &ErrorKind, text: &str, offset: usize) -> Option<Finding> {
+    let flow = matches!(
+        kind,
+        ErrorKind::UnclosedFlowCollection { .. }
+            | ErrorKind::ExpectedFlowMappingSeparator
+            | ErrorKind::ExpectedFlowSequenceSeparator
+            | ErrorKind::InvalidColonPlacement
+            | ErrorKind::InvalidFlowScalarIndent
+            | ErrorKind::BlockEntryInFlowCollection
+            | ErrorKind::UnexpectedEofFlowMapping
+            | ErrorKind::UnexpectedEofFlowSequence
+    );
+    if !flow {
+        return None;
+    }
+    let indent = |line: &str| line.len() - line.trim_start_matches([' ', '-']).len();
+    let mut below: Option<&str> = None;
+    for (start, line) in lines_up(text, offset) {
+        let left = Opened::of(line).brackets.last().copied();
+        let outside = below.is_none_or(|below| {
+            indent(below) <= indent(line) && !below.trim_start().starts_with([']', '}'])
+        });
+        if let Some(bracket) = left.filter(|_| outside) {
+            let at = At::new(start + bracket, start + bracket + 1);
+            let open = &line[bracket..=bracket];
+            let fault = Finding::error(at, Rule::Syntax, format!("`{open}` is not closed"));
+            return Some(fault.suggest("close the bracket"));
+        }
+        if !line.trim().is_empty() {
+            below = Some(line);
+        }
+    }
+    None
+}
+
+/// What a line leaves open, as far as the line alone tells.
+#[derive(Default)]
+struct Opened {
+    brackets: Vec<usize>,
+    quote: Option<usize>,
+}
+
+impl Opened {
+    fn of(line: &str) -> Opened {
+        let mut opened = Opened::default();
+        let mut quote: Option<(usize, char)> = None;
+        let mut before = ' ';
+        let mut signs = line.char_indices();
+        while let Some((index, sign)) = signs.next() {
+            match (quote, sign) {
+                (Some((_, '"')), '\\') => drop(signs.next()),
+                (Some((_, open)), _) if sign == open => quote = None,
+                // Quotes and brackets mean something only where a value begins.
+                (None, '"' | '\'') if " [{,:-".contains(before) => quote = Some((index, sign)),
+                (None, '#') if before == ' ' => break,
+                (None, '[' | '{') if begins_value(&line[..index], &opened) => {
+                    opened.brackets.push(index);
+                }
+                (None, ']' | '}') => drop(opened.brackets.pop()),
+                _ => {}
+            }
+            before = sign;
+        }
+        opened.quote = quote.map(|(index, _)| index);
+        opened
+    }
+}
+
+/// A bracket opens a collection after `: `, `- `, another bracket or a comma.
+fn begins_value(before: &str, opened: &Opened) -> bool {
+    let text = before.trim_end();
+    text.is_empty()
+        || text.ends_with([':', '-'])
+        || (!opened.brackets.is_empty() && text.ends_with(['[', '{', ',']))
+}
+
+/// The mend of `key: a value: with a colon`: everything after the first `: ` in quotes.
+fn quoted_value(text: &str, offset: usize) -> Option<Mend> {
+    let start = line_start(text, offset);
+    let line = text[start..].lines().next()?;
+    let value = line.find(": ")? + 2;
+    let words = line[value..].trim();
+    if words.is_empty() || words.starts_with(['"', '\'', '|', '>', '[', '{']) {
+        return None;
+    }
+    let from = start + value + (line[value..].len() - line[value..].trim_start().len());
+    let quoted = serde_json::Value::from(words).to_string();
+    Some(Mend::Edit { at: At::new(from, from + words.len()), text: quoted })
+}
+
+/// The parser's words in ours, with what to do.
+fn explain(kind: &ErrorKind, words: &str, rest: &str) -> (String, String) {
+    if rest.starts_with(['`', '@', '%']) {
+        let message = format!("a value cannot begin with `{}`", &rest[..1]);
+        return (message, "put the value in quotes".into());
+    }
+    let (message, suggestion) = match kind {
+        ErrorKind::RecursionLimitExceeded => {
+            ("nested deeper than 64 levels", "flatten the document")
+        }
+        ErrorKind::MappingValueNotAllowed => {
+            ("a second `: ` on this line", "put the value in quotes")
+        }
+        ErrorKind::UnknownAnchor => ("an alias without its anchor", "write the value out"),
+        ErrorKind::UnclosedQuotedScalar => {
+            ("a quoted string that is not closed", "close the quotes")
+        }
+        ErrorKind::UnclosedFlowCollection { open } => {
+            let message = format!("`{open}` is not closed");
+            return (message, "close the bracket".into());
+        }
+        ErrorKind::InvalidIndentation
+        | ErrorKind::ExpectedBlockMappingKey
+        | ErrorKind::ExpectedBlockSequenceEntry
+        | ErrorKind::MappingKeyNotAllowed => {
+            ("the indentation does not fit the lines above", "align it with its siblings")
+        }
+        ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::ExpectedFlowSequenceSeparator => {
+            ("a missing `,` or closing bracket", "separate the items with `,`")
+        }
+        ErrorKind::UnknownQuotedScalarEscape => {
+            ("an unknown escape in a quoted string", "use single quotes, or write `\\\\`")
+        }
+        ErrorKind::SimpleKeyExpected => ("a line without `:`", "write `key: value`"),
+        _ => {
+            let message = format!("YAML syntax error: {words}");
+            let then = "check the indentation and the quotes of this line and the one before";
+            return (message, then.into());
+        }
+    };
+    (message.into(), suggestion.into())
+}
