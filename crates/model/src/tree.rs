@@ -22,7 +22,7 @@ impl At {
         At { start: start as u32, end: end as u32 }
     }
 
-    fn holds(self, other: At) -> bool {
+    pub(crate) fn holds(self, other: At) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 }

@@ -17,15 +17,99 @@ type Outcome<T> = Result<T, Box<Finding>>;
 
 /// Reads a document that is YAML. Faults that leave the structure whole go to `findings`.
 pub(crate) fn read(source: &Source, findings: &mut Vec<Finding>) -> Outcome<Node> {
+    parse(source.text(), findings).map_err(|mut fault| {
+        fault.mend = fault.mend.map(|mend| with_further(source.text(), mend));
+        fault
+    })
+}
+
+/// A slip is seldom alone: who indents one line with a tab does so with the next. The mend of the
+/// first fault is followed by those of the faults that come to light behind it.
+fn with_further(text: &str, first: Mend) -> Mend {
+    let mut mends = vec![first];
+    for _ in 0..limits::REPAIR_BYTES / text.len().max(1) {
+        let edits: Vec<(At, &str)> = mends.iter().flat_map(edits_of).collect();
+        let (mended, shifts) = spliced(text, &edits);
+        let Err(fault) = parse(&mended, &mut Vec::new()) else { break };
+        let next: Vec<(At, &str)> = fault.mend.iter().flat_map(edits_of).collect();
+        let back = |(at, text): &(At, &str)| {
+            let mend = |at: At| Mend::Edit { at, text: (*text).to_owned() };
+            original(*at, &shifts).map(mend)
+        };
+        let Some(next) = next.iter().map(back).collect::<Option<Vec<Mend>>>() else { break };
+        if next.is_empty() {
+            break;
+        }
+        mends.extend(next);
+    }
+    if mends.len() == 1 { mends.remove(0) } else { Mend::All(mends) }
+}
+
+/// The edits a mend of raw text consists of.
+fn edits_of(mend: &Mend) -> Vec<(At, &str)> {
+    match mend {
+        Mend::Edit { at, text } => vec![(*at, text.as_str())],
+        Mend::All(mends) => mends.iter().flat_map(edits_of).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The text with edits made, and for each edit in order where its text came to stand and how much
+/// what follows has moved.
+fn spliced(text: &str, edits: &[(At, &str)]) -> (String, Vec<(At, i64)>) {
+    let mut edits = edits.to_vec();
+    edits.sort_by_key(|(at, _)| *at);
+    let mut result = String::with_capacity(text.len());
+    let mut shifts = Vec::with_capacity(edits.len());
+    let mut from = 0;
+    for (at, put) in edits {
+        result.push_str(text.get(from..at.start as usize).unwrap_or(""));
+        let start = result.len();
+        result.push_str(put);
+        from = at.end as usize;
+        shifts.push((At::new(start, result.len()), result.len() as i64 - from as i64));
+    }
+    result.push_str(text.get(from..).unwrap_or(""));
+    (result, shifts)
+}
+
+/// Where a place of the mended text is in the text as it was; none inside what was put there.
+fn original(at: At, shifts: &[(At, i64)]) -> Option<At> {
+    if shifts.iter().any(|(put, _)| put.start <= at.end && at.start <= put.end) {
+        return None;
+    }
+    let before = shifts.iter().rev().find(|(put, _)| put.end < at.start);
+    let shift = before.map_or(0, |(_, shift)| *shift);
+    let back = |offset: u32| u32::try_from(i64::from(offset) - shift).ok();
+    Some(At { start: back(at.start)?, end: back(at.end)? })
+}
+
+/// The parser under our limits.
+fn parser(text: &str) -> Parser<'_, StrInput<'_>> {
     let options = granit_parser::options! {
         flow_nesting_limit: limits::DEPTH + 1,
         block_nesting_limit: limits::DEPTH + 1,
         simple_key_max_lookahead: 1024,
     };
-    let parser = Parser::new_from_str_with_options(source.text(), options);
+    Parser::new_from_str_with_options(text, options)
+}
+
+/// Where a text stops being YAML; its length when it does not.
+fn sound_until(text: &str) -> usize {
+    let mut parser = parser(text);
+    loop {
+        match parser.next_event() {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return error.marker().byte_offset().unwrap_or(0),
+            None => return text.len(),
+        }
+    }
+}
+
+fn parse(text: &str, findings: &mut Vec<Finding>) -> Outcome<Node> {
     let mut reader = Reader {
-        text: source.text(),
-        parser,
+        text,
+        parser: parser(text),
         anchors: HashMap::new(),
         alias_nodes: 0,
         depth: 0,
@@ -87,6 +171,10 @@ impl<'t> Reader<'t, '_> {
     fn node(&mut self, event: Event<'t>, at: At) -> Outcome<Node> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
+                if let (Some(_), Some(mend)) = (&tag, self.bang(at.start as usize)) {
+                    let fault = Finding::error(at, Rule::Syntax, "`!` begins a YAML tag here");
+                    return Err(Box::new(fault.suggest("put the value in quotes").mend(mend)));
+                }
                 let bad = tag.is_some();
                 let node = if bad { self.tagged(at) } else { self.scalar(&text, style, at)? };
                 self.remember(anchor, &node, 1);
@@ -280,6 +368,8 @@ impl<'t> Reader<'t, '_> {
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, at: At) -> Outcome<Node> {
         if style != ScalarStyle::Plain {
+            let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+            let at = if block { self.block_scalar(at) } else { at };
             return Ok(Node { at, kind: Kind::Str(text.to_owned()) });
         }
         match plain(text, at) {
@@ -292,50 +382,140 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
+    /// The parser's block scalars reach from their first word to the next token; ours begin with
+    /// their `|` or `>` and end with their last word.
+    fn block_scalar(&self, at: At) -> At {
+        let (start, end) = (at.start as usize, at.end as usize);
+        let before = self.text[..start].trim_end();
+        let (line_start, line) = self.line(before.len());
+        let is_header = |(sign, _): &(usize, &str)| {
+            let rest = line[sign + 1..].trim_start_matches(|c: char| "+-0123456789".contains(c));
+            rest.trim_start().is_empty() || rest.trim_start().starts_with('#')
+        };
+        let header = line.match_indices(['|', '>']).find(is_header);
+        let start = header.map_or(start, |(sign, _)| line_start + sign);
+        At::new(start, start.max(self.text[..end].trim_end().len()))
+    }
+
     fn fault(&self, error: &ScanError) -> Box<Finding> {
         let offset = error.marker().byte_offset().unwrap_or(0).min(self.text.len());
         let at = At::new(offset, offset);
         let rest = &self.text[offset..];
-        if rest.starts_with('\t') || matches!(error.kind(), ErrorKind::TabInBlockIndentation) {
-            return self.tab(offset);
+        if let Some(fault) = self.tab(offset) {
+            return fault;
         }
         let (message, suggestion) = explain(error.kind(), &error.info(), rest);
         let fault = Finding::error(at, Rule::Syntax, message).suggest(suggestion);
+        if let Some(glued) = self.glued_quote(offset) {
+            let mend = Mend::Edit { at: glued, text: " ".into() };
+            return Box::new(fault.suggest("put a space after the colon").mend(mend));
+        }
         let quote = matches!(error.kind(), ErrorKind::MappingValueNotAllowed)
             || rest.starts_with(['`', '@', '%']);
-        match self.quoted_value(offset).filter(|_| quote) {
-            Some(mend) => Box::new(fault.mend(mend)),
+        let bang = self.bang(offset);
+        match bang.or_else(|| self.quoted_value(offset).filter(|_| quote)) {
+            Some(mend) => Box::new(fault.suggest("put the value in quotes").mend(mend)),
             None => Box::new(fault),
         }
     }
 
-    fn tab(&self, offset: usize) -> Box<Finding> {
+    /// The line an offset is in, without its end, and where it starts.
+    fn line(&self, offset: usize) -> (usize, &'t str) {
         let start = self.text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
-        let line = &self.text[start..];
-        let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
-        let tab = line[..blank].find('\t').unwrap_or(0);
-        let at = At::new(start + tab, start + tab + 1);
-        let indent = line[..blank].replace('\t', "  ");
-        Box::new(
-            Finding::error(at, Rule::Syntax, "a tab in the indentation")
-                .suggest("indent with spaces")
-                .mend(Mend::Edit { at: At::new(start, start + blank), text: indent }),
-        )
+        (start, self.text[start..].lines().next().unwrap_or(""))
     }
 
-    /// The mend of `key: a value: with a colon`: everything after the first `: ` in quotes.
+    /// A tab in the indentation of the line of a fault or of one beside it.
+    fn tab(&self, offset: usize) -> Option<Box<Finding>> {
+        let (start, line) = self.line(offset);
+        let before = self.line(start.saturating_sub(1));
+        let after_start = (start + line.len() + 2).min(self.text.len());
+        let after = self.line(self.text.floor_char_boundary(after_start));
+        let lines = [(start, line), before, after];
+        let (start, tab) = lines.iter().find_map(|(start, line)| {
+            Some((*start, indentation(line).find('\t')?)).filter(|_| !line.trim().is_empty())
+        })?;
+        let at = At::new(start + tab, start + tab + 1);
+        let unit = indent_unit(self.text);
+        let mut mends = Vec::new();
+        let mut from = 0;
+        for line in self.text.split_inclusive('\n') {
+            // Behind spaces a tab may belong to a text; in front of everything it cannot.
+            if line.starts_with('\t') || from == start {
+                let indent = indentation(line);
+                let text = indent.replace('\t', &unit);
+                mends.push(Mend::Edit { at: At::new(from, from + indent.len()), text });
+            }
+            from += line.len();
+        }
+        let fault = Finding::error(at, Rule::Syntax, "a tab in the indentation");
+        Some(Box::new(fault.suggest("indent with spaces").mend(Mend::All(mends))))
+    }
+
+    /// The mend of `key: a value: with a colon`: what stands after the first `: `, in quotes.
     fn quoted_value(&self, offset: usize) -> Option<Mend> {
-        let start = self.text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
-        let line = self.text[start..].lines().next()?;
+        let (start, line) = self.line(offset);
         let value = line.find(": ")? + 2;
-        let text = line[value..].trim();
-        if text.is_empty() || text.starts_with(['"', '\'', '|', '>', '[', '{']) {
+        // In a flow map the value ends somewhere, and nobody can say where.
+        if line[..value].contains(['{', '[', '"', '\'']) {
+            return None;
+        }
+        let text = line[value..].split(" #").next()?.trim();
+        if text.is_empty() || text.starts_with(['"', '\'', '|', '>', '[', '{', '&', '*', '#']) {
             return None;
         }
         let from = start + value + (line[value..].len() - line[value..].trim_start().len());
         let quoted = serde_json::Value::from(text).to_string();
         Some(Mend::Edit { at: At::new(from, from + text.len()), text: quoted })
     }
+
+    /// `if: !steps.a.output.ok`: a tag to YAML, a negation to its author.
+    fn bang(&self, offset: usize) -> Option<Mend> {
+        let (_, line) = self.line(offset);
+        let (key, value) = line.split_once(": ")?;
+        let key = key.trim().trim_start_matches("- ");
+        let takes_expression = matches!(key, "if" | "when" | "until" | "check");
+        let negates = value.trim_start().starts_with('!');
+        (takes_expression && negates).then(|| self.quoted_value(offset))?
+    }
+
+    /// Where a space belongs in `{id:"5"}`. The fault may show lines later, where the string that
+    /// the closing quote seemed to open ends; so the space has to mend it.
+    fn glued_quote(&self, offset: usize) -> Option<At> {
+        let mut end = offset;
+        for _ in 0..limits::LOOK_BACK_LINES {
+            let (start, line) = self.line(end);
+            if let Some(colon) = glued_colon(line) {
+                let at = start + colon + 1;
+                let mended = format!("{} {}", &self.text[..at], &self.text[at..]);
+                return (sound_until(&mended) > offset + 1).then(|| At::new(at, at));
+            }
+            end = start.checked_sub(1)?;
+        }
+        None
+    }
+}
+
+/// The colon in a flow map of this line that has its key in front and a quote or bracket behind.
+fn glued_colon(line: &str) -> Option<usize> {
+    line.match_indices(':').map(|(colon, _)| colon).find(|colon| {
+        let word = line[..*colon].trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
+        word.len() < *colon
+            && word.trim_end().ends_with(['{', ','])
+            && line[colon + 1..].starts_with(['"', '\'', '{', '['])
+    })
+}
+
+/// The white space at the beginning of a line.
+fn indentation(line: &str) -> &str {
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+}
+
+/// What one level of indentation looks like in a document that has some of it in spaces.
+fn indent_unit(text: &str) -> String {
+    let spaces = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let least = text.lines().map(spaces).filter(|count| *count > 0).min().unwrap_or(2);
+    " ".repeat(least.clamp(2, 8))
 }
 
 fn bad_key(at: At) -> Box<Finding> {
