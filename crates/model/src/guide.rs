@@ -181,7 +181,9 @@ shape! {
         ("constraints", "promptBlocks"),
         ("procedure", "promptBlocks"),
         ("outputRequired", "promptBlocks"),
+        ("verify", "promptBlocks"),
         ("maxIterations", "loop"),
+        ("condition", "loop"),
         ("items", "loop"),
         ("count", "loop"),
         ("itemVar", "loop"),
@@ -468,7 +470,7 @@ impl Compiler<'_, '_> {
         let action = match (&doc.spec, doc.kind) {
             (Some(spec), _) => self.looped(doc, spec, node)?,
             (None, Some(GuideStepType::Loop)) => {
-                if node.get("loop").is_none() {
+                if node.get("loop").is_none() && !self.report.renames(doc.at, "loop") {
                     let fault =
                         Finding::error(doc.at, Rule::Required, "missing required key `loop`");
                     self.report.add(fault.suggest("add `loop` with `type` and `maxIterations`"));
@@ -496,7 +498,9 @@ impl Compiler<'_, '_> {
 
     fn prompt(&mut self, doc: &GuideStepDoc, node: &Node) -> Action {
         let has_text = node.get("prompt").is_some() || node.get("promptBlocks").is_some();
-        if !has_text && !doc.has_kept_block() {
+        let misspelt =
+            || ["prompt", "promptBlocks"].iter().any(|key| self.report.renames(doc.at, key));
+        if !has_text && !doc.has_kept_block() && !misspelt() {
             self.report.add(
                 Finding::error(doc.at, Rule::Required, "missing required key `prompt`")
                     .expected("`prompt` or `promptBlocks`")
@@ -530,7 +534,7 @@ impl Compiler<'_, '_> {
 
     fn looped(&mut self, doc: &GuideStepDoc, spec: &LoopDoc, node: &Node) -> Option<Action> {
         check_loop(spec, self.report);
-        if doc.kind != Some(GuideStepType::Loop) {
+        if node.get("type").is_none() {
             self.report.add(
                 Finding::error(doc.at, Rule::Combination, "a step with `loop` has `type: loop`")
                     .suggest("add `type: loop`")
@@ -545,7 +549,7 @@ impl Compiler<'_, '_> {
             }
             Some(Body::Id(id)) => vec![self.body_by_id(id, doc)?],
             None => {
-                if node.get("body").is_none() {
+                if node.get("body").is_none() && !self.report.renames(doc.at, "body") {
                     let fault =
                         Finding::error(doc.at, Rule::Required, "missing required key `body`");
                     self.report.add(fault.suggest("add `body` with the steps to repeat"));

@@ -4,9 +4,12 @@
 use serde_json::{Value, json};
 
 use crate::decode::{Decode, Defs, Report, Shape, wrong};
-use crate::finding::{Finding, Rule};
+use crate::finding::{Finding, Mend, Rule};
 use crate::limits;
+use crate::suggest;
 use crate::tree::{At, Kind, Node};
+
+const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
 
 /// A JSON Schema that is one.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +53,20 @@ pub(crate) fn decode(node: &Node, rule: Rule, report: &mut Report) -> Option<Jso
         );
         return None;
     }
+    if let Some(typo) = misspelt_type(node) {
+        let found = typo.text().unwrap_or("");
+        let message = format!("no valid JSON Schema: there is no type `{found}`");
+        let fault = Finding::error(typo.at, rule, message)
+            .expected(suggest::list(TYPES.iter().copied()))
+            .actual(format!("`{found}`"));
+        report.add(match suggest::nearest(found, TYPES.iter().copied()) {
+            Some(meant) => fault
+                .suggest(format!("did you mean `{meant}`?"))
+                .mend(Mend::Replace { at: typo.at, value: meant.into() }),
+            None => fault.suggest("use one of the types"),
+        });
+        return None;
+    }
     match fault(&value) {
         None => Some(JsonSchema { at: node.at, value }),
         Some((pointer, message)) => {
@@ -79,7 +96,6 @@ fn fault(schema: &Value) -> Option<(String, String)> {
 /// properties, lists of names. Most schemas in workflows are of that kind, and compiling each
 /// would dominate the time it takes to validate a large workflow.
 fn is_plain(schema: &Value) -> bool {
-    const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
     let Some(object) = schema.as_object() else { return schema.is_boolean() };
     object.iter().all(|(key, value)| match key.as_str() {
         "type" => value.as_str().is_some_and(|name| TYPES.contains(&name)),
@@ -96,6 +112,32 @@ fn is_plain(schema: &Value) -> bool {
         "enum" => value.as_array().is_some_and(|values| !values.is_empty()),
         _ => false,
     })
+}
+
+/// The first `type` that names none, where schemas stand inside schemas.
+fn misspelt_type(node: &Node) -> Option<&Node> {
+    for (key, value) in node.entries() {
+        let found = match key.name.as_str() {
+            "type" => {
+                let unknown = value.text().is_some_and(|name| !TYPES.contains(&name));
+                unknown.then_some(value)
+            }
+            "properties" | "patternProperties" | "$defs" | "definitions" => {
+                value.entries().iter().find_map(|(_, schema)| misspelt_type(schema))
+            }
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
+                value.items().iter().find_map(misspelt_type)
+            }
+            "items" | "additionalProperties" | "not" | "if" | "then" | "else" => {
+                misspelt_type(value)
+            }
+            _ => None,
+        };
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
 }
 
 fn outside_reference(node: &Node) -> Option<&Node> {

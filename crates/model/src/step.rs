@@ -316,7 +316,11 @@ impl Shape for RetryOn {
 
 shape! {
     /// Polling.
-    Repeat = "how to repeat", slips &[("interval", "every"), ("while", "until")];
+    Repeat = "how to repeat", slips &[
+        ("interval", "every"),
+        ("attempts", "max_attempts"),
+        ("max_retries", "max_attempts"),
+    ];
     "until" until: req Bare = "Ends when this holds.",
     "every" every: opt Period = "The pause between two passes.",
     "timeout" timeout: opt Period = "How long in all.",
@@ -325,7 +329,19 @@ shape! {
 
 shape! {
     /// A check of an agent's claim against the world.
-    Verify = "a check such as `{run: shop orders:get, check: …}`";
+    Verify = "a check such as `{run: shop orders:get, check: …}`", slips &[
+        ("flags", "with"),
+        ("args", "with"),
+        ("arguments", "with"),
+        ("params", "with"),
+        ("parameters", "with"),
+        ("uses", "run"),
+        ("command", "run"),
+        ("call", "run"),
+        ("data", "body"),
+        ("expect", "check"),
+        ("assert", "check"),
+    ];
     "run" run: req Spot<Target> = "What is run.",
     "with" with: opt Entries<Dynamic> = "Its arguments.",
     "body" body: opt Dynamic = "The body of the request.",
@@ -554,9 +570,18 @@ const HOMES: &[(&str, &str)] = &[
     ("until", "repeat"),
     ("every", "repeat"),
     ("fields", "output_contract"),
+    ("message", "approve"),
     ("form", "approve"),
+    ("by", "approve"),
     ("expires", "approve"),
     ("on_reject", "approve"),
+    ("maxIterations", "loop"),
+    ("condition", "loop"),
+    ("items", "loop"),
+    ("count", "loop"),
+    ("itemVar", "loop"),
+    ("indexVar", "loop"),
+    ("iterationVar", "loop"),
 ];
 
 shape! {
@@ -633,7 +658,7 @@ impl Decode for Step {
         let doc = StepDoc::decode(node, report)?;
         let sound = report.findings.len() == before;
         let action = sole_action(node, sound, report)?;
-        check_keys(node, action, report);
+        check_keys(node, action, sound, report);
         let action = act(action, &doc, report)?;
         Some(Step {
             at: doc.at,
@@ -663,7 +688,7 @@ fn sole_action(node: &Node, sound: bool, report: &mut Report) -> Option<&'static
         ACTIONS.iter().copied().filter(|key| node.get(key).is_some()).collect();
     match present.as_slice() {
         [action] => Some(action),
-        [] if node.get("type").is_some() => {
+        [] if node.get("type").is_some() && sound => {
             let fault = Finding::error(node.at, Rule::Required, "missing required key `loop`");
             report.add(fault.suggest("add `loop` with `type` and `maxIterations`"));
             None
@@ -689,49 +714,55 @@ fn sole_action(node: &Node, sound: bool, report: &mut Report) -> Option<&'static
     }
 }
 
-fn check_keys(node: &Node, action: &'static str, report: &mut Report) {
+fn check_keys(node: &Node, action: &'static str, sound: bool, report: &mut Report) {
     for (key, owners) in OWNED {
         let Some((found, _)) = node.entry(key) else { continue };
         if owners.contains(&action) {
             continue;
         }
         let owners = suggest::list(owners.iter().copied());
-        let is_retry = *key == "max_attempts" && action == "run" && node.get("retry").is_none();
-        let mend = match is_retry {
-            true => Mend::Move {
+        let message = format!("`{key}` does nothing in a step with `{action}`");
+        let fault = Finding::error(found.at, Rule::Combination, message)
+            .expected(format!("a step with {owners}"));
+        let home = if *key == "max_attempts" { attempts_home(node, action) } else { None };
+        report.add(match home {
+            Some(under) => fault.suggest(format!("move it into `{under}`")).mend(Mend::Move {
                 key: found.at,
                 into: node.at,
-                under: Some("retry".into()),
+                under: Some(under.into()),
                 name: "max_attempts".into(),
-            },
-            false => Mend::Remove { key: found.at },
-        };
-        report.add(
-            Finding::error(
-                found.at,
-                Rule::Combination,
-                format!("`{key}` does nothing in a step with `{action}`"),
-            )
-            .expected(format!("a step with {owners}"))
-            .suggest("remove it, or move it to where it acts")
-            .mend(mend),
-        );
+            }),
+            // What somebody wrote is not thrown away on a guess.
+            None => fault.suggest("remove it, or move it to where it acts"),
+        });
     }
     if let (Some(_), Some((key, _))) = (node.get("if"), node.entry("when")) {
         let fault = Finding::error(key.at, Rule::Combination, "`if` and `when` are the same key");
         report.add(fault.suggest("join the two with `&&` under `if`"));
     }
-    if node.get("for_each").is_none() && matches!(action, "run" | "prompt") {
+    // A misspelt `for_each` has been reported as the key it is.
+    if sound && node.get("for_each").is_none() && matches!(action, "run" | "prompt") {
         for name in ["as", "concurrency"] {
             if let Some((key, _)) = node.entry(name) {
                 let message = format!("`{name}` needs `for_each`");
-                report.add(
-                    Finding::error(key.at, Rule::Combination, message)
-                        .suggest("add `for_each`, or remove it")
-                        .mend(Mend::Remove { key: key.at }),
-                );
+                let fault = Finding::error(key.at, Rule::Combination, message);
+                report.add(fault.suggest("add `for_each`, or remove it"));
             }
         }
+    }
+}
+
+/// The map of a `run` step that a stray `max_attempts` belongs in, when only one can be meant.
+fn attempts_home(node: &Node, action: &str) -> Option<&'static str> {
+    let lacks = |key: &str| match node.get(key).map(|map| (&map.kind, map.get("max_attempts"))) {
+        Some((Kind::Map(_), None)) => true,
+        _ => false,
+    };
+    match (action, lacks("retry"), lacks("repeat")) {
+        ("run", true, false) => Some("retry"),
+        ("run", false, true) if node.get("retry").is_some() => Some("repeat"),
+        ("run", false, false) if node.get("retry").is_none() => Some("retry"),
+        _ => None,
     }
 }
 
@@ -778,6 +809,9 @@ fn prompt(doc: &StepDoc) -> Option<Prompt> {
 
 fn looped(doc: &StepDoc, report: &mut Report) -> Option<Loop> {
     let Some(Later(body)) = &doc.body else {
+        if report.renames(doc.at, "body") {
+            return None;
+        }
         let fault = Finding::error(doc.at, Rule::Required, "missing required key `body`");
         report.add(fault.suggest("add `body` with the steps to repeat"));
         return None;

@@ -11,11 +11,13 @@ mod reach;
 mod uses;
 mod writes;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+
+use serde_json::Value;
 
 use crate::commands::Commands;
 use crate::decode::{Report, Spot};
-use crate::finding::{Finding, Rule};
+use crate::finding::{Finding, Mend, Rule};
 use crate::id::StepId;
 use crate::limits;
 use crate::manifest::Draft;
@@ -56,8 +58,10 @@ pub struct Unchecked {
 pub(crate) struct Checker<'c> {
     pub(crate) workflow: &'c Workflow,
     pub(crate) steps: HashMap<&'c str, &'c Step>,
-    /// Ids of steps that are there but could not be read.
-    pub(crate) unread_steps: HashSet<String>,
+    /// Ids of steps that are there but could not be read, and where they stand.
+    pub(crate) unread_steps: HashMap<String, At>,
+    /// Keys that nobody knows.
+    pub(crate) strays: Vec<At>,
     pub(crate) unread_inputs: &'c [String],
     pub(crate) order: &'c Order<'c>,
     pub(crate) world: World<'c>,
@@ -82,7 +86,9 @@ pub(crate) fn run(
     }
     let read: HashMap<&str, &Step> =
         all.iter().rev().map(|step| (step.id.value.as_str(), *step)).collect();
-    let mut unread_steps = HashSet::new();
+    let mut unread_steps = HashMap::new();
+    let unknown = report.findings.iter().filter(|finding| finding.rule == Rule::UnknownKey);
+    let strays = unknown.map(|finding| finding.place.at).collect();
     for key in ["steps", "finally"] {
         unread(root.get(key), &read, &mut unread_steps);
     }
@@ -91,6 +97,7 @@ pub(crate) fn run(
         workflow,
         steps: read,
         unread_steps,
+        strays,
         unread_inputs: &draft.unread_inputs,
         order: &order,
         world,
@@ -101,12 +108,12 @@ pub(crate) fn run(
     checker.unchecked
 }
 
-fn unread(list: Option<&Node>, read: &HashMap<&str, &Step>, found: &mut HashSet<String>) {
+fn unread(list: Option<&Node>, read: &HashMap<&str, &Step>, found: &mut HashMap<String, At>) {
     for item in list.map_or(&[] as &[Node], Node::items) {
-        if let Some(id) = item.get("id").and_then(Node::text)
-            && !read.contains_key(id)
+        if let Some(node) = item.get("id")
+            && let Some(id) = node.text().filter(|id| !read.contains_key(id))
         {
-            found.insert(id.to_owned());
+            found.insert(id.to_owned(), node.at);
         }
         unread(item.get("body"), read, found);
     }
@@ -159,14 +166,42 @@ impl<'c> Checker<'c> {
     }
 
     pub(crate) fn is_step(&self, id: &str) -> bool {
-        self.steps.contains_key(id) || self.unread_steps.contains(id)
+        self.steps.contains_key(id) || self.unread_steps.contains_key(id)
     }
 
     pub(crate) fn step_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.steps.keys().copied().collect();
-        names.extend(self.unread_steps.iter().map(String::as_str));
+        names.extend(self.unread_steps.keys().map(String::as_str));
         names.sort_unstable();
         names
+    }
+
+    /// What the refused id of a step will be once it is mended.
+    pub(crate) fn refused_id(&mut self, name: &str) -> Option<String> {
+        match self.refusal(name)?.mend.as_ref()? {
+            Mend::Replace { value: Value::String(meant), .. } => Some(meant.clone()),
+            Mend::All(mends) => match mends.first()? {
+                Mend::Replace { value: Value::String(meant), .. } => Some(meant.clone()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A reference to a step whose id is refused changes along with the id, so that mending the
+    /// one does not break the other.
+    pub(crate) fn mend_with_id(&mut self, name: &str, reference: Mend) {
+        let Some(finding) = self.refusal(name) else { return };
+        finding.mend = finding.mend.take().map(|mend| match mend {
+            Mend::All(mends) => Mend::All([mends, vec![reference]].concat()),
+            id => Mend::All(vec![id, reference]),
+        });
+    }
+
+    fn refusal(&mut self, name: &str) -> Option<&mut Finding> {
+        let id = self.unread_steps.get(name)?;
+        let mut findings = self.report.findings.iter_mut();
+        findings.find(|finding| finding.rule == Rule::Id && finding.place.at == *id)
     }
 
     /// Every id in `depends_on` and `on_reject` is one of a step.
@@ -184,7 +219,6 @@ impl<'c> Checker<'c> {
     }
 
     fn known_step(&mut self, id: &Spot<StepId>, step: &Step, key: &str) {
-        use crate::finding::Mend;
         let name = id.value.as_str();
         if name == step.id.value.as_str() {
             let message = format!("step `{name}` waits for itself");
