@@ -8,7 +8,7 @@ use std::fmt;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Report, Shape, wrong};
+use crate::decode::{Decode, Defs, Report, Shape, fits, wrong};
 use crate::finding::{Finding, Mend, Rule};
 use crate::pattern;
 use crate::suggest;
@@ -362,14 +362,21 @@ const SLIPS: &[(&str, &str)] = &[
     ("not_eq", "not_equals"),
     ("greater_than", "gt"),
     ("greaterThan", "gt"),
+    ("greaterThanOrEqual", "gte"),
+    ("greater_than_or_equal", "gte"),
     ("less_than", "lt"),
     ("lessThan", "lt"),
+    ("lessThanOrEqual", "lte"),
+    ("less_than_or_equal", "lte"),
     (">", "gt"),
     (">=", "gte"),
     ("<", "lt"),
     ("<=", "lte"),
     ("all", "and"),
+    ("allOf", "and"),
     ("any", "or"),
+    ("anyOf", "or"),
+    ("oneOf", "in"),
     ("regex", "matches"),
     ("includes", "contains"),
     ("variable", "var"),
@@ -387,6 +394,9 @@ impl Decode for Condition {
             if let Some(test) = test(key, value, variable.as_ref(), report) {
                 tests.push(test);
             }
+        }
+        if node.get("var").is_none() {
+            missing_variable(entries, report);
         }
         if let (Some(variable), true) = (variable, tests.is_empty()) {
             tests.push(Test::Truthy(variable));
@@ -409,12 +419,7 @@ fn variable(node: &Node, report: &mut Report) -> Option<Variable> {
 }
 
 fn test(key: &Key, value: &Node, variable: Option<&Variable>, report: &mut Report) -> Option<Test> {
-    let name = match key.name.as_str() {
-        "notEquals" => "not_equals",
-        "startsWith" => "starts_with",
-        "endsWith" => "ends_with",
-        other => other,
-    };
+    let name = canonical(&key.name);
     match name {
         "and" => return Vec::decode(value, report).map(Test::And),
         "or" => return Vec::decode(value, report).map(Test::Or),
@@ -422,44 +427,77 @@ fn test(key: &Key, value: &Node, variable: Option<&Variable>, report: &mut Repor
         _ => {}
     }
     if !OPERATORS.contains(&name) {
-        unknown_operator(key, report);
+        unknown_operator(key, value, report);
         return None;
     }
     let comparison = comparison(name, value, report)?;
-    let Some(variable) = variable else {
-        let message = format!("`{name}` compares nothing: `var` is missing");
+    Some(Test::Compare(variable?.clone(), comparison))
+}
+
+/// Says of operators that compare nothing that `var` is missing; a misspelt one has been reported
+/// as the key it is.
+fn missing_variable(entries: &[(Key, Node)], report: &mut Report) {
+    let name = |key: &Key| canonical(&key.name).to_owned();
+    let known = entries.iter().all(|(key, _)| OPERATORS.contains(&name(key).as_str()));
+    let compares = |key: &Key| !matches!(key.name.as_str(), "and" | "or" | "not");
+    for (key, _) in entries.iter().filter(|(key, _)| known && compares(key)) {
+        let message = format!("`{}` compares nothing: `var` is missing", name(key));
         report.add(
             Finding::error(key.at, Rule::Condition, message)
                 .expected("`var`")
                 .suggest("add `var` with the name of the variable"),
         );
-        return None;
-    };
-    Some(Test::Compare(variable.clone(), comparison))
+    }
 }
 
-fn unknown_operator(key: &Key, report: &mut Report) {
+/// The operator that a spelling in camel case stands for.
+fn canonical(name: &str) -> &str {
+    match name {
+        "notEquals" => "not_equals",
+        "startsWith" => "starts_with",
+        "endsWith" => "ends_with",
+        other => other,
+    }
+}
+
+fn unknown_operator(key: &Key, value: &Node, report: &mut Report) {
     let name = &key.name;
+    let fitting = || OPERATORS.iter().copied().filter(|name| takes(name, value));
     let slip = SLIPS.iter().find(|(slip, _)| slip == name).map(|(_, meant)| *meant);
-    let meant = slip.or_else(|| suggest::nearest(name, OPERATORS.iter().copied()));
+    let slip = slip.filter(|meant| takes(meant, value));
+    let meant = slip.or_else(|| suggest::nearest(name, fitting()));
     let fault = Finding::error(key.at, Rule::Condition, format!("unknown operator `{name}`"))
         .expected(suggest::list(OPERATORS.iter().copied()));
-    report.add(match meant {
-        Some(meant) => fault
+    report.add(match (meant, report.around(key)) {
+        (Some(meant), _) => fault
             .suggest(format!("did you mean `{meant}`?"))
             .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() }),
-        None => fault.suggest("use one of the operators"),
+        (None, Some(mend)) => fault.suggest("move it out of the condition").mend(mend),
+        (None, None) => fault.suggest("use one of the operators"),
     });
+}
+
+/// Whether an operator compares with such a value at all: half of what tells a misspelt one.
+fn takes(operator: &str, value: &Node) -> bool {
+    let is_map = |node: &Node| matches!(node.kind, Kind::Map(_));
+    match operator {
+        "and" | "or" => !value.items().is_empty() && value.items().iter().all(is_map),
+        "not" => is_map(value),
+        "in" => matches!(value.kind, Kind::List(_)) && !value.items().iter().any(is_map),
+        "gt" | "gte" | "lt" | "lte" => fits::<Bound>(value),
+        "var" | "starts_with" | "ends_with" | "matches" => value.text().is_some(),
+        _ => !is_map(value),
+    }
 }
 
 fn comparison(name: &str, value: &Node, report: &mut Report) -> Option<Comparison> {
     Some(match name {
         "equals" => Comparison::Equals(Value::decode(value, report)?),
         "not_equals" => Comparison::NotEquals(Value::decode(value, report)?),
-        "gt" => Comparison::Greater(bound(value, report)?),
-        "gte" => Comparison::GreaterOrEqual(bound(value, report)?),
-        "lt" => Comparison::Less(bound(value, report)?),
-        "lte" => Comparison::LessOrEqual(bound(value, report)?),
+        "gt" => Comparison::Greater(Bound::decode(value, report)?.0),
+        "gte" => Comparison::GreaterOrEqual(Bound::decode(value, report)?.0),
+        "lt" => Comparison::Less(Bound::decode(value, report)?.0),
+        "lte" => Comparison::LessOrEqual(Bound::decode(value, report)?.0),
         "in" => Comparison::In(Vec::decode(value, report)?),
         "contains" => Comparison::Contains(Value::decode(value, report)?),
         "starts_with" => Comparison::StartsWith(String::decode(value, report)?),
@@ -469,12 +507,18 @@ fn comparison(name: &str, value: &Node, report: &mut Report) -> Option<Compariso
 }
 
 /// A number, or text that is one.
-fn bound(node: &Node, report: &mut Report) -> Option<f64> {
-    match &node.kind {
-        Kind::Str(text) if text.trim().parse::<f64>().is_ok_and(f64::is_finite) => {
-            text.trim().parse().ok()
+struct Bound(f64);
+
+impl Decode for Bound {
+    const WANT: &'static str = f64::WANT;
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        match &node.kind {
+            Kind::Str(text) if text.trim().parse::<f64>().is_ok_and(f64::is_finite) => {
+                text.trim().parse().ok().map(Bound)
+            }
+            _ => f64::decode(node, report).map(Bound),
         }
-        _ => f64::decode(node, report),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::finding::{Finding, Mend, Rule};
 use crate::json_schema::{self, JsonSchema};
 use crate::limits;
 use crate::suggest;
-use crate::tree::{At, Kind, Node};
+use crate::tree::{At, Key, Kind, Node};
 
 /// A rule or a composition of rules.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,8 +102,7 @@ fn composition(node: &Node, report: &mut Report) -> Option<Criteria> {
             let message = format!("`{}` does not belong into a composition", key.name);
             report.add(
                 Finding::error(key.at, Rule::Criteria, message)
-                    .suggest("remove it")
-                    .mend(Mend::Remove { key: key.at }),
+                    .suggest("remove it, or put it where it belongs"),
             );
         }
     }
@@ -125,6 +124,16 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("regex", &["pattern", "flags"]),
     ("length", &["min", "max"]),
     ("schema", &["schema"]),
+];
+
+/// Other names under which authors look for the fields of a rule.
+const SLIPS: &[(&str, &str)] = &[
+    ("regex", "pattern"),
+    ("text", "value"),
+    ("minLength", "min"),
+    ("maxLength", "max"),
+    ("min_length", "min"),
+    ("max_length", "max"),
 ];
 
 fn check(node: &Node, report: &mut Report) -> Option<Check> {
@@ -155,14 +164,18 @@ fn rule_type(node: &Node, report: &mut Report) -> Option<(&'static str, &'static
     let Some(found) = node.get("type") else {
         let fault = Finding::error(node.at, Rule::Criteria, "a rule without a `type`")
             .expected(suggest::list(names()));
-        let by_field = FIELDS.iter().find(|(_, fields)| node.get(fields[0]).is_some());
-        report.add(match by_field {
-            Some((name, _)) => fault.suggest(format!("add `type: {name}`")).mend(Mend::Insert {
-                map: node.at,
-                key: "type".into(),
-                value: (*name).into(),
-            }),
-            None => fault.suggest("add a `type`"),
+        report.add(match (misspelt_type(node), type_by_field(node)) {
+            (Some((key, meant)), _) => {
+                let fault = Finding { place: key.at.into(), ..fault };
+                let mend = Mend::RenameKey { key: key.at, to: meant.to_owned() };
+                fault.suggest(format!("did you mean `{meant}`?")).mend(mend)
+            }
+            (None, Some(name)) => {
+                let (map, key) = (node.at, "type".to_owned());
+                let mend = Mend::Insert { map, key, value: name.into() };
+                fault.suggest(format!("add `type: {name}`")).mend(mend)
+            }
+            (None, None) => fault.suggest("add a `type`"),
         });
         return None;
     };
@@ -182,10 +195,41 @@ fn rule_type(node: &Node, report: &mut Report) -> Option<(&'static str, &'static
     None
 }
 
+/// A key that was meant to be `type`, or the word of a composition, by its letters and its value.
+fn misspelt_type(node: &Node) -> Option<(&Key, &'static str)> {
+    let meant = |key: &Key, value: &Node| {
+        let is_type = value.text().is_some_and(|text| FIELDS.iter().any(|(name, _)| *name == text));
+        let words: &[&'static str] = match value.kind {
+            Kind::Str(_) if is_type => &["type"],
+            Kind::List(_) => &["and", "or"],
+            Kind::Map(_) => &["not"],
+            _ => &[],
+        };
+        let near = match key.name.as_str() {
+            "all" | "allOf" => "and",
+            "any" | "anyOf" => "or",
+            name => suggest::nearest(name, words.iter().copied())?,
+        };
+        words.iter().copied().find(|word| *word == near)
+    };
+    node.entries().iter().find_map(|(key, value)| Some((key, meant(key, value)?)))
+}
+
+/// The one type of rule that has the fields that are there.
+fn type_by_field(node: &Node) -> Option<&'static str> {
+    let has = |fields: &[&str]| fields.iter().any(|field| node.get(field).is_some());
+    let fitting: Vec<&str> =
+        FIELDS.iter().filter(|(_, fields)| has(fields)).map(|(name, _)| *name).collect();
+    if let [one] = fitting.as_slice() { Some(one) } else { None }
+}
+
 fn required<'n>(node: &'n Node, key: &str, report: &mut Report) -> Option<&'n Node> {
     let found = node.get(key);
     // A misspelt key is reported as such, not as a missing one as well.
-    let misspelt = || node.entries().iter().any(|(name, _)| is_near(&name.name, key, node));
+    let misspelt = || {
+        let stands_for = |name: &str| SLIPS.contains(&(name, key)) || is_near(name, key, node);
+        node.entries().iter().any(|(name, _)| stands_for(&name.name))
+    };
     if found.is_none() && !misspelt() {
         report.add(
             Finding::error(node.at, Rule::Criteria, format!("a rule without `{key}`"))
@@ -210,12 +254,16 @@ fn stray_fields(node: &Node, rule: &str, fields: &[&'static str], report: &mut R
         let message = format!("`{name}` does not belong to a `{rule}` rule");
         let fault = Finding::error(key.at, Rule::Criteria, message)
             .expected(suggest::list(fields.iter().chain(&common).copied()));
-        let absent = fields.iter().chain(&common).copied().filter(|key| node.get(key).is_none());
-        report.add(match suggest::nearest(name, absent) {
-            Some(meant) => fault
+        let absent = |key: &&str| node.get(key).is_none();
+        let own = fields.iter().chain(&common).copied().filter(absent);
+        let slip = SLIPS.iter().find(|(slip, _)| *slip == name).map(|(_, meant)| *meant);
+        let slip = slip.filter(|meant| fields.contains(meant) && absent(meant));
+        report.add(match (slip.or_else(|| suggest::nearest(name, own)), report.around(key)) {
+            (Some(meant), _) => fault
                 .suggest(format!("did you mean `{meant}`?"))
                 .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() }),
-            None => fault.suggest("remove it").mend(Mend::Remove { key: key.at }),
+            (None, Some(mend)) => fault.suggest("move it out of the rule").mend(mend),
+            (None, None) => fault.suggest("remove it, or put it where it belongs"),
         });
     }
 }

@@ -17,6 +17,8 @@ use crate::tree::{At, Key, Kind, Node};
 pub(crate) struct Report {
     pub(crate) findings: Vec<Finding>,
     pub(crate) left_out: usize,
+    /// The document's text, for what a value no longer shows: `1.10` is `1.1` to a number.
+    text: String,
     /// The maps being read, outermost first: where a key that strayed inwards belongs.
     owners: Vec<Owner>,
 }
@@ -49,6 +51,33 @@ impl Owner {
 }
 
 impl Report {
+    pub(crate) fn of_text(text: &str) -> Report {
+        Report { text: text.to_owned(), ..Report::default() }
+    }
+
+    /// A scalar as its author wrote it; an alias is not written where it stands.
+    pub(crate) fn written(&self, node: &Node) -> Option<String> {
+        let written = self.text.get(node.at.start as usize..node.at.end as usize)?;
+        (!written.is_empty() && !written.starts_with('*')).then(|| written.to_owned())
+    }
+
+    /// The mend of a key that strayed inwards: out to the nearest map that takes it.
+    pub(crate) fn around(&self, key: &Key) -> Option<Mend> {
+        let owner = self.owners.iter().rev().find(|owner| owner.keys.contains(&&*key.name))?;
+        let name = key.name.clone();
+        let into = owner.at;
+        owner.lacks(&key.name).then(|| Mend::Move { key: key.at, into, under: None, name })
+    }
+
+    /// Whether a key of this map has been reported as a misspelling of another: then the other is
+    /// not missing as well.
+    pub(crate) fn renames(&self, map: At, name: &str) -> bool {
+        self.findings.iter().any(|finding| match &finding.mend {
+            Some(Mend::RenameKey { key, to }) => to == name && map.holds(*key),
+            _ => false,
+        })
+    }
+
     pub(crate) fn add(&mut self, finding: Finding) {
         if self.findings.len() < limits::FINDINGS {
             self.findings.push(finding);
@@ -139,8 +168,15 @@ impl Decode for String {
         match &node.kind {
             Kind::Str(text) => Some(text.clone()),
             Kind::Int(_) | Kind::Float(_) | Kind::Bool(_) => {
-                let meant = Value::from(scalar_text(node));
-                mistyped(node, Self::WANT, Some(meant), report);
+                let meant = report.written(node).map(Value::from);
+                mistyped(node, Self::WANT, meant, report);
+                None
+            }
+            // `- Note: read it first` is a map to YAML and a sentence to its author.
+            Kind::Map(entries) if entries.len() == 1 && !is_collection(&entries[0].1) => {
+                let meant = report.written(node).filter(|text| !text.starts_with('{'));
+                let meant = meant.filter(|text| !text.contains('\n')).map(Value::from);
+                mistyped(node, Self::WANT, meant, report);
                 None
             }
             _ => wrong(node, report),
@@ -148,12 +184,8 @@ impl Decode for String {
     }
 }
 
-/// A scalar as its author wrote it, more or less.
-pub(crate) fn scalar_text(node: &Node) -> String {
-    match &node.kind {
-        Kind::Str(text) => text.clone(),
-        _ => node.to_value().to_string(),
-    }
+fn is_collection(node: &Node) -> bool {
+    matches!(node.kind, Kind::Map(_) | Kind::List(_))
 }
 
 impl Shape for String {
@@ -396,8 +428,16 @@ pub(crate) struct Fields<'n, 'r> {
     known: &'static [&'static str],
     slips: Pairs,
     homes: Pairs,
+    fits: fn(&str, &Node) -> bool,
     missing: Vec<&'static str>,
     report: &'r mut Report,
+}
+
+/// Whether a value can be read as a type without a fault.
+pub(crate) fn fits<T: Decode>(node: &Node) -> bool {
+    let mut trial = Report::default();
+    let read = T::decode(node, &mut trial).is_some();
+    read && trial.findings.iter().all(|finding| finding.severity != Severity::Error)
 }
 
 impl<'n, 'r> Fields<'n, 'r> {
@@ -411,7 +451,13 @@ impl<'n, 'r> Fields<'n, 'r> {
             return None;
         }
         report.owners.push(Owner::of(node, known));
-        Some(Fields { node, known, slips: &[], homes: &[], missing: Vec::new(), report })
+        let fits = |_: &str, _: &Node| false;
+        Some(Fields { node, known, slips: &[], homes: &[], fits, missing: Vec::new(), report })
+    }
+
+    /// Tells whether a value would do under a key.
+    pub(crate) fn fits(&mut self, fits: fn(&str, &Node) -> bool) {
+        self.fits = fits;
     }
 
     /// Other names under which authors look for a key.
@@ -454,24 +500,41 @@ impl<'n, 'r> Fields<'n, 'r> {
             if key.name == "<<" {
                 continue;
             }
-            let meant = self.meant(&key.name);
+            let meant = self.meant(key, value);
             self.missing.retain(|lost| Some(*lost) != meant);
-            self.unknown(key, value, meant);
+            self.unknown(key, meant);
         }
         for key in std::mem::take(&mut self.missing) {
             self.required(key);
         }
     }
 
-    fn meant(&self, name: &str) -> Option<&'static str> {
-        if let Some((_, key)) = self.slips.iter().find(|(slip, _)| *slip == name) {
-            return Some(key);
+    fn meant(&self, key: &Key, value: &Node) -> Option<&'static str> {
+        let name = key.name.as_str();
+        let slip = self.slips.iter().find(|(slip, _)| *slip == name).map(|(_, meant)| *meant);
+        if slip.is_some() && !self.is_lost_condition(name) {
+            return slip;
         }
-        if self.home(name).is_some() || self.report.owners.iter().any(|owner| owner.lacks(name)) {
+        if self.home(name).is_some() || self.report.around(key).is_some() {
             return None;
         }
         let absent = self.known.iter().copied().filter(|key| self.node.get(key).is_none());
-        suggest::nearest_word(name, absent)
+        let near = suggest::near(name, absent.clone());
+        // Several are as near: the one that takes such a value, or else the one that is missed.
+        let fitting: Vec<&str> =
+            near.iter().copied().filter(|key| (self.fits)(key, value)).collect();
+        let missed: Vec<&str> =
+            fitting.iter().copied().filter(|key| self.missing.contains(key)).collect();
+        let meant = [near, fitting, missed].into_iter().find(|keys| keys.len() == 1);
+        let meant = meant.map(|keys| keys[0]).or_else(|| suggest::nearest_word(name, absent))?;
+        self.known.iter().copied().find(|key| *key == meant)
+    }
+
+    /// `condition` beside a `while` loop that has none is the loop's, not the step's.
+    fn is_lost_condition(&self, name: &str) -> bool {
+        let spec = self.node.get("loop").filter(|spec| spec.get("condition").is_none());
+        let kind = spec.and_then(|spec| spec.get("type")).and_then(Node::text);
+        name == "condition" && matches!(kind, Some("while" | "until"))
     }
 
     /// The map that a stray key belongs in: one below this, or one around it.
@@ -486,13 +549,7 @@ impl<'n, 'r> Fields<'n, 'r> {
         (!taken).then(|| Mend::Move { key, into, under, name: name.to_owned() })
     }
 
-    fn around(&self, key: &Key) -> Option<Mend> {
-        let owner = self.report.owners.iter().rev().find(|owner| owner.lacks(&key.name))?;
-        let name = key.name.clone();
-        Some(Mend::Move { key: key.at, into: owner.at, under: None, name })
-    }
-
-    fn unknown(&mut self, key: &Key, _value: &Node, meant: Option<&'static str>) {
+    fn unknown(&mut self, key: &Key, meant: Option<&'static str>) {
         let name = &key.name;
         let fault = Finding::error(key.at, Rule::UnknownKey, format!("unknown key `{name}`"));
         let fault = match meant {
@@ -501,7 +558,7 @@ impl<'n, 'r> Fields<'n, 'r> {
                 .suggest(format!("did you mean `{meant}`?"))
                 .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() }),
             Some(meant) => fault.suggest(format!("`{meant}` is here already: remove this one")),
-            None => match (self.home(name), self.around(key)) {
+            None => match (self.home(name), self.report.around(key)) {
                 (Some(mend @ Mend::Move { .. }), _) => {
                     let under = self.homes.iter().find(|(key, _)| key == name).map(|pair| pair.1);
                     fault.suggest(format!("move it into `{}`", under.unwrap_or(""))).mend(mend)
@@ -578,6 +635,10 @@ macro_rules! shape {
             ) -> Option<Self> {
                 const KEYS: &[&str] = &[$($key),*];
                 let mut fields = $crate::decode::Fields::of::<Self>(node, KEYS, report)?;
+                fields.fits(|key, value| match key {
+                    $($key => $crate::decode::fits::<$ty>(value),)*
+                    _ => false,
+                });
                 $(fields.slips($slips);)?
                 $(fields.homes($homes);)?
                 $(let $field = fields.$kind::<$ty>($key);)*

@@ -1,5 +1,7 @@
 //! A document from bytes to a workflow, with every finding on the way.
 
+use std::collections::HashSet;
+
 use sha2::{Digest, Sha256};
 
 use crate::check::{self, Unchecked, World};
@@ -68,10 +70,11 @@ impl Document {
     }
 
     fn of(source: Source, spelling: Option<Spelling>, world: World<'_>) -> Document {
-        let mut report = Report::default();
-        let read = match source.format() {
-            Format::Json => json::read(&source, &mut report.findings),
-            Format::Yaml => yaml::read(&source, &mut report.findings),
+        let mut report = Report::of_text(source.text());
+        let read = match (source.fence(), source.format()) {
+            (Some(finding), _) => Err(finding),
+            (None, Format::Json) => json::read(&source, &mut report.findings),
+            (None, Format::Yaml) => yaml::read(&source, &mut report.findings),
         };
         let root = match read {
             Ok(root) => root,
@@ -177,6 +180,9 @@ fn resolve(mut report: Report, source: &Source, root: &Node) -> Vec<Violation> {
     let mut violations: Vec<Violation> =
         findings.map(|finding| violation::resolve(finding, source, Some(root))).collect();
     violations.sort_by_key(|violation| (violation.at.start, violation.severity));
+    // What stands under an anchor is read again for each alias and still is one fault.
+    let mut seen = HashSet::new();
+    violations.retain(|one| seen.insert((one.at, one.rule, one.message.clone())));
     violations
 }
 

@@ -2,6 +2,8 @@
 //!
 //! The text stays the author's: an edit touches the bytes it must and nothing is re-serialised.
 
+use std::cmp::Reverse;
+
 use serde_json::{Value, json};
 
 use crate::align;
@@ -55,14 +57,27 @@ fn exact(source: &Source, root: Option<&Node>, at: At, inner: At) -> Option<At> 
 
 /// The fix a mend amounts to, or none when the text gives no hold for it.
 pub(crate) fn of(mend: &Mend, source: &Source, root: Option<&Node>) -> Option<Fix> {
-    if let Mend::Edit { at, text } = mend {
-        return Some(Fix { patch: vec![], edits: vec![Edit { at: *at, text: text.clone() }] });
+    if let Some(mut edits) = raw(mend) {
+        edits.sort_by_key(|edit| edit.at);
+        return Some(Fix { patch: vec![], edits });
     }
     let maker = Maker { source, root: root? };
     let mut fix = Fix { patch: vec![], edits: vec![] };
     maker.add(mend, &mut fix)?;
+    maker.repeat_for_aliases(&mut fix);
     fix.edits.sort_by_key(|edit| edit.at);
     Some(fix)
+}
+
+/// The edits of a mend that is nothing else.
+fn raw(mend: &Mend) -> Option<Vec<Edit>> {
+    match mend {
+        Mend::Edit { at, text } => Some(vec![Edit { at: *at, text: text.clone() }]),
+        Mend::All(mends) => {
+            mends.iter().map(raw).collect::<Option<Vec<_>>>().map(|edits| edits.concat())
+        }
+        _ => None,
+    }
 }
 
 /// Applies every fix that does not touch the text of one applied before; the rest is for the next
@@ -98,6 +113,57 @@ struct Maker<'s> {
 }
 
 impl Maker<'_> {
+    /// What changes under an anchor changes wherever an alias repeats it.
+    fn repeat_for_aliases(&self, fix: &mut Fix) {
+        if self.source.format() == Format::Json || !self.source.text().contains('*') {
+            return;
+        }
+        let mut aliases = Vec::new();
+        self.aliases(self.root, &mut String::new(), &mut aliases);
+        for index in 0..fix.patch.len() {
+            for (anchor, alias) in &aliases {
+                let mut op = fix.patch[index].clone();
+                let moved = ["path", "from"].iter().all(|key| match op[key].as_str() {
+                    None => true,
+                    Some(path) => match path.strip_prefix(anchor.as_str()) {
+                        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                            op[key] = format!("{alias}{rest}").into();
+                            true
+                        }
+                        _ => false,
+                    },
+                });
+                if moved {
+                    fix.patch.push(op);
+                }
+            }
+        }
+    }
+
+    /// The pointers of each anchored collection and of an alias to it.
+    fn aliases(&self, node: &Node, path: &mut String, found: &mut Vec<(String, String)>) {
+        let first = match &node.kind {
+            Kind::Map(entries) => entries.first().map(|(key, _)| key.at),
+            Kind::List(items) => items.first().map(|item| item.at),
+            _ => None,
+        };
+        if let (true, Some(first)) = (self.source.slice(node.at).starts_with('*'), first) {
+            let child = self.root.pointer(first);
+            let anchor = child.rsplit_once('/').map_or("", |(anchor, _)| anchor);
+            found.push((anchor.to_owned(), path.clone()));
+            return;
+        }
+        let entries = node.entries().iter().map(|(key, value)| (key.name.clone(), value));
+        let items = node.items().iter().enumerate().map(|(at, item)| (at.to_string(), item));
+        for (segment, inner) in entries.chain(items) {
+            let length = path.len();
+            path.push('/');
+            path.push_str(&segment.replace('~', "~0").replace('/', "~1"));
+            self.aliases(inner, path, found);
+            path.truncate(length);
+        }
+    }
+
     fn add(&self, mend: &Mend, fix: &mut Fix) -> Option<()> {
         match mend {
             Mend::RenameKey { key, to } => self.rename(*key, to, fix),
@@ -109,7 +175,12 @@ impl Maker<'_> {
             }
             Mend::ReplaceText { place, text } => self.words(*place, text, fix),
             Mend::Remove { key } => {
-                fix.patch.push(json!({"op": "remove", "path": self.root.pointer(*key)}));
+                let (map, index) = self.root.owner_of(*key)?;
+                let name = &map.entries()[index].0.name;
+                // The data has a key that is written twice only once already.
+                if map.entries().iter().filter(|(key, _)| key.name == *name).count() == 1 {
+                    fix.patch.push(json!({"op": "remove", "path": self.root.pointer(*key)}));
+                }
                 fix.edits.push(self.removal(*key)?);
                 Some(())
             }
@@ -132,13 +203,27 @@ impl Maker<'_> {
                 fix.edits.push(Edit { at: *at, text: text.clone() });
                 Some(())
             }
-            Mend::All(mends) => mends.iter().try_for_each(|mend| self.add(mend, fix)),
+            Mend::All(mends) => {
+                // Texts from the last to the first, so that the places in a string still hold.
+                let mut mends: Vec<&Mend> = mends.iter().collect();
+                mends.sort_by_key(|mend| match mend {
+                    Mend::ReplaceText { place, .. } => Some(Reverse((place.at, place.inner))),
+                    _ => None,
+                });
+                mends.iter().try_for_each(|mend| self.add(mend, fix))
+            }
         }
     }
 
     fn rename(&self, key: At, to: &str, fix: &mut Fix) -> Option<()> {
         let (owner, index) = self.root.owner_of(key)?;
-        let key = owner.entries()[index].0.at;
+        let (name, _) = &owner.entries()[index];
+        // A patch knows an entry by its key only: with two of that name it would move the other.
+        let twice = owner.entries().iter().filter(|(other, _)| other.name == name.name).count() > 1;
+        if twice || owner.get(to).is_some() {
+            return None;
+        }
+        let key = name.at;
         let from = self.root.pointer(key);
         let parent = from.rfind('/').map_or("", |slash| &from[..slash]);
         fix.patch.push(json!({"op": "move", "from": from, "path": child(parent, to)}));
@@ -175,16 +260,28 @@ impl Maker<'_> {
         let node = self.root.node_at(place.at)?;
         let value = node.text()?;
         let (start, end) = (inner.start as usize, inner.end as usize);
-        let changed = format!("{}{text}{}", value.get(..start)?, value.get(end..)?);
         let path = self.root.pointer(place.at);
-        fix.patch.push(json!({"op": "replace", "path": path, "value": changed}));
+        let before = fix.patch.iter().position(|op| op["op"] == "replace" && op["path"] == path);
+        let so_far = before.and_then(|index| fix.patch[index]["value"].as_str()).unwrap_or(value);
+        let changed = format!("{}{text}{}", so_far.get(..start)?, so_far.get(end..)?);
         let at = exact(self.source, Some(self.root), place.at, inner);
         let verbatim = at.filter(|at| self.source.slice(*at) == &value[start..end]);
         let edit = match (verbatim, self.fitting(place.at, text)) {
             (Some(at), Some(text)) => Edit { at, text },
-            _ => self.replacement(place.at, &Value::from(changed)),
+            _ => {
+                fix.edits.retain(|edit| !place.at.holds(edit.at));
+                self.replacement(place.at, &Value::from(changed.as_str()))
+            }
         };
+        if fix.edits.iter().any(|other| touches(edit.at, other.at)) {
+            return None;
+        }
         fix.edits.push(edit);
+        let op = json!({"op": "replace", "path": path, "value": changed});
+        match before {
+            Some(index) => fix.patch[index] = op,
+            None => fix.patch.push(op),
+        }
         Some(())
     }
 
@@ -220,16 +317,30 @@ impl Maker<'_> {
             };
             return Some(Edit { at, text: String::new() });
         }
-        if let Some((next, _)) = entries.get(index + 1) {
-            let at = At { start: key.start, end: next.at.start };
-            return Some(Edit { at, text: String::new() });
-        }
-        if index == 0 {
+        if entries.len() == 1 {
             return Some(Edit { at: At { start: key.start, end }, text: "{}".into() });
         }
-        // The last entry: from the end of the line before it to the end of its value.
-        let (line, _) = self.source.line_of(key.start);
-        Some(Edit { at: At { start: line.saturating_sub(1), end }, text: String::new() })
+        Some(Edit { at: self.entry_lines(map, index)?, text: String::new() })
+    }
+
+    /// What to cut for an entry of a block map: its lines, or less where a comment stands that is
+    /// not its own.
+    fn entry_lines(&self, map: &Node, index: usize) -> Option<At> {
+        let (key, value) = map.entries().get(index)?;
+        let end = value.at.end.max(key.at.end);
+        let bare = At { start: key.at.start, end };
+        let (line, _) = self.source.line_of(key.at.start);
+        let own_line = self.source.slice(At { start: line, end: key.at.start }).trim().is_empty();
+        let (_, line_end) = self.source.line_of(end.max(1) - 1);
+        let remark = !self.source.slice(At { start: end, end: line_end }).trim().is_empty();
+        if own_line {
+            return Some(if remark { bare } else { At { start: line, end: line_end } });
+        }
+        // The first entry of a list's item stands behind the dash; the next one takes its place.
+        let (next, _) = map.entries().get(index + 1)?;
+        let between = At { start: end, end: next.at.start };
+        let blank = self.source.slice(between).trim().is_empty();
+        Some(if blank { At { start: key.at.start, end: next.at.start } } else { bare })
     }
 
     /// The list that holds an item, and the item's index.
@@ -303,14 +414,17 @@ impl Maker<'_> {
         }
         let column = self.source.position(first.at.start).1 as usize - 1;
         let indent = " ".repeat(column);
+        let newline = if self.source.text().contains("\r\n") { "\r\n" } else { "\n" };
         let scalar = !matches!(first_value.kind, Kind::List(_) | Kind::Map(_));
         let (line, line_end) = self.source.line_of(first.at.start);
-        if scalar && line <= first_value.at.start && first_value.at.end < line_end {
+        // Behind the first entry, unless that is the last of a text that ends without a line end.
+        let ended = self.source.slice(At { start: line, end: line_end }).ends_with('\n');
+        if ended && scalar && line <= first_value.at.start && first_value.at.end < line_end {
             let at = At { start: line_end, end: line_end };
-            return Some(Edit { at, text: format!("{indent}{pair}\n") });
+            return Some(Edit { at, text: format!("{indent}{pair}{newline}") });
         }
         let at = At { start: first.at.start, end: first.at.start };
-        Some(Edit { at, text: format!("{pair}\n{indent}") })
+        Some(Edit { at, text: format!("{pair}{newline}{indent}") })
     }
 
     fn relocate(

@@ -185,7 +185,9 @@ shape! {
         ("constraints", "promptBlocks"),
         ("procedure", "promptBlocks"),
         ("outputRequired", "promptBlocks"),
+        ("verify", "promptBlocks"),
         ("maxIterations", "loop"),
+        ("condition", "loop"),
         ("items", "loop"),
         ("count", "loop"),
         ("itemVar", "loop"),
@@ -481,7 +483,7 @@ impl Compiler<'_, '_> {
         let action = match (&doc.spec, doc.kind) {
             (Some(spec), _) => self.looped(doc, spec, node)?,
             (None, Some(GuideStepType::Loop)) => {
-                if node.get("loop").is_none() {
+                if node.get("loop").is_none() && !self.report.renames(doc.at, "loop") {
                     let fault =
                         Finding::error(doc.at, Rule::Required, "missing required key `loop`");
                     self.report.add(fault.suggest("add `loop` with `type` and `maxIterations`"));
@@ -512,7 +514,9 @@ impl Compiler<'_, '_> {
 
     fn prompt(&mut self, doc: &GuideStepDoc, node: &Node) -> Action {
         let has_text = node.get("prompt").is_some() || node.get("promptBlocks").is_some();
-        if !has_text && !doc.has_kept_block() {
+        let misspelt =
+            || ["prompt", "promptBlocks"].iter().any(|key| self.report.renames(doc.at, key));
+        if !has_text && !doc.has_kept_block() && !misspelt() {
             self.report.add(
                 Finding::error(doc.at, Rule::Required, "missing required key `prompt`")
                     .expected("`prompt` or `promptBlocks`")
@@ -561,7 +565,8 @@ impl Compiler<'_, '_> {
             Some(Body::Id(id)) => vec![self.body_by_id(id, doc)?],
             None => {
                 // A body that strayed into `loop` has been told to move out.
-                if node.get("body").is_none() && !self.report.has_error_in(spec.at) {
+                let told = self.report.has_error_in(spec.at) || self.report.renames(doc.at, "body");
+                if node.get("body").is_none() && !told {
                     let fault =
                         Finding::error(doc.at, Rule::Required, "missing required key `body`");
                     self.report.add(fault.suggest("add `body` with the steps to repeat"));

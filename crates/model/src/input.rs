@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, shape, words};
+use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, fits, shape, words};
 use crate::finding::{Finding, Mend, Rule};
 use crate::pattern;
+use crate::suggest;
 use crate::target::CommandId;
 use crate::templated::Dynamic;
-use crate::tree::{At, Kind, Node};
+use crate::tree::{At, Key, Kind, Node};
 
 words! {
     /// The type an input's value must have.
@@ -218,7 +219,14 @@ impl Decode for InputDefault {
 
     fn decode(node: &Node, report: &mut Report) -> Option<Self> {
         let is_map = matches!(node.kind, Kind::Map(_));
-        let is_doc = is_map && (node.get("from").is_some() || node.get("value").is_some());
+        // `{fro: history}` is a default, not a value that happens to be a map.
+        let misspelt = |(key, value): &(Key, Node)| {
+            suggest::nearest(&key.name, ["from"]).is_some() && fits::<DefaultFrom>(value)
+        };
+        let is_doc = is_map
+            && (node.get("from").is_some()
+                || node.get("value").is_some()
+                || node.entries().iter().any(misspelt));
         if is_doc || node.kind == Kind::Bad {
             return DefaultDoc::decode(node, report).map(InputDefault);
         }
@@ -252,14 +260,20 @@ impl Decode for RequiredSlip {
         let fault = Finding::error(node.at, Rule::UnknownKey, "unknown key `required`")
             .on_key()
             .expected("`optional`");
-        report.add(match node.kind {
-            Kind::Bool(false) => fault.suggest("write `optional: true`").mend(Mend::All(vec![
-                Mend::RenameKey { key, to: "optional".into() },
+        let said = match &node.kind {
+            Kind::Bool(flag) => Some(*flag),
+            Kind::Str(text) => text.to_ascii_lowercase().parse().ok(),
+            _ => None,
+        };
+        report.add(match said {
+            Some(false) => fault.suggest("write `optional: true`").mend(Mend::All(vec![
                 Mend::Replace { at: key, value: Value::Bool(true) },
+                Mend::RenameKey { key, to: "optional".into() },
             ])),
-            _ => fault
+            Some(true) => fault
                 .suggest("remove it: inputs are required unless `optional`")
                 .mend(Mend::Remove { key }),
+            None => fault.suggest("write `optional: true`, or remove it"),
         });
         None
     }

@@ -14,16 +14,24 @@ type Outcome<T> = Result<T, Box<Finding>>;
 
 /// Reads a document that is JSON. Faults that leave the structure whole go to `findings`.
 pub(crate) fn read(source: &Source, findings: &mut Vec<Finding>) -> Outcome<Node> {
-    let mut reader = Reader { text: source.text(), pos: 0, open: Vec::new(), findings };
-    reader.skip_space();
-    let node = reader.value()?;
-    reader.skip_space();
-    match reader.peek() {
-        None => Ok(node),
-        Some(_) => {
-            let at = At::new(reader.pos, source.text().len());
-            let fault = Finding::error(at, Rule::Syntax, "text after the end of the JSON value");
-            Err(Box::new(fault.suggest("remove what follows the closing bracket")))
+    let text = source.text();
+    let mut reader = Reader { text, pos: 0, open: Vec::new(), slips: Vec::new(), findings };
+    let read = reader.document();
+    let slips = std::mem::take(&mut reader.slips);
+    let (node, last) = match read {
+        Ok(node) => (Some(node), None),
+        Err(fault) => (None, Some(fault)),
+    };
+    let mut faults = slips.into_iter().chain(last);
+    match (faults.next(), node) {
+        (None, Some(node)) => Ok(node),
+        (None, None) => Ok(Node { at: At::START, kind: Kind::Bad }),
+        (Some(mut first), _) => {
+            // One violation, the first; its mend is that of all that could be read past.
+            let mends = first.mend.take().into_iter().chain(faults.filter_map(|one| one.mend));
+            let mends: Vec<Mend> = mends.collect();
+            first.mend = (!mends.is_empty()).then_some(Mend::All(mends));
+            Err(first)
         }
     }
 }
@@ -33,6 +41,9 @@ struct Reader<'t, 'f> {
     pos: usize,
     /// The brackets that are open, for the mend of a document that just ends.
     open: Vec<char>,
+    /// Faults that were read past, each with its mend: authors who write one trailing comma or
+    /// comment write more of them.
+    slips: Vec<Box<Finding>>,
     findings: &'f mut Vec<Finding>,
 }
 
@@ -41,9 +52,30 @@ impl Reader<'_, '_> {
         self.text.as_bytes().get(self.pos).copied()
     }
 
+    fn document(&mut self) -> Outcome<Node> {
+        self.skip_space();
+        let node = self.value()?;
+        self.skip_space();
+        if self.peek().is_none() {
+            return Ok(node);
+        }
+        let at = At::new(self.pos, self.text.len());
+        let fault = Finding::error(at, Rule::Syntax, "text after the end of the JSON value");
+        Err(Box::new(fault.suggest("remove what follows the closing bracket")))
+    }
+
+    /// White space, and the comments that JSON does not have.
     fn skip_space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.pos += 1;
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t' | b'\n' | b'\r') => self.pos += 1,
+                Some(b'/' | b'#') if self.at_comment() => {
+                    let fault = self.comment();
+                    self.pos = fault.place.at.end as usize;
+                    self.slips.push(fault);
+                }
+                _ => return,
+            }
         }
     }
 
@@ -83,14 +115,18 @@ impl Reader<'_, '_> {
         let mut entries: Vec<(Key, Node)> = Vec::new();
         while self.peek() != Some(b'}') {
             let key = self.key()?;
-            let after_key = self.pos;
             self.skip_space();
             match self.peek() {
                 Some(b':') => self.pos += 1,
                 None => return Err(self.ended()),
+                Some(b'"' | b'{' | b'[' | b'-' | b'0'..=b'9') => {
+                    self.pos = key.at.end as usize;
+                    self.slips.push(self.lacks(':', "after the property name"));
+                }
                 Some(_) => {
-                    self.pos = after_key;
-                    return Err(self.lacks(':', "after the property name"));
+                    self.pos = key.at.end as usize;
+                    let fault = self.lacks(':', "after the property name");
+                    return Err(Box::new(Finding { mend: None, ..*fault }));
                 }
             }
             self.skip_space();
@@ -129,18 +165,39 @@ impl Reader<'_, '_> {
                     let fault = Finding::error(comma, Rule::Syntax, "a comma after the last item")
                         .suggest("remove the comma")
                         .mend(Mend::Edit { at: comma, text: String::new() });
-                    return Err(Box::new(fault));
+                    self.slips.push(Box::new(fault));
                 }
                 Ok(())
             }
             None => Err(self.ended()),
-            Some(_) if self.at_comment() => Err(self.comment()),
             Some(other @ (b'}' | b']')) => Err(self.crossed(char::from(other), char::from(closer))),
             Some(_) => {
-                self.pos = after_value;
-                Err(self.lacks(',', "between two items"))
+                let another = self.another_follows(closer);
+                let next = std::mem::replace(&mut self.pos, after_value);
+                let fault = self.lacks(',', "between two items");
+                if !another {
+                    return Err(Box::new(Finding { mend: None, ..*fault }));
+                }
+                self.slips.push(fault);
+                self.pos = next;
+                Ok(())
             }
         }
+    }
+
+    /// Whether what stands here begins another entry or item, and is not the rest of a string
+    /// whose quotes were not escaped.
+    fn another_follows(&self, closer: u8) -> bool {
+        let rest = &self.text[self.pos..];
+        if closer == b']' {
+            return rest.starts_with(['"', '\'', '{', '[']);
+        }
+        let quote = rest.chars().next().filter(|sign| matches!(sign, '"' | '\''));
+        let name = match quote {
+            Some(quote) => rest[1..].find(quote).map(|end| &rest[end + 2..]),
+            None => Some(&rest[self.bare_word().len()..]),
+        };
+        name.is_some_and(|after| after.len() < rest.len() && after.trim_start().starts_with(':'))
     }
 
     fn key(&mut self) -> Outcome<Key> {
@@ -151,19 +208,23 @@ impl Reader<'_, '_> {
                 Ok(Key { name, at: At::new(start, self.pos) })
             }
             None => Err(self.ended()),
-            Some(b'\'') => Err(self.single_quoted()),
-            Some(_) if self.at_comment() => Err(self.comment()),
+            Some(b'\'') => {
+                let name = self.single_quoted()?;
+                Ok(Key { name, at: At::new(start, self.pos) })
+            }
             Some(_) => {
-                let word = self.bare_word();
+                let word = self.bare_word().to_owned();
                 let at = At::new(start, start + word.len().max(1));
                 let fault = Finding::error(at, Rule::Syntax, "a property name without quotes")
                     .expected("a name in double quotes");
-                Err(Box::new(if word.is_empty() {
-                    fault
-                } else {
-                    let quoted = format!("\"{word}\"");
-                    fault.suggest(format!("write `{quoted}`")).mend(Mend::Edit { at, text: quoted })
-                }))
+                if word.is_empty() {
+                    return Err(Box::new(fault));
+                }
+                let text = format!("\"{word}\"");
+                let fault = fault.suggest(format!("write `{text}`"));
+                self.slips.push(Box::new(fault.mend(Mend::Edit { at, text })));
+                self.pos += word.len();
+                Ok(Key { name: word, at })
             }
         }
     }
@@ -228,10 +289,8 @@ impl Reader<'_, '_> {
     fn word(&mut self) -> Outcome<Node> {
         let start = self.pos;
         if self.peek() == Some(b'\'') {
-            return Err(self.single_quoted());
-        }
-        if self.at_comment() {
-            return Err(self.comment());
+            let text = self.single_quoted()?;
+            return Ok(Node { at: At::new(start, self.pos), kind: Kind::Str(text) });
         }
         let word = self.bare_word().to_owned();
         let at = At::new(start, start + word.len().max(1));
@@ -244,7 +303,15 @@ impl Reader<'_, '_> {
                 self.findings.push(*not_finite(at, &word));
                 Kind::Bad
             }
-            other => return Err(self.unexpected(at, other)),
+            other => {
+                let fault = self.unexpected(at, other);
+                let rest = self.text[self.pos..].trim_start();
+                if fault.mend.is_none() || !(rest.is_empty() || rest.starts_with([',', '}', ']'])) {
+                    return Err(Box::new(Finding { mend: None, ..*fault }));
+                }
+                self.slips.push(fault);
+                Kind::Bad
+            }
         };
         Ok(Node { at, kind })
     }
@@ -275,21 +342,27 @@ impl Reader<'_, '_> {
         )
     }
 
-    fn single_quoted(&self) -> Box<Finding> {
+    fn single_quoted(&mut self) -> Outcome<String> {
         let rest = &self.text[self.pos + 1..];
         let line = rest.split('\n').next().unwrap_or(rest);
-        let fault = |end: usize| {
-            let at = At::new(self.pos, self.pos + end);
-            Finding::error(at, Rule::Syntax, "a string in single quotes")
-                .expected("a string in double quotes")
+        // An apostrophe inside is followed by a letter, the closing quote by a sign.
+        let closes = |(at, _): &(usize, &str)| {
+            let after = line[at + 1..].trim_start();
+            after.is_empty() || after.starts_with([',', ':', '}', ']'])
         };
-        let Some(close) = line.find('\'') else {
-            return Box::new(fault(1).suggest("put it in double quotes"));
+        let close = line.match_indices('\'').find(closes).map(|(at, _)| at);
+        let at = At::new(self.pos, self.pos + close.map_or(1, |close| close + 2));
+        let fault = Finding::error(at, Rule::Syntax, "a string in single quotes")
+            .expected("a string in double quotes");
+        let inside = close.map(|close| line[..close].replace("\\'", "'").replace('"', "\\\""));
+        let text = inside.map(|inside| format!("\"{inside}\"")).unwrap_or_default();
+        let Ok(value) = serde_json::from_str::<String>(&text) else {
+            return Err(Box::new(fault.suggest("put it in double quotes")));
         };
-        let text = serde_json::Value::from(&line[..close]).to_string();
-        let fault = fault(close + 2);
-        let at = fault.place.at;
-        Box::new(fault.suggest(format!("write `{text}`")).mend(Mend::Edit { at, text }))
+        self.pos = at.end as usize;
+        let fault = fault.suggest(format!("write `{text}`"));
+        self.slips.push(Box::new(fault.mend(Mend::Edit { at, text })));
+        Ok(value)
     }
 
     fn at_comment(&self) -> bool {

@@ -7,7 +7,7 @@ use crate::decode::{Decode, Defs, Report, Shape, wrong};
 use crate::finding::{Finding, Mend, Rule};
 use crate::limits;
 use crate::suggest;
-use crate::tree::{At, Kind, Node};
+use crate::tree::{At, Key, Kind, Node};
 
 /// A JSON Schema that is one.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +51,17 @@ pub(crate) fn decode(node: &Node, rule: Rule, report: &mut Report) -> Option<Jso
         );
         return None;
     }
+    if let Some(key) = misspelt_keyword(node) {
+        let meant = suggest::nearest(&key.name, KEYWORDS.iter().copied()).unwrap_or_default();
+        let message = format!("`{}` is no keyword of JSON Schema", key.name);
+        report.add(
+            Finding::error(key.at, rule, message)
+                .expected(format!("`{meant}`"))
+                .suggest(format!("did you mean `{meant}`?"))
+                .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() }),
+        );
+        return None;
+    }
     match fault(&value) {
         None => Some(JsonSchema { at: node.at, value }),
         Some((pointer, message)) => {
@@ -63,6 +74,109 @@ pub(crate) fn decode(node: &Node, rule: Rule, report: &mut Report) -> Option<Jso
             None
         }
     }
+}
+
+/// The keywords of JSON Schema in its editions, and those OpenAPI adds.
+const KEYWORDS: &[&str] = &[
+    "$anchor",
+    "$comment",
+    "$defs",
+    "$dynamicAnchor",
+    "$dynamicRef",
+    "$id",
+    "$recursiveAnchor",
+    "$recursiveRef",
+    "$ref",
+    "$schema",
+    "$vocabulary",
+    "additionalItems",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "const",
+    "contains",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+    "default",
+    "definitions",
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "deprecated",
+    "description",
+    "discriminator",
+    "else",
+    "enum",
+    "example",
+    "examples",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "externalDocs",
+    "format",
+    "id",
+    "if",
+    "items",
+    "maxContains",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minContains",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "not",
+    "nullable",
+    "oneOf",
+    "pattern",
+    "patternProperties",
+    "prefixItems",
+    "properties",
+    "propertyNames",
+    "readOnly",
+    "required",
+    "then",
+    "title",
+    "type",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "uniqueItems",
+    "writeOnly",
+    "xml",
+];
+
+/// The first key where a keyword stands that is none and was clearly meant to be one. JSON Schema
+/// ignores what it does not know, so a misspelt `required` would check nothing, silently.
+fn misspelt_keyword(node: &Node) -> Option<&Key> {
+    for (key, value) in node.entries() {
+        let name = key.name.as_str();
+        if !KEYWORDS.contains(&name) {
+            let meant = suggest::nearest(name, KEYWORDS.iter().copied());
+            if meant.is_some_and(|meant| node.get(meant).is_none()) && !name.starts_with("x-") {
+                return Some(key);
+            }
+            continue;
+        }
+        let found = match name {
+            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
+                value.entries().iter().find_map(|(_, schema)| misspelt_keyword(schema))
+            }
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
+                value.items().iter().find_map(misspelt_keyword)
+            }
+            "items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains" => {
+                misspelt_keyword(value)
+            }
+            _ => None,
+        };
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
 }
 
 /// The types of JSON Schema.

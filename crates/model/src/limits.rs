@@ -4,6 +4,10 @@
 
 /// Bytes of one workflow document.
 pub const DOCUMENT_BYTES: usize = 1024 * 1024;
+/// Bytes read again, in all, while the mends of a YAML document that does not parse are gathered.
+pub const REPAIR_BYTES: usize = 2 * DOCUMENT_BYTES;
+/// Lines before a fault that are searched for its cause.
+pub const LOOK_BACK_LINES: usize = 40;
 /// Nesting of lists and maps in a document.
 pub const DEPTH: usize = 64;
 /// Nodes that all aliases of a YAML document may add up to.

@@ -26,7 +26,7 @@ words! {
 
 shape! {
     /// A catalog that must be there.
-    CatalogNeed = "a catalog";
+    CatalogNeed = "a catalog", slips &[("name", "title"), ("url", "source"), ("path", "source")];
     "vendor" vendor: req Spot<String> = "Its vendor, which is the first word of its commands.",
     "title" title: opt String = "Its title.",
     "source" source: opt String = "Where it can be had: a hint for installing.",
@@ -149,6 +149,7 @@ shape! {
         ("milepost", "requires"),
         ("http_calls", "budget"),
         ("writes", "budget"),
+        ("attempts", "budget"),
     ];
     "workflow" workflow: must Spot<WorkflowId> = "Its identity, and the name of its file.",
     "title" title: opt String = "Its name for people.",

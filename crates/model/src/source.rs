@@ -2,7 +2,7 @@
 //!
 //! Never parses: that is `json` and `yaml`.
 
-use crate::finding::{Finding, Rule};
+use crate::finding::{Finding, Mend, Rule};
 use crate::limits;
 use crate::tree::At;
 
@@ -96,6 +96,29 @@ impl Source {
     pub fn with_text(&self, text: &str) -> Vec<u8> {
         let mark: &[u8] = if self.bom { b"\xef\xbb\xbf" } else { b"" };
         [mark, text.as_bytes()].concat()
+    }
+
+    /// The fence of Markdown around the text, as models hand documents over, and its mend.
+    pub(crate) fn fence(&self) -> Option<Box<Finding>> {
+        let text = &self.text;
+        let start = text.len() - text.trim_start().len();
+        let word = text[start..].strip_prefix("```")?.lines().next()?.trim();
+        if !word.chars().all(|c| c.is_ascii_alphanumeric()) {
+            return None;
+        }
+        let edit = |at: At| Mend::Edit { at, text: String::new() };
+        let (_, first_end) = self.line_of(start as u32);
+        let first = At { start: start as u32, end: first_end };
+        let mut mends = vec![edit(first)];
+        let end = text.trim_end().len();
+        let last = self.line_of(end as u32 - 1).0;
+        if last >= first_end && text[last as usize..end].trim() == "```" {
+            mends.push(edit(At { start: last, end: text.len() as u32 }));
+        }
+        let fault = Finding::error(first, Rule::Syntax, "a fence of Markdown around the document")
+            .suggest("remove the lines with the three backticks")
+            .mend(Mend::All(mends));
+        Some(Box::new(fault))
     }
 
     /// The slice a place covers; empty when the place is not of this text.

@@ -313,7 +313,11 @@ impl Shape for RetryOn {
 
 shape! {
     /// Polling.
-    Repeat = "how to repeat", slips &[("interval", "every"), ("while", "until")];
+    Repeat = "how to repeat", slips &[
+        ("interval", "every"),
+        ("attempts", "max_attempts"),
+        ("max_retries", "max_attempts"),
+    ];
     "until" until: req Bare = "Ends when this holds.",
     "every" every: opt Period = "The pause between two passes.",
     "timeout" timeout: opt Period = "How long in all.",
@@ -322,7 +326,19 @@ shape! {
 
 shape! {
     /// A check of an agent's claim against the world.
-    Verify = "a check such as `{run: shop orders:get, check: …}`";
+    Verify = "a check such as `{run: shop orders:get, check: …}`", slips &[
+        ("flags", "with"),
+        ("args", "with"),
+        ("arguments", "with"),
+        ("params", "with"),
+        ("parameters", "with"),
+        ("uses", "run"),
+        ("command", "run"),
+        ("call", "run"),
+        ("data", "body"),
+        ("expect", "check"),
+        ("assert", "check"),
+    ];
     "run" run: req Spot<Target> = "What is run.",
     "with" with: opt Entries<Dynamic> = "Its arguments.",
     "body" body: opt Dynamic = "The body of the request.",
@@ -478,9 +494,18 @@ const HOMES: &[(&str, &str)] = &[
     ("until", "repeat"),
     ("every", "repeat"),
     ("fields", "output_contract"),
+    ("message", "approve"),
     ("form", "approve"),
+    ("by", "approve"),
     ("expires", "approve"),
     ("on_reject", "approve"),
+    ("maxIterations", "loop"),
+    ("condition", "loop"),
+    ("items", "loop"),
+    ("count", "loop"),
+    ("itemVar", "loop"),
+    ("indexVar", "loop"),
+    ("iterationVar", "loop"),
 ];
 
 shape! {
@@ -601,7 +626,7 @@ fn sole_action(node: &Node, sound: bool, report: &mut Report) -> Option<&'static
         names.filter_map(|name| ACTIONS.iter().copied().find(|action| *action == name)).collect();
     match present.as_slice() {
         [action] => Some(action),
-        [] if node.get("type").is_some() => {
+        [] if node.get("type").is_some() && sound => {
             let fault = Finding::error(node.at, Rule::Required, "missing required key `loop`");
             report.add(fault.suggest("add `loop` with `type` and `maxIterations`"));
             None
@@ -634,26 +659,20 @@ fn check_keys(node: &Node, action: &'static str, sound: bool, report: &mut Repor
             continue;
         }
         let owners = suggest::list(owners.iter().copied());
-        let is_retry = *key == "max_attempts" && action == "run" && node.get("retry").is_none();
-        let mend = match is_retry {
-            true => Mend::Move {
+        let message = format!("`{key}` does nothing in a step with `{action}`");
+        let fault = Finding::error(found.at, Rule::Combination, message)
+            .expected(format!("a step with {owners}"));
+        let home = if *key == "max_attempts" { attempts_home(node, action) } else { None };
+        report.add(match home {
+            Some(under) => fault.suggest(format!("move it into `{under}`")).mend(Mend::Move {
                 key: found.at,
                 into: node.at,
-                under: Some("retry".into()),
+                under: Some(under.into()),
                 name: "max_attempts".into(),
-            },
-            false => Mend::Remove { key: found.at },
-        };
-        report.add(
-            Finding::error(
-                found.at,
-                Rule::Combination,
-                format!("`{key}` does nothing in a step with `{action}`"),
-            )
-            .expected(format!("a step with {owners}"))
-            .suggest("remove it, or move it to where it acts")
-            .mend(mend),
-        );
+            }),
+            // What somebody wrote is not thrown away on a guess.
+            None => fault.suggest("remove it, or move it to where it acts"),
+        });
     }
     if let (Some(_), Some((key, _))) = (node.get("if"), node.entry("when")) {
         let fault = Finding::error(key.at, Rule::Combination, "`if` and `when` are the same key");
@@ -664,13 +683,24 @@ fn check_keys(node: &Node, action: &'static str, sound: bool, report: &mut Repor
         for name in ["as", "concurrency"] {
             if let Some((key, _)) = node.entry(name) {
                 let message = format!("`{name}` needs `for_each`");
-                report.add(
-                    Finding::error(key.at, Rule::Combination, message)
-                        .suggest("add `for_each`, or remove it")
-                        .mend(Mend::Remove { key: key.at }),
-                );
+                let fault = Finding::error(key.at, Rule::Combination, message);
+                report.add(fault.suggest("add `for_each`, or remove it"));
             }
         }
+    }
+}
+
+/// The map of a `run` step that a stray `max_attempts` belongs in, when only one can be meant.
+fn attempts_home(node: &Node, action: &str) -> Option<&'static str> {
+    let lacks = |key: &str| match node.get(key).map(|map| (&map.kind, map.get("max_attempts"))) {
+        Some((Kind::Map(_), None)) => true,
+        _ => false,
+    };
+    match (action, lacks("retry"), lacks("repeat")) {
+        ("run", true, false) => Some("retry"),
+        ("run", false, true) if node.get("retry").is_some() => Some("repeat"),
+        ("run", false, false) if node.get("retry").is_none() => Some("retry"),
+        _ => None,
     }
 }
 
@@ -718,7 +748,7 @@ fn looped(doc: &StepDoc, report: &mut Report) -> Option<Loop> {
     let Some(Later(body)) = &doc.body else {
         // A body that strayed into `loop` has been told to move out.
         let strayed = doc.spec.as_ref().is_some_and(|spec| report.has_error_in(spec.at));
-        if strayed || doc.spec.is_none() {
+        if strayed || doc.spec.is_none() || report.renames(doc.at, "body") {
             return None;
         }
         let fault = Finding::error(doc.at, Rule::Required, "missing required key `body`");

@@ -4,28 +4,31 @@ use crate::limits;
 
 /// The candidate nearest to a word, when it is near and no other is as near.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    let folded = fold(word);
-    let allowed = (folded.chars().count() / 3).clamp(1, 4);
-    let mut best: Option<(usize, &str)> = None;
-    let mut tied = false;
-    for candidate in candidates.into_iter().take(limits::SUGGESTION_CANDIDATES) {
-        if candidate == word {
-            continue;
-        }
-        let distance = strsim::damerau_levenshtein(&folded, &fold(candidate));
-        if distance > allowed || distance >= fold(candidate).chars().count() {
-            continue;
-        }
-        match best {
-            Some((least, _)) if distance > least => {}
-            Some((least, held)) if distance == least => tied |= held != candidate,
-            _ => {
-                best = Some((distance, candidate));
-                tied = false;
-            }
-        }
+    match near(word, candidates).as_slice() {
+        [one] => Some(one),
+        _ => None,
     }
-    best.filter(|_| !tied).map(|(_, candidate)| candidate)
+}
+
+/// The candidates that are near to a word and to which no other is nearer.
+pub(crate) fn near<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Vec<&'c str> {
+    let folded = fold(word);
+    let mut least = (folded.chars().count() / 3).clamp(1, 4);
+    let mut best: Vec<&str> = Vec::new();
+    for candidate in candidates.into_iter().take(limits::SUGGESTION_CANDIDATES) {
+        let target = fold(candidate);
+        let distance = strsim::damerau_levenshtein(&folded, &target);
+        let far = distance > least || distance >= target.chars().count();
+        if far || candidate == word || best.contains(&candidate) {
+            continue;
+        }
+        if distance < least {
+            best.clear();
+            least = distance;
+        }
+        best.push(candidate);
+    }
+    best
 }
 
 /// The same for words of a fixed vocabulary, where an abbreviation is clear as well: `int`, `desc`.

@@ -75,7 +75,7 @@ fn parse(text: &str, at: At, report: &mut Report) -> Option<Templated> {
         Ok(template) => Some(Templated { at, template }),
         Err(errors) => {
             for error in errors {
-                report.add(syntax(at, 0, error));
+                report.add(syntax(text, at, 0, error));
             }
             None
         }
@@ -83,7 +83,7 @@ fn parse(text: &str, at: At, report: &mut Report) -> Option<Templated> {
 }
 
 /// A syntax error of an expression as a finding about the string it stands in.
-fn syntax(at: At, offset: u32, error: SyntaxError) -> Finding {
+fn syntax(source: &str, at: At, offset: u32, error: SyntaxError) -> Finding {
     let place = |span: crate::expr::Span| Place::within(at, offset + span.start, offset + span.end);
     let finding = Finding::error(place(error.span), Rule::Expression, error.message);
     let finding = match (error.help, &error.replace) {
@@ -92,6 +92,13 @@ fn syntax(at: At, offset: u32, error: SyntaxError) -> Finding {
         (None, None) => finding.suggest("correct the expression here"),
     };
     match error.replace {
+        // `not x` becomes `!x`.
+        Some((span, text)) if text == "!" => {
+            let rest = source.get(span.end as usize..).unwrap_or("");
+            let blank = (rest.len() - rest.trim_start_matches(' ').len()) as u32;
+            let span = crate::expr::Span { end: span.end + blank, ..span };
+            finding.mend(Mend::ReplaceText { place: place(span), text })
+        }
         Some((span, text)) => finding.mend(Mend::ReplaceText { place: place(span), text }),
         None => finding,
     }
@@ -239,7 +246,7 @@ impl Bare {
         match Expr::parse(inner) {
             Ok(expr) => Some(Bare { at, expr, offset }),
             Err(error) => {
-                report.add(syntax(at, offset, error));
+                report.add(syntax(inner, at, offset, error));
                 None
             }
         }

@@ -3,7 +3,7 @@
 use semver::{Version, VersionReq};
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Report, Shape, scalar_text};
+use crate::decode::{Decode, Defs, Report, Shape, wrong};
 use crate::finding::{Finding, Mend, Rule};
 use crate::tree::{Kind, Node};
 
@@ -17,7 +17,10 @@ impl Decode for SemVer {
     fn decode(node: &Node, report: &mut Report) -> Option<Self> {
         // `version: 1.0` is a number to YAML; what was meant is plain.
         let text = match node.kind {
-            Kind::Str(_) | Kind::Int(_) | Kind::Float(_) => scalar_text(node),
+            Kind::Int(_) | Kind::Float(_) => match report.written(node) {
+                Some(written) => written,
+                None => return wrong(node, report),
+            },
             _ => String::decode(node, report)?,
         };
         if let (Ok(version), Kind::Str(_)) = (Version::parse(&text), &node.kind) {

@@ -18,15 +18,99 @@ type Outcome<T> = Result<T, Box<Finding>>;
 
 /// Reads a document that is YAML. Faults that leave the structure whole go to `findings`.
 pub(crate) fn read(source: &Source, findings: &mut Vec<Finding>) -> Outcome<Node> {
+    parse(source.text(), findings).map_err(|mut fault| {
+        fault.mend = fault.mend.map(|mend| with_further(source.text(), mend));
+        fault
+    })
+}
+
+/// A slip is seldom alone: who indents one line with a tab does so with the next. The mend of the
+/// first fault is followed by those of the faults that come to light behind it.
+fn with_further(text: &str, first: Mend) -> Mend {
+    let mut mends = vec![first];
+    for _ in 0..limits::REPAIR_BYTES / text.len().max(1) {
+        let edits: Vec<(At, &str)> = mends.iter().flat_map(edits_of).collect();
+        let (mended, shifts) = spliced(text, &edits);
+        let Err(fault) = parse(&mended, &mut Vec::new()) else { break };
+        let next: Vec<(At, &str)> = fault.mend.iter().flat_map(edits_of).collect();
+        let back = |(at, text): &(At, &str)| {
+            let mend = |at: At| Mend::Edit { at, text: (*text).to_owned() };
+            original(*at, &shifts).map(mend)
+        };
+        let Some(next) = next.iter().map(back).collect::<Option<Vec<Mend>>>() else { break };
+        if next.is_empty() {
+            break;
+        }
+        mends.extend(next);
+    }
+    if mends.len() == 1 { mends.remove(0) } else { Mend::All(mends) }
+}
+
+/// The edits a mend of raw text consists of.
+fn edits_of(mend: &Mend) -> Vec<(At, &str)> {
+    match mend {
+        Mend::Edit { at, text } => vec![(*at, text.as_str())],
+        Mend::All(mends) => mends.iter().flat_map(edits_of).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The text with edits made, and for each edit in order where its text came to stand and how much
+/// what follows has moved.
+fn spliced(text: &str, edits: &[(At, &str)]) -> (String, Vec<(At, i64)>) {
+    let mut edits = edits.to_vec();
+    edits.sort_by_key(|(at, _)| *at);
+    let mut result = String::with_capacity(text.len());
+    let mut shifts = Vec::with_capacity(edits.len());
+    let mut from = 0;
+    for (at, put) in edits {
+        result.push_str(text.get(from..at.start as usize).unwrap_or(""));
+        let start = result.len();
+        result.push_str(put);
+        from = at.end as usize;
+        shifts.push((At::new(start, result.len()), result.len() as i64 - from as i64));
+    }
+    result.push_str(text.get(from..).unwrap_or(""));
+    (result, shifts)
+}
+
+/// Where a place of the mended text is in the text as it was; none inside what was put there.
+fn original(at: At, shifts: &[(At, i64)]) -> Option<At> {
+    if shifts.iter().any(|(put, _)| put.start <= at.end && at.start <= put.end) {
+        return None;
+    }
+    let before = shifts.iter().rev().find(|(put, _)| put.end < at.start);
+    let shift = before.map_or(0, |(_, shift)| *shift);
+    let back = |offset: u32| u32::try_from(i64::from(offset) - shift).ok();
+    Some(At { start: back(at.start)?, end: back(at.end)? })
+}
+
+/// The parser under our limits.
+fn parser(text: &str) -> Parser<'_, StrInput<'_>> {
     let options = granit_parser::options! {
         flow_nesting_limit: limits::DEPTH + 1,
         block_nesting_limit: limits::DEPTH + 1,
         simple_key_max_lookahead: 1024,
     };
-    let parser = Parser::new_from_str_with_options(source.text(), options);
+    Parser::new_from_str_with_options(text, options)
+}
+
+/// Where a text stops being YAML; its length when it does not.
+pub(crate) fn sound_until(text: &str) -> usize {
+    let mut parser = parser(text);
+    loop {
+        match parser.next_event() {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return error.marker().byte_offset().unwrap_or(0),
+            None => return text.len(),
+        }
+    }
+}
+
+fn parse(text: &str, findings: &mut Vec<Finding>) -> Outcome<Node> {
     let mut reader = Reader {
-        text: source.text(),
-        parser,
+        text,
+        parser: parser(text),
         anchors: HashMap::new(),
         alias_nodes: 0,
         depth: 0,
@@ -88,6 +172,12 @@ impl<'t> Reader<'t, '_> {
     fn node(&mut self, event: Event<'t>, at: At) -> Outcome<Node> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
+                if let (Some(_), Some(mend)) =
+                    (&tag, yaml_fault::bang(self.text, at.start as usize))
+                {
+                    let fault = Finding::error(at, Rule::Syntax, "`!` begins a YAML tag here");
+                    return Err(Box::new(fault.suggest("put the value in quotes").mend(mend)));
+                }
                 let bad = tag.is_some();
                 let node = if bad { self.tagged(at) } else { self.scalar(&text, style, at)? };
                 self.remember(anchor, &node, 1);
@@ -283,6 +373,8 @@ impl<'t> Reader<'t, '_> {
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, at: At) -> Outcome<Node> {
         if style != ScalarStyle::Plain {
+            let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+            let at = if block { self.block_scalar(at) } else { at };
             return Ok(Node { at, kind: Kind::Str(text.to_owned()) });
         }
         match plain(text, at) {
@@ -293,6 +385,27 @@ impl<'t> Reader<'t, '_> {
             }
             Err(fault) => Err(fault),
         }
+    }
+
+    /// The parser's block scalars reach from their first word to the next token; ours begin with
+    /// their `|` or `>` and end with their last word.
+    fn block_scalar(&self, at: At) -> At {
+        let (start, end) = (at.start as usize, at.end as usize);
+        let before = self.text[..start].trim_end();
+        let (line_start, line) = self.line(before.len());
+        let is_header = |(sign, _): &(usize, &str)| {
+            let rest = line[sign + 1..].trim_start_matches(|c: char| "+-0123456789".contains(c));
+            rest.trim_start().is_empty() || rest.trim_start().starts_with('#')
+        };
+        let header = line.match_indices(['|', '>']).find(is_header);
+        let start = header.map_or(start, |(sign, _)| line_start + sign);
+        At::new(start, start.max(self.text[..end].trim_end().len()))
+    }
+
+    /// The line an offset is in, without its end, and where it starts.
+    fn line(&self, offset: usize) -> (usize, &'t str) {
+        let start = self.text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
+        (start, self.text[start..].lines().next().unwrap_or(""))
     }
 }
 

@@ -7,7 +7,9 @@ use granit_parser::{ErrorKind, ScanError};
 
 use crate::finding::{Finding, Mend, Rule};
 use crate::json;
+use crate::limits;
 use crate::tree::At;
+use crate::yaml;
 
 /// The signs that may follow a backslash in a double-quoted string.
 const ESCAPES: &str = "0abtnvfre\"/\\N_LPxuU \t\n";
@@ -16,13 +18,13 @@ const ESCAPES: &str = "0abtnvfre\"/\\N_LPxuU \t\n";
 pub(crate) fn of(error: &ScanError, text: &str) -> Box<Finding> {
     let offset = error.marker().byte_offset().unwrap_or(0).min(text.len());
     let rest = &text[offset..];
-    if rest.starts_with('\t') || matches!(error.kind(), ErrorKind::TabInBlockIndentation) {
-        return tab(text, offset);
+    if let Some(fault) = tab(text, offset) {
+        return fault;
     }
-    if matches!(error.kind(), ErrorKind::TabInPlainScalar | ErrorKind::TabInIndentation)
-        && let Some(tab_at) = rest.find("\n\t")
-    {
-        return tab(text, offset + tab_at + 1);
+    if let Some(glued) = glued_quote(text, offset) {
+        let fault = Finding::error(glued, Rule::Syntax, "no space after the colon")
+            .suggest("put a space after the colon");
+        return Box::new(fault.mend(Mend::Edit { at: glued, text: " ".into() }));
     }
     let special = braces(text, offset)
         .or_else(|| glued_colon(error.kind(), text, offset))
@@ -36,8 +38,8 @@ pub(crate) fn of(error: &ScanError, text: &str) -> Box<Finding> {
     let fault = Finding::error(At::new(offset, offset), Rule::Syntax, message).suggest(suggestion);
     let quote = matches!(error.kind(), ErrorKind::MappingValueNotAllowed)
         || rest.starts_with(['`', '@', '%']);
-    match quoted_value(text, offset).filter(|_| quote) {
-        Some(mend) => Box::new(fault.mend(mend)),
+    match bang(text, offset).or_else(|| quoted_value(text, offset).filter(|_| quote)) {
+        Some(mend) => Box::new(fault.suggest("put the value in quotes").mend(mend)),
         None => Box::new(fault),
     }
 }
@@ -74,18 +76,85 @@ fn line_start(text: &str, offset: usize) -> usize {
     text[..offset].rfind('\n').map_or(0, |newline| newline + 1)
 }
 
-fn tab(text: &str, offset: usize) -> Box<Finding> {
+/// The line an offset is in, without its end, and where it starts.
+fn line_at(text: &str, offset: usize) -> (usize, &str) {
     let start = line_start(text, offset);
-    let line = &text[start..];
-    let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
-    let tab = line[..blank].find('\t').unwrap_or(0);
+    (start, text[start..].lines().next().unwrap_or(""))
+}
+
+/// A tab in the indentation of the line of a fault or of one beside it.
+fn tab(text: &str, offset: usize) -> Option<Box<Finding>> {
+    let (start, line) = line_at(text, offset);
+    let before = line_at(text, start.saturating_sub(1));
+    let after_start = (start + line.len() + 2).min(text.len());
+    let after = line_at(text, text.floor_char_boundary(after_start));
+    let lines = [(start, line), before, after];
+    let (start, tab) = lines.iter().find_map(|(start, line)| {
+        Some((*start, indentation(line).find('\t')?)).filter(|_| !line.trim().is_empty())
+    })?;
     let at = At::new(start + tab, start + tab + 1);
-    let indent = line[..blank].replace('\t', "  ");
-    Box::new(
-        Finding::error(at, Rule::Syntax, "a tab in the indentation")
-            .suggest("indent with spaces")
-            .mend(Mend::Edit { at: At::new(start, start + blank), text: indent }),
-    )
+    let unit = indent_unit(text);
+    let mut mends = Vec::new();
+    let mut from = 0;
+    for line in text.split_inclusive('\n') {
+        // Behind spaces a tab may belong to a text; in front of everything it cannot.
+        if line.starts_with('\t') || from == start {
+            let indent = indentation(line);
+            let text = indent.replace('\t', &unit);
+            mends.push(Mend::Edit { at: At::new(from, from + indent.len()), text });
+        }
+        from += line.len();
+    }
+    let fault = Finding::error(at, Rule::Syntax, "a tab in the indentation");
+    Some(Box::new(fault.suggest("indent with spaces").mend(Mend::All(mends))))
+}
+
+/// The white space at the beginning of a line.
+fn indentation(line: &str) -> &str {
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+}
+
+/// What one level of indentation looks like in a document that has some of it in spaces.
+fn indent_unit(text: &str) -> String {
+    let spaces = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let least = text.lines().map(spaces).filter(|count| *count > 0).min().unwrap_or(2);
+    " ".repeat(least.clamp(2, 8))
+}
+
+/// `if: !steps.a.output.ok`: a tag to YAML, a negation to its author.
+pub(crate) fn bang(text: &str, offset: usize) -> Option<Mend> {
+    let (_, line) = line_at(text, offset);
+    let (key, value) = line.split_once(": ")?;
+    let key = key.trim().trim_start_matches("- ");
+    let takes_expression = matches!(key, "if" | "when" | "until" | "check");
+    let negates = value.trim_start().starts_with('!');
+    (takes_expression && negates).then(|| quoted_value(text, offset))?
+}
+
+/// Where a space belongs in `{id:"5"}`. The fault may show lines later, where the string that the
+/// closing quote seemed to open ends; so the space has to mend it.
+fn glued_quote(text: &str, offset: usize) -> Option<At> {
+    let mut end = offset;
+    for _ in 0..limits::LOOK_BACK_LINES {
+        let (start, line) = line_at(text, end);
+        if let Some(colon) = colon_in_flow(line) {
+            let at = start + colon + 1;
+            let mended = format!("{} {}", &text[..at], &text[at..]);
+            return (yaml::sound_until(&mended) > offset + 1).then(|| At::new(at, at));
+        }
+        end = start.checked_sub(1)?;
+    }
+    None
+}
+
+/// The colon in a flow map of this line that has its key in front and a quote or bracket behind.
+fn colon_in_flow(line: &str) -> Option<usize> {
+    line.match_indices(':').map(|(colon, _)| colon).find(|colon| {
+        let word = line[..*colon].trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
+        word.len() < *colon
+            && word.trim_end().ends_with(['{', ','])
+            && line[colon + 1..].starts_with(['"', '\'', '{', '['])
+    })
 }
 
 /// `{id: ${{ x }}}`: inside `{ }` and `[ ]` an expression needs quotes.
@@ -270,13 +339,16 @@ fn begins_value(before: &str, opened: &Opened) -> bool {
         || (!opened.brackets.is_empty() && text.ends_with(['[', '{', ',']))
 }
 
-/// The mend of `key: a value: with a colon`: everything after the first `: ` in quotes.
+/// The mend of `key: a value: with a colon`: what stands after the first `: `, in quotes.
 fn quoted_value(text: &str, offset: usize) -> Option<Mend> {
-    let start = line_start(text, offset);
-    let line = text[start..].lines().next()?;
+    let (start, line) = line_at(text, offset);
     let value = line.find(": ")? + 2;
-    let words = line[value..].trim();
-    if words.is_empty() || words.starts_with(['"', '\'', '|', '>', '[', '{']) {
+    // In a flow map the value ends somewhere, and nobody can say where.
+    if line[..value].contains(['{', '[', '"', '\'']) {
+        return None;
+    }
+    let words = line[value..].split(" #").next()?.trim();
+    if words.is_empty() || words.starts_with(['"', '\'', '|', '>', '[', '{', '&', '*', '#']) {
         return None;
     }
     let from = start + value + (line[value..].len() - line[value..].trim_start().len());

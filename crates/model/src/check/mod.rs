@@ -11,11 +11,13 @@ mod reach;
 mod uses;
 mod writes;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+
+use serde_json::Value;
 
 use crate::commands::Commands;
 use crate::decode::{Report, Spot};
-use crate::finding::{Finding, Rule, Severity};
+use crate::finding::{Finding, Mend, Rule, Severity};
 use crate::id::StepId;
 use crate::limits;
 use crate::manifest::Draft;
@@ -56,10 +58,12 @@ pub struct Unchecked {
 pub(crate) struct Checker<'c> {
     pub(crate) workflow: &'c Workflow,
     pub(crate) steps: HashMap<&'c str, &'c Step>,
-    /// Ids of steps that are there but could not be read.
-    pub(crate) unread_steps: HashSet<String>,
+    /// Ids of steps that are there but could not be read, and where they stand.
+    pub(crate) unread_steps: HashMap<String, At>,
     /// A step without an id that could be read: any unknown name may be meant for it.
     pub(crate) nameless: bool,
+    /// Keys that nobody knows.
+    pub(crate) strays: Vec<At>,
     pub(crate) root: &'c Node,
     /// How many findings there were before the checks.
     decoded: usize,
@@ -87,8 +91,10 @@ pub(crate) fn run(
     }
     let read: HashMap<&str, &Step> =
         all.iter().rev().map(|step| (step.id.value.as_str(), *step)).collect();
-    let mut unread_steps = HashSet::new();
+    let mut unread_steps = HashMap::new();
     let mut nameless = false;
+    let unknown = report.findings.iter().filter(|finding| finding.rule == Rule::UnknownKey);
+    let strays = unknown.map(|finding| finding.place.at).collect();
     for key in ["steps", "finally"] {
         let list = root.get(key);
         nameless |= match list {
@@ -104,6 +110,7 @@ pub(crate) fn run(
         steps: read,
         unread_steps,
         nameless,
+        strays,
         root,
         decoded,
         unread_inputs: &draft.unread_inputs,
@@ -117,14 +124,19 @@ pub(crate) fn run(
 }
 
 /// Notes the ids of steps that could not be read; whether there is one whose id is not known.
-fn unread(list: Option<&Node>, read: &HashMap<&str, &Step>, found: &mut HashSet<String>) -> bool {
+fn unread(
+    list: Option<&Node>,
+    read: &HashMap<&str, &Step>,
+    found: &mut HashMap<String, At>,
+) -> bool {
     let mut nameless = list.is_some_and(|list| !matches!(list.kind, Kind::List(_) | Kind::Str(_)));
     for item in list.map_or(&[] as &[Node], Node::items) {
-        match item.get("id").and_then(Node::text) {
-            Some(id) if !read.contains_key(id) => {
+        let node = item.get("id");
+        match node.and_then(|node| Some((node.at, node.text()?))) {
+            Some((at, id)) if !read.contains_key(id) => {
                 // Others may name it as it will be called once it is mended.
-                found.extend(suggest::slug(id, false));
-                found.insert(id.to_owned());
+                found.extend(suggest::slug(id, false).map(|slug| (slug, at)));
+                found.insert(id.to_owned(), at);
             }
             Some(_) => {}
             None => nameless = true,
@@ -226,7 +238,7 @@ impl<'c> Checker<'c> {
     }
 
     pub(crate) fn is_step(&self, id: &str) -> bool {
-        self.steps.contains_key(id) || self.unread_steps.contains(id)
+        self.steps.contains_key(id) || self.unread_steps.contains_key(id)
     }
 
     /// Not certainly unknown: a step whose id could not be read may be the one.
@@ -236,10 +248,38 @@ impl<'c> Checker<'c> {
 
     pub(crate) fn step_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.steps.keys().copied().collect();
-        let unread = self.unread_steps.iter().map(String::as_str);
+        let unread = self.unread_steps.keys().map(String::as_str);
         names.extend(unread.filter(|id| StepId::parse(id).is_ok()));
         names.sort_unstable();
         names
+    }
+
+    /// What the refused id of a step will be once it is mended.
+    pub(crate) fn refused_id(&mut self, name: &str) -> Option<String> {
+        match self.refusal(name)?.mend.as_ref()? {
+            Mend::Replace { value: Value::String(meant), .. } => Some(meant.clone()),
+            Mend::All(mends) => match mends.first()? {
+                Mend::Replace { value: Value::String(meant), .. } => Some(meant.clone()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A reference to a step whose id is refused changes along with the id, so that mending the
+    /// one does not break the other.
+    pub(crate) fn mend_with_id(&mut self, name: &str, reference: Mend) {
+        let Some(finding) = self.refusal(name) else { return };
+        finding.mend = finding.mend.take().map(|mend| match mend {
+            Mend::All(mends) => Mend::All([mends, vec![reference]].concat()),
+            id => Mend::All(vec![id, reference]),
+        });
+    }
+
+    fn refusal(&mut self, name: &str) -> Option<&mut Finding> {
+        let id = self.unread_steps.get(name)?;
+        let mut findings = self.report.findings.iter_mut();
+        findings.find(|finding| finding.rule == Rule::Id && finding.place.at == *id)
     }
 
     /// Every id in `depends_on` and `on_reject` is one of a step.
@@ -257,7 +297,6 @@ impl<'c> Checker<'c> {
     }
 
     fn known_step(&mut self, id: &Spot<StepId>, step: &Step, key: &str) {
-        use crate::finding::Mend;
         let name = id.value.as_str();
         if name == step.id.value.as_str() {
             let message = format!("step `{name}` waits for itself");

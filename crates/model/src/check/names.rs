@@ -3,7 +3,7 @@
 use crate::check::uses::{self, Slot, Use};
 use crate::check::{Checker, Verdict};
 use crate::expr::{Kind, Reference, Segment, SegmentKind, Span};
-use crate::finding::{Finding, Mend, Rule};
+use crate::finding::{Finding, Mend, Place, Rule};
 use crate::input::InputType;
 use crate::step::{Action, Step};
 use crate::suggest;
@@ -20,20 +20,25 @@ struct Around<'s> {
     extra: Vec<&'s str>,
     /// The name of the item cannot be used, so any unknown name may be meant for it.
     nameless_item: bool,
+    /// A key that nobody knows stands in the step: it may be the one that makes a name.
+    unsure: bool,
 }
 
 impl<'c> Checker<'c> {
     pub(crate) fn expressions(&mut self) {
         let workflow = self.workflow;
         for usage in uses::of_workflow(workflow) {
-            self.usage(usage, &Around { step: None, extra: Vec::new(), nameless_item: false });
+            let around =
+                Around { step: None, extra: Vec::new(), nameless_item: false, unsure: false };
+            self.usage(usage, &around);
         }
         for step in workflow.steps.iter().chain(&workflow.finally) {
-            self.step_expressions(step, &[]);
+            self.step_expressions(step, &[], false);
         }
     }
 
-    fn step_expressions(&mut self, step: &'c Step, outer: &[&'c str]) {
+    fn step_expressions(&mut self, step: &'c Step, outer: &[&'c str], unsure: bool) {
+        let unsure = unsure || self.strays.iter().any(|stray| step.at.holds(*stray));
         let mut extra = outer.to_vec();
         let mut nameless_item = false;
         if let Some(each) = &step.for_each {
@@ -46,14 +51,15 @@ impl<'c> Checker<'c> {
         }
         for usage in uses::of_step(step) {
             let names = if usage.slot == Slot::Items { outer.to_vec() } else { extra.clone() };
-            self.usage(usage, &Around { step: Some(step), extra: names, nameless_item });
+            let around = Around { step: Some(step), extra: names, nameless_item, unsure };
+            self.usage(usage, &around);
         }
         if let Action::Loop(looped) = &step.action {
             let spec = &looped.spec;
             extra.extend(["item", "index"]);
             let authored = [&spec.item_var, &spec.index_var, &spec.iteration_var];
             extra.extend(authored.into_iter().flatten().map(String::as_str));
-            looped.body.iter().for_each(|inner| self.step_expressions(inner, &extra));
+            looped.body.iter().for_each(|inner| self.step_expressions(inner, &extra, unsure));
         }
     }
 
@@ -153,6 +159,9 @@ impl<'c> Checker<'c> {
         if usage.slot.has_answer() {
             roots.extend(["output", "status_code"]);
         }
+        if around.unsure {
+            return;
+        }
         let fault = Finding::error(place, Rule::UnknownName, format!("unknown name `{name}`"));
         // A bare name of an input or step lacks its root only.
         let rooted = match (self.is_input(name), self.is_step(name)) {
@@ -219,18 +228,12 @@ impl<'c> Checker<'c> {
         let fault =
             Finding::error(place, Rule::UnknownName, format!("there is no {what} `{name}`"));
         self.report.add(match suggest::nearest(name, names.iter().copied()) {
-            Some(meant) if is_plain(meant) || in_quotes(located, segment) => fault
-                .expected(format!("`{meant}`"))
-                .suggest(format!("did you mean `{meant}`?"))
-                .mend(Mend::ReplaceText { place, text: meant.to_owned() }),
             Some(meant) => {
-                // `.my-step` cannot be written with a dot: the dot goes, brackets come.
-                let dotted = located.place(segment.span.start - 1, segment.span.end);
-                let text = format!("['{meant}']");
+                let (place, text) = rewritten(meant, segment, located);
                 fault
                     .expected(format!("`{meant}`"))
-                    .suggest(format!("write `{text}`"))
-                    .mend(Mend::ReplaceText { place: dotted, text })
+                    .suggest(format!("did you mean `{text}`?"))
+                    .mend(Mend::ReplaceText { place, text })
             }
             None => fault
                 .expected(suggest::list(names.iter().copied()))
@@ -275,12 +278,16 @@ impl<'c> Checker<'c> {
             self.unknown_field("step", name, &names, segment, located);
             return;
         }
+        if let Some(meant) = self.refused_id(name) {
+            let (place, text) = rewritten(&meant, segment, located);
+            self.mend_with_id(name, Mend::ReplaceText { place, text });
+        }
         self.finally_reference(name, around, place);
         self.field_of("a step", OF_STEP, reference.path.get(1), located);
         self.output_reference(name, reference, located);
     }
 
-    fn own_reference(&mut self, around: &Around<'_>, place: crate::finding::Place) {
+    fn own_reference(&mut self, around: &Around<'_>, place: Place) {
         if !around.step.is_some_and(repeats) {
             self.report.add(
                 Finding::error(place, Rule::UnknownName, "`steps.self` is for steps with `repeat`")
@@ -290,7 +297,7 @@ impl<'c> Checker<'c> {
     }
 
     /// Steps of `finally` run last: nothing else can read them.
-    fn finally_reference(&mut self, name: &str, around: &Around<'_>, place: crate::finding::Place) {
+    fn finally_reference(&mut self, name: &str, around: &Around<'_>, place: Place) {
         let is_finally =
             |name: &str| self.workflow.finally.iter().any(|step| step.id.value.as_str() == name);
         let from_finally = around.step.is_some_and(|step| is_finally(step.id.value.as_str()));
@@ -317,15 +324,15 @@ impl<'c> Checker<'c> {
         let place = located.place(segment.span.start, segment.span.end);
         let fault = Finding::error(place, Rule::UnknownPath, format!("{owner} has no `{name}`"))
             .expected(suggest::list(fields.iter().copied()));
-        let slip = [("outputs", "output"), ("result", "output"), ("state", "status")];
-        let slip = slip.iter().find(|(slip, _)| slip == name).map(|(_, meant)| *meant);
-        let meant = slip.or_else(|| suggest::nearest(name, fields.iter().copied()));
-        self.report.add(match meant.filter(|meant| fields.contains(meant)) {
+        // `state` or `result` may be fields of the output as well as words for what is here.
+        let vague = matches!(name.as_str(), "state" | "result");
+        let meant = suggest::nearest(name, fields.iter().copied()).filter(|_| !vague);
+        self.report.add(match meant {
             Some(meant) => fault
                 .suggest(format!("did you mean `{meant}`?"))
                 .mend(Mend::ReplaceText { place, text: meant.to_owned() }),
             // `steps.lookup.total` lacks only the `output` in between.
-            None if fields == OF_STEP => fault
+            None if fields == OF_STEP && !vague => fault
                 .suggest(format!("write `output.{name}`"))
                 .mend(Mend::ReplaceText { place, text: format!("output.{name}") }),
             None => fault.suggest("read one of these"),
@@ -496,6 +503,16 @@ fn item_of(step: Option<&Step>) -> Option<&str> {
 fn is_plain(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Another name in place of a segment. `.my-step` cannot be written with a dot: the dot goes,
+/// brackets come.
+fn rewritten(name: &str, segment: &Segment, located: Located<'_>) -> (Place, String) {
+    let (start, end) = (segment.span.start, segment.span.end);
+    if is_plain(name) || in_quotes(located, segment) {
+        return (located.place(start, end), name.to_owned());
+    }
+    (located.place(start - 1, end), format!("['{name}']"))
 }
 
 /// Whether a segment is written `['name']`, where any name may stand.

@@ -3,3 +3,4 @@
 mod depot;
 mod expr;
 mod golden;
+mod mend;

@@ -1,0 +1,112 @@
+//! What holds of every single fix, over all mutants.
+
+use std::collections::HashSet;
+
+use milepost_model::document::Document;
+use milepost_model::fix::{self, Fix};
+use milepost_model::source::Format;
+use milepost_model::violation::Violation;
+
+use super::{mutants, patch, read};
+
+fn fixes(document: &Document) -> impl Iterator<Item = (&Violation, &Fix)> {
+    document.violations.iter().filter_map(|one| Some((one, one.fix.as_ref()?)))
+}
+
+/// In range, on character boundaries, in order and apart.
+fn well_formed(text: &str, fix: &Fix) -> Result<(), String> {
+    if fix.edits.is_empty() {
+        return Err("no edit".into());
+    }
+    let mut from = 0;
+    for edit in &fix.edits {
+        let (start, end) = (edit.at.start as usize, edit.at.end as usize);
+        if start < from || end < start || text.get(start..end).is_none() {
+            return Err(format!("edit {start}..{end} after {from}"));
+        }
+        from = end;
+    }
+    Ok(())
+}
+
+/// What is outside the edits, in order.
+fn outside(text: &str, fix: &Fix) -> String {
+    let mut kept = String::new();
+    let mut from = 0;
+    for edit in &fix.edits {
+        kept.push_str(&text[from..edit.at.start as usize]);
+        from = edit.at.end as usize;
+    }
+    kept + &text[from..]
+}
+
+/// The patch says of the data what the edits say of the text.
+fn patch_is_edit(document: &Document, fix: &Fix, after: &Document) -> Result<(), String> {
+    let Some(before) = document.parsed() else { return Ok(()) };
+    let after = after.parsed().ok_or("the mended text does not parse")?;
+    let patched = patch::apply(&before, &fix.patch)?;
+    if patched == after { Ok(()) } else { Err(format!("patch {:?}", fix.patch)) }
+}
+
+/// Errors by rule and pointer; a fix may uncover what lies below its own place, nothing else.
+fn errors(document: &Document) -> HashSet<(&'static str, String)> {
+    let errors = document.violations.iter().filter(|one| one.severity.name() == "error");
+    errors.map(|one| (one.rule.name(), one.path.clone())).collect()
+}
+
+fn elsewhere(document: &Document, fixed: &Violation, after: &Document) -> Option<String> {
+    let before = errors(document);
+    let parent = fixed.path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    errors(after)
+        .into_iter()
+        .filter(|error| !before.contains(error))
+        .find(|(_, path)| !path.starts_with(parent))
+        .map(|(rule, path)| format!("new {rule} at {path}"))
+}
+
+fn comments(text: &str) -> usize {
+    text.lines().filter(|line| line.trim_start().starts_with('#')).count()
+}
+
+fn faults(text: &str, format: Format) -> Vec<String> {
+    let document = read(text, format);
+    let mut faults = Vec::new();
+    for (violation, fix) in fixes(&document) {
+        let mut note = |fault: String| faults.push(format!("{}: {fault}", violation.message));
+        if let Err(fault) = well_formed(text, fix) {
+            note(fault);
+            continue;
+        }
+        let mended = fix::apply(text, [fix]);
+        let lengths: usize = fix.edits.iter().map(|edit| edit.text.len()).sum();
+        if mended.len() != outside(text, fix).len() + lengths {
+            note("bytes outside the edits changed".into());
+        }
+        let after = read(&mended, format);
+        if let Err(fault) = patch_is_edit(&document, fix, &after) {
+            note(fault);
+        }
+        if document.parsed().is_some() {
+            if let Some(fault) = elsewhere(&document, violation, &after) {
+                note(fault);
+            }
+            if format == Format::Yaml && comments(&mended) < comments(text) {
+                note("a comment is gone".into());
+            }
+        }
+    }
+    faults
+}
+
+#[test]
+fn every_fix_does_what_it_says_and_no_more() {
+    let (bases, mutants) = mutants::shared();
+    let mut all = Vec::new();
+    for mutant in mutants {
+        let base = &bases[mutant.base];
+        for fault in faults(&mutant.text, base.format) {
+            all.push(format!("{} — {fault}", super::describe(mutant, base)));
+        }
+    }
+    assert!(all.is_empty(), "{} faults\n{}", all.len(), all.join("\n"));
+}

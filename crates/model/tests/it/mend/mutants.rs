@@ -1,0 +1,94 @@
+//! All mutants: every change on every document, some of them two changes at once.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use super::bases::Base;
+use super::random::Random;
+use super::{read, shapes, slips, typos};
+
+/// A document that was valid before something happened to it.
+pub(super) struct Mutant {
+    pub(super) base: usize,
+    pub(super) kinds: Vec<&'static str>,
+    pub(super) text: String,
+}
+
+impl Mutant {
+    /// What it counts as.
+    pub(super) fn kind(&self) -> &'static str {
+        match self.kinds.as_slice() {
+            [kind] => kind,
+            _ => "two places",
+        }
+    }
+}
+
+const SEED: u64 = 0x6d69_6c65_706f_7374;
+/// Tries of one change on one document; several give the same text or leave it valid.
+const TRIES: usize = 2;
+/// Typos are the larger part of what people do.
+const TYPO_TRIES: usize = 6;
+
+/// The documents and their mutants, made once for all tests.
+pub(super) fn shared() -> &'static (Vec<Base>, Vec<Mutant>) {
+    static SHARED: LazyLock<(Vec<Base>, Vec<Mutant>)> = LazyLock::new(|| {
+        let bases = super::bases::all();
+        let mutants = all(&bases);
+        (bases, mutants)
+    });
+    &SHARED
+}
+
+fn all(bases: &[Base]) -> Vec<Mutant> {
+    let mut random = Random::seeded(SEED);
+    let mut seen = HashSet::new();
+    let mut mutants = Vec::new();
+    let mut changes: Vec<(&'static str, typos::Change, usize)> = Vec::new();
+    changes.extend(typos::CHANGES.iter().map(|(kind, change)| (*kind, *change, TYPO_TRIES)));
+    changes.extend(shapes::CHANGES.iter().map(|(kind, change)| (*kind, *change, TRIES)));
+    changes.extend(slips::CHANGES.iter().map(|(kind, change)| (*kind, *change, TRIES)));
+    for (base_index, base) in bases.iter().enumerate() {
+        for (kind, change, tries) in &changes {
+            for _ in 0..*tries {
+                let Some(text) = change(base, &base.text, &mut random) else { continue };
+                keep(bases, base_index, vec![kind], text, &mut seen, &mut mutants);
+            }
+        }
+    }
+    let single = mutants.len();
+    // One in seven has a second fault of another kind.
+    while (mutants.len() - single) * 100 < mutants.len() * 15 {
+        let Some(first) = random.pick(&mutants[..single]) else { break };
+        let (base, kind, text) = (first.base, first.kinds[0], first.text.clone());
+        let Some((second, change, _)) = random.pick(&changes) else { break };
+        if *second == kind {
+            continue;
+        }
+        // A change that does no harm on its own would stay in the text.
+        let alone = change(&bases[base], &bases[base].text, &mut random.clone());
+        if alone.is_none_or(|alone| read(&alone, bases[base].format).is_valid()) {
+            random.next();
+            continue;
+        }
+        if let Some(text) = change(&bases[base], &text, &mut random) {
+            keep(bases, base, vec![kind, second], text, &mut seen, &mut mutants);
+        }
+    }
+    mutants
+}
+
+/// Keeps what is new and really broken.
+fn keep(
+    bases: &[Base],
+    base: usize,
+    kinds: Vec<&'static str>,
+    text: String,
+    seen: &mut HashSet<String>,
+    mutants: &mut Vec<Mutant>,
+) {
+    let broken = !read(&text, bases[base].format).is_valid();
+    if broken && seen.insert(text.clone()) {
+        mutants.push(Mutant { base, kinds, text });
+    }
+}
