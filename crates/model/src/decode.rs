@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::finding::{Finding, Mend, Rule};
+use crate::finding::{Finding, Mend, Rule, Severity};
 use crate::limits;
+use crate::pattern::Patterns;
 use crate::suggest;
 use crate::tree::{At, Key, Kind, Node};
 
@@ -17,6 +18,11 @@ use crate::tree::{At, Key, Kind, Node};
 pub(crate) struct Report {
     pub(crate) findings: Vec<Finding>,
     pub(crate) left_out: usize,
+    /// One of those left out was an error.
+    pub(crate) left_out_error: bool,
+    /// The text that findings are being reported in, and how many.
+    text: (At, usize),
+    pub(crate) patterns: Patterns,
     /// The maps being read, outermost first: where a key that strayed inwards belongs.
     owners: Vec<Owner>,
 }
@@ -46,11 +52,38 @@ impl Owner {
 
 impl Report {
     pub(crate) fn add(&mut self, finding: Finding) {
-        if self.findings.len() < limits::FINDINGS {
-            self.findings.push(finding);
+        if self.is_full() || self.is_enough_of(&finding) {
+            self.leave_out(finding.severity);
         } else {
-            self.left_out += 1;
+            self.findings.push(finding);
         }
+    }
+
+    /// Nothing more is kept: what it would take to word a finding can be saved.
+    pub(crate) fn is_full(&self) -> bool {
+        self.findings.len() >= limits::FINDINGS
+    }
+
+    pub(crate) fn leave_out(&mut self, severity: Severity) {
+        self.left_out += 1;
+        self.left_out_error |= severity == Severity::Error;
+    }
+
+    /// How many there have been, kept or not.
+    pub(crate) fn count(&self) -> usize {
+        self.findings.len() + self.left_out
+    }
+
+    /// Each finding inside a text is looked for in it, so their number is bounded as well.
+    fn is_enough_of(&mut self, finding: &Finding) -> bool {
+        if finding.place.inner.is_none() {
+            return false;
+        }
+        if self.text.0 != finding.place.at {
+            self.text = (finding.place.at, 0);
+        }
+        self.text.1 += 1;
+        self.text.1 > limits::FINDINGS_IN_TEXT
     }
 }
 
@@ -426,31 +459,34 @@ impl<'n, 'r> Fields<'n, 'r> {
     /// meant to be it are one finding.
     pub(crate) fn finish(mut self) {
         self.report.owners.pop();
-        let entries = self.node.entries().iter();
-        let unknown: Vec<&(Key, Node)> =
-            entries.filter(|(key, _)| !self.known.contains(&key.name.as_str())).collect();
-        for (key, value) in unknown {
-            if key.name == "<<" {
+        let node = self.node;
+        let unknown = |key: &Key| !self.known.contains(&key.name.as_str()) && key.name != "<<";
+        let unknown: Vec<&Key> =
+            node.entries().iter().map(|(key, _)| key).filter(|key| unknown(key)).collect();
+        let absent: Vec<&str> =
+            self.known.iter().copied().filter(|key| node.get(key).is_none()).collect();
+        for key in unknown {
+            if self.report.is_full() {
+                self.report.leave_out(Severity::Error);
                 continue;
             }
-            let meant = self.meant(&key.name);
+            let meant = self.meant(&key.name, &absent);
             self.missing.retain(|lost| Some(*lost) != meant);
-            self.unknown(key, value, meant);
+            self.unknown(key, meant);
         }
         for key in std::mem::take(&mut self.missing) {
             self.required(key);
         }
     }
 
-    fn meant(&self, name: &str) -> Option<&'static str> {
+    fn meant(&self, name: &str, absent: &[&'static str]) -> Option<&'static str> {
         if let Some((_, key)) = self.slips.iter().find(|(slip, _)| *slip == name) {
             return Some(key);
         }
         if self.home(name).is_some() || self.report.owners.iter().any(|owner| owner.lacks(name)) {
             return None;
         }
-        let absent = self.known.iter().copied().filter(|key| self.node.get(key).is_none());
-        suggest::nearest(name, absent)
+        suggest::nearest(name, absent.iter().copied())
     }
 
     /// The map that a stray key belongs in: one below this, or one around it.
@@ -471,7 +507,7 @@ impl<'n, 'r> Fields<'n, 'r> {
         Some(Mend::Move { key: key.at, into: owner.at, under: None, name })
     }
 
-    fn unknown(&mut self, key: &Key, _value: &Node, meant: Option<&'static str>) {
+    fn unknown(&mut self, key: &Key, meant: Option<&'static str>) {
         let name = &key.name;
         let fault = Finding::error(key.at, Rule::UnknownKey, format!("unknown key `{name}`"));
         let fault = match meant {

@@ -70,8 +70,8 @@ impl Document {
     fn of(source: Source, spelling: Option<Spelling>, world: World<'_>) -> Document {
         let mut report = Report::default();
         let read = match source.format() {
-            Format::Json => json::read(&source, &mut report.findings),
-            Format::Yaml => yaml::read(&source, &mut report.findings),
+            Format::Json => json::read(&source, &mut report),
+            Format::Yaml => yaml::read(&source, &mut report),
         };
         let root = match read {
             Ok(root) => root,
@@ -165,7 +165,12 @@ fn has_errors(violations: &[Violation]) -> bool {
 fn resolve(mut report: Report, source: &Source, root: &Node) -> Vec<Violation> {
     if report.left_out > 0 {
         let message = format!("{} more findings are not shown", report.left_out);
-        let fault = Finding::error(root.at, Rule::TooMany, message);
+        // Warnings, however many, do not make a workflow unusable.
+        let fault = if report.left_out_error {
+            Finding::error(root.at, Rule::TooMany, message)
+        } else {
+            Finding::warning(root.at, Rule::TooMany, message)
+        };
         report.findings.push(fault.suggest("mend these first"));
     }
     let findings = report.findings.into_iter();

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::check::of_step;
 use crate::expr::SegmentKind;
 use crate::finding::Place;
+use crate::limits;
 use crate::step::{Action, Step};
 use crate::templated::Located;
 use crate::workflow::Workflow;
@@ -109,12 +110,16 @@ impl<'w> Order<'w> {
 
     /// Steps that wait for each other, each ring once, shortest way round.
     pub(crate) fn rings(&self) -> Vec<Vec<&'w Step>> {
-        let placed: BTreeSet<usize> = self.sequence().into_iter().collect();
+        let mut placed = vec![false; self.steps.len()];
+        self.sequence().into_iter().for_each(|index| placed[index] = true);
         let mut told = BTreeSet::new();
         let mut rings = Vec::new();
-        for start in (0..self.steps.len()).filter(|index| !placed.contains(index)) {
+        for start in (0..self.steps.len()).filter(|index| !placed[*index]) {
             if told.contains(&start) {
                 continue;
+            }
+            if rings.len() == limits::RINGS {
+                break;
             }
             if let Some(ring) = self.ring_through(start, &placed) {
                 told.extend(ring.iter().copied());
@@ -125,21 +130,21 @@ impl<'w> Order<'w> {
     }
 
     /// The shortest ring through a step, by breadth-first search.
-    fn ring_through(&self, start: usize, placed: &BTreeSet<usize>) -> Option<Vec<usize>> {
-        let mut came_from: HashMap<usize, usize> = HashMap::new();
+    fn ring_through(&self, start: usize, placed: &[bool]) -> Option<Vec<usize>> {
+        let mut came_from: Vec<Option<usize>> = vec![None; self.steps.len()];
         let mut queue = std::collections::VecDeque::from([start]);
         while let Some(index) = queue.pop_front() {
-            for next in self.waits(index).filter(|next| !placed.contains(next)) {
+            for next in self.waits(index).filter(|next| !placed[*next]) {
                 if next == start {
                     let mut ring = vec![index];
-                    while let Some(previous) = came_from.get(ring.last()?) {
-                        ring.push(*previous);
+                    while let Some(previous) = came_from[*ring.last()?] {
+                        ring.push(previous);
                     }
                     ring.reverse();
                     return Some(ring);
                 }
-                if !came_from.contains_key(&next) {
-                    came_from.insert(next, index);
+                if came_from[next].is_none() {
+                    came_from[next] = Some(index);
                     queue.push_back(next);
                 }
             }

@@ -4,6 +4,10 @@ use crate::limits;
 
 /// The candidate nearest to a word, when it is near and no other is as near.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    // Longer than any name there is: nothing is near it, and looking would take long.
+    if word.len() > 4 * limits::ID_CHARS {
+        return None;
+    }
     let folded = fold(word);
     let allowed = (folded.chars().count() / 3).clamp(1, 4);
     let mut best: Option<(usize, &str)> = None;
@@ -12,8 +16,12 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         if candidate == word {
             continue;
         }
-        let distance = strsim::damerau_levenshtein(&folded, &fold(candidate));
-        if distance > allowed || distance >= fold(candidate).chars().count() {
+        let other = fold(candidate);
+        if folded.len().abs_diff(other.len()) > 4 * allowed {
+            continue;
+        }
+        let distance = strsim::osa_distance(&folded, &other);
+        if distance > allowed || distance >= other.chars().count() {
             continue;
         }
         match best {
@@ -52,10 +60,11 @@ pub(crate) fn list<'c>(words: impl IntoIterator<Item = &'c str>) -> String {
 /// The identifier a text was probably meant to be.
 pub(crate) fn slug(text: &str, dots: bool) -> Option<String> {
     let mut slug = String::new();
-    for (index, c) in text.chars().enumerate() {
-        let boundary = c.is_ascii_uppercase()
-            && index > 0
-            && text.chars().nth(index - 1).is_some_and(|before| before.is_ascii_lowercase());
+    let mut before = ' ';
+    // Twice the length is enough, since runs of signs become one `-`.
+    for c in text.chars().take(2 * limits::ID_CHARS) {
+        let boundary = c.is_ascii_uppercase() && before.is_ascii_lowercase();
+        before = c;
         if boundary {
             slug.push('-');
         }

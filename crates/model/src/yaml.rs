@@ -7,7 +7,8 @@ use std::collections::HashMap;
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, StrInput};
 
-use crate::finding::{Finding, Mend, Rule};
+use crate::decode::Report;
+use crate::finding::{Finding, Mend, Rule, Severity};
 use crate::json;
 use crate::limits;
 use crate::source::Source;
@@ -16,7 +17,7 @@ use crate::tree::{At, Key, Kind, Node};
 type Outcome<T> = Result<T, Box<Finding>>;
 
 /// Reads a document that is YAML. Faults that leave the structure whole go to `findings`.
-pub(crate) fn read(source: &Source, findings: &mut Vec<Finding>) -> Outcome<Node> {
+pub(crate) fn read(source: &Source, report: &mut Report) -> Outcome<Node> {
     let options = granit_parser::options! {
         flow_nesting_limit: limits::DEPTH + 1,
         block_nesting_limit: limits::DEPTH + 1,
@@ -29,7 +30,8 @@ pub(crate) fn read(source: &Source, findings: &mut Vec<Finding>) -> Outcome<Node
         anchors: HashMap::new(),
         alias_nodes: 0,
         depth: 0,
-        findings,
+        nodes: 0,
+        report,
     };
     reader.document()
 }
@@ -37,10 +39,12 @@ pub(crate) fn read(source: &Source, findings: &mut Vec<Finding>) -> Outcome<Node
 struct Reader<'t, 'f> {
     text: &'t str,
     parser: Parser<'t, StrInput<'t>>,
-    anchors: HashMap<usize, (Node, usize)>,
+    /// Anchored values with their size; one too large for any alias is not kept.
+    anchors: HashMap<usize, (Option<Node>, usize)>,
     alias_nodes: usize,
     depth: usize,
-    findings: &'f mut Vec<Finding>,
+    nodes: usize,
+    report: &'f mut Report,
 }
 
 impl<'t> Reader<'t, '_> {
@@ -85,6 +89,7 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn node(&mut self, event: Event<'t>, at: At) -> Outcome<Node> {
+        self.charge(at)?;
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let bad = tag.is_some();
@@ -93,21 +98,19 @@ impl<'t> Reader<'t, '_> {
                 Ok(node)
             }
             Event::SequenceStart(_, anchor, tag) => {
-                let before = self.alias_nodes;
                 let mut node = self.list(at)?;
                 if tag.is_some() {
                     node.kind = self.tagged(at).kind;
                 }
-                self.remember_collection(anchor, &node, before);
+                self.remember_collection(anchor, &node);
                 Ok(node)
             }
             Event::MappingStart(_, anchor, tag) => {
-                let before = self.alias_nodes;
                 let mut node = self.map(at)?;
                 if tag.is_some() {
                     node.kind = self.tagged(at).kind;
                 }
-                self.remember_collection(anchor, &node, before);
+                self.remember_collection(anchor, &node);
                 Ok(node)
             }
             Event::Alias(id) => self.alias(id, at),
@@ -118,13 +121,14 @@ impl<'t> Reader<'t, '_> {
     /// An anchored node is kept with its size, so that an alias is charged before it is copied.
     fn remember(&mut self, anchor: usize, node: &Node, size: usize) {
         if anchor > 0 {
-            self.anchors.insert(anchor, (node.clone(), size));
+            let kept = (size <= limits::ALIAS_NODES).then(|| node.clone());
+            self.anchors.insert(anchor, (kept, size));
         }
     }
 
-    fn remember_collection(&mut self, anchor: usize, node: &Node, _before: usize) {
+    fn remember_collection(&mut self, anchor: usize, node: &Node) {
         if anchor > 0 {
-            let size = count(node);
+            let size = node.count();
             self.remember(anchor, node, size);
         }
     }
@@ -136,12 +140,12 @@ impl<'t> Reader<'t, '_> {
             return Err(Box::new(fault));
         };
         self.alias_nodes += size;
-        if self.alias_nodes > limits::ALIAS_NODES {
+        let Some(node) = node.as_ref().filter(|_| self.alias_nodes <= limits::ALIAS_NODES) else {
             let limit = limits::ALIAS_NODES;
             let message = format!("aliases add up to more than {limit} values");
             let fault = Finding::error(at, Rule::Syntax, message).suggest("write the values out");
             return Err(Box::new(fault));
-        }
+        };
         Ok(Node { at, kind: node.kind.clone() })
     }
 
@@ -183,7 +187,7 @@ impl<'t> Reader<'t, '_> {
                 merged = true;
                 let fault = Finding::error(key.at, Rule::Syntax, "merge keys are not supported")
                     .suggest("write the merged keys out");
-                self.findings.push(fault);
+                self.report.add(fault);
             }
             entries.push((key, value));
         };
@@ -197,7 +201,7 @@ impl<'t> Reader<'t, '_> {
         if merged {
             return Ok(Node { at, kind: Kind::Bad });
         }
-        json::report_duplicates(&entries, self.findings);
+        json::report_duplicates(&entries, self.report);
         Ok(Node { at, kind: Kind::Map(entries) })
     }
 
@@ -210,7 +214,13 @@ impl<'t> Reader<'t, '_> {
         At { start: at.start, end: end.max(at.start) }
     }
 
+    fn charge(&mut self, at: At) -> Outcome<()> {
+        self.nodes += 1;
+        if self.nodes > limits::NODES { Err(json::too_many(at)) } else { Ok(()) }
+    }
+
     fn key(&mut self, event: Event<'t>, at: At) -> Outcome<Key> {
+        self.charge(at)?;
         match event {
             Event::Scalar(_, _, _, Some(_)) => {
                 self.tagged(at);
@@ -272,10 +282,25 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn tagged(&mut self, at: At) -> Node {
-        let fault = Finding::error(at, Rule::Syntax, "YAML tags are not supported")
+        if self.report.is_full() {
+            self.report.leave_out(Severity::Error);
+            return Node { at, kind: Kind::Bad };
+        }
+        let fault = Finding::error(self.tag(at), Rule::Syntax, "YAML tags are not supported")
             .suggest("remove the tag");
-        self.findings.push(fault);
+        self.report.add(fault);
         Node { at, kind: Kind::Bad }
+    }
+
+    /// The tag in front of a value: on its line, or at the end of the one above.
+    fn tag(&self, value: At) -> At {
+        let before = &self.text[..value.start as usize];
+        let line = before.trim_end().rfind('\n').map_or(0, |newline| newline + 1);
+        let Some(mark) = before[line..].rfind('!') else { return value };
+        let start = before[..=line + mark].trim_end_matches('!').len();
+        let rest = &self.text[start..];
+        let length = rest.find(|c: char| c.is_whitespace() || ",]}".contains(c));
+        At::new(start, start + length.unwrap_or(rest.len()))
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, at: At) -> Outcome<Node> {
@@ -285,7 +310,7 @@ impl<'t> Reader<'t, '_> {
         match plain(text, at) {
             Ok(kind) => Ok(Node { at, kind }),
             Err(fault) if fault.rule == Rule::Number => {
-                self.findings.push(*fault);
+                self.report.add(*fault);
                 Ok(Node { at, kind: Kind::Bad })
             }
             Err(fault) => Err(fault),
@@ -296,11 +321,19 @@ impl<'t> Reader<'t, '_> {
         let offset = error.marker().byte_offset().unwrap_or(0).min(self.text.len());
         let at = At::new(offset, offset);
         let rest = &self.text[offset..];
-        if rest.starts_with('\t') || matches!(error.kind(), ErrorKind::TabInBlockIndentation) {
+        let before = &self.text[start_of_line(self.text, offset)..offset];
+        let indented = before.trim().is_empty() && before.contains('\t');
+        let tab = matches!(error.kind(), ErrorKind::TabInBlockIndentation);
+        if rest.starts_with('\t') || indented || tab {
             return self.tab(offset);
         }
         let (message, suggestion) = explain(error.kind(), &error.info(), rest);
         let fault = Finding::error(at, Rule::Syntax, message).suggest(suggestion);
+        if self.text[start_of_line(self.text, offset)..].starts_with('%') {
+            let fault = Finding::error(at, Rule::Syntax, "a YAML directive that is not supported")
+                .expected("YAML 1.2 without directives");
+            return Box::new(fault.suggest("remove the line that begins with `%`"));
+        }
         let quote = matches!(error.kind(), ErrorKind::MappingValueNotAllowed)
             || rest.starts_with(['`', '@', '%']);
         match self.quoted_value(offset).filter(|_| quote) {
@@ -310,7 +343,7 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn tab(&self, offset: usize) -> Box<Finding> {
-        let start = self.text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
+        let start = start_of_line(self.text, offset);
         let line = &self.text[start..];
         let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
         let tab = line[..blank].find('\t').unwrap_or(0);
@@ -325,7 +358,7 @@ impl<'t> Reader<'t, '_> {
 
     /// The mend of `key: a value: with a colon`: everything after the first `: ` in quotes.
     fn quoted_value(&self, offset: usize) -> Option<Mend> {
-        let start = self.text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
+        let start = start_of_line(self.text, offset);
         let line = self.text[start..].lines().next()?;
         let value = line.find(": ")? + 2;
         let text = line[value..].trim();
@@ -338,14 +371,13 @@ impl<'t> Reader<'t, '_> {
     }
 }
 
+fn start_of_line(text: &str, offset: usize) -> usize {
+    text[..offset].rfind('\n').map_or(0, |newline| newline + 1)
+}
+
 fn bad_key(at: At) -> Box<Finding> {
     let fault = Finding::error(at, Rule::Syntax, "a key that is a list or a map");
     Box::new(fault.expected("a key that is text").suggest("put quotes around the value"))
-}
-
-fn count(node: &Node) -> usize {
-    1 + node.items().iter().map(count).sum::<usize>()
-        + node.entries().iter().map(|(_, value)| 1 + count(value)).sum::<usize>()
 }
 
 fn place(text: &str, span: Span) -> At {
@@ -445,6 +477,12 @@ fn explain(kind: &ErrorKind, words: &str, rest: &str) -> (String, String) {
         }
         ErrorKind::UnknownQuotedScalarEscape => {
             ("an unknown escape in a quoted string", "use single quotes, or write `\\\\`")
+        }
+        _ if words.contains("surrogate") => {
+            ("half of a surrogate pair", "write the character itself")
+        }
+        _ if words.contains("unexpected character") => {
+            ("a control character", "write it as an escape in double quotes")
         }
         ErrorKind::SimpleKeyExpected => ("a line without `:`", "write `key: value`"),
         _ => {
