@@ -40,6 +40,10 @@ impl From<FileError> for Failure {
                 Problem::new(Code::FileRefused, message, "name a regular file")
                     .context("path", path.display().to_string())
             }
+            FileError::Outside { path } => {
+                Problem::new(Code::FileRefused, message, "put the file itself there")
+                    .context("path", path.display().to_string())
+            }
             FileError::TooLarge { path, .. } => {
                 Problem::new(Code::WorkflowInvalid, message, "split the document")
                     .context("path", path.display().to_string())

@@ -9,7 +9,7 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::decode::{Decode, Defs, Report, Shape, fits, wrong};
-use crate::finding::{Finding, Mend, Rule};
+use crate::finding::{Finding, Mend, Rule, Severity};
 use crate::pattern;
 use crate::suggest;
 use crate::tree::{At, Key, Kind, Node};
@@ -201,10 +201,7 @@ impl Test {
                 None => wanted(variable, comparison.expected()),
             },
             Test::And(parts) => all(parts.iter().map(|part| part.decide(context))),
-            Test::Or(parts) => {
-                let opposite = |part: &Condition| part.decide(context).negate();
-                all(parts.iter().map(opposite)).negate()
-            }
+            Test::Or(parts) => any(parts.iter().map(|part| part.decide(context))),
             Test::Not(part) => part.decide(context).negate(),
         }
     }
@@ -221,7 +218,10 @@ impl Truth {
         match self {
             Truth::Holds => Truth::Fails,
             Truth::Fails => Truth::Holds,
-            Truth::Undecided(wanted) => Truth::Undecided(wanted),
+            // The values that would have made it hold now keep it from holding.
+            Truth::Undecided(wanted) => Truth::Undecided(
+                wanted.into_iter().map(|one| Wanted { expected: None, ..one }).collect(),
+            ),
         }
     }
 }
@@ -237,6 +237,19 @@ fn all(truths: impl Iterator<Item = Truth>) -> Truth {
         }
     }
     if open.is_empty() { Truth::Holds } else { Truth::Undecided(open) }
+}
+
+/// Holds if one holds, fails if all fail, else waits for what the undecided ones want.
+fn any(truths: impl Iterator<Item = Truth>) -> Truth {
+    let mut open = Vec::new();
+    for truth in truths {
+        match truth {
+            Truth::Holds => return Truth::Holds,
+            Truth::Fails => {}
+            Truth::Undecided(wanted) => open.extend(wanted),
+        }
+    }
+    if open.is_empty() { Truth::Fails } else { Truth::Undecided(open) }
 }
 
 fn wanted(variable: &Variable, expected: Option<Vec<Value>>) -> Truth {
@@ -387,7 +400,7 @@ impl Decode for Condition {
 
     fn decode(node: &Node, report: &mut Report) -> Option<Self> {
         let Kind::Map(entries) = &node.kind else { return wrong(node, report) };
-        let before = report.findings.len();
+        let before = report.count();
         let variable = variable(node, report);
         let mut tests = Vec::new();
         for (key, value) in entries.iter().filter(|(key, _)| key.name != "var") {
@@ -401,7 +414,7 @@ impl Decode for Condition {
         if let (Some(variable), true) = (variable, tests.is_empty()) {
             tests.push(Test::Truthy(variable));
         }
-        (report.findings.len() == before).then_some(Condition { at: node.at, tests })
+        (report.count() == before).then_some(Condition { at: node.at, tests })
     }
 }
 
@@ -461,6 +474,9 @@ fn canonical(name: &str) -> &str {
 }
 
 fn unknown_operator(key: &Key, value: &Node, report: &mut Report) {
+    if report.is_full() {
+        return report.leave_out(Severity::Error);
+    }
     let name = &key.name;
     let fitting = || OPERATORS.iter().copied().filter(|name| takes(name, value));
     let slip = SLIPS.iter().find(|(slip, _)| slip == name).map(|(_, meant)| *meant);

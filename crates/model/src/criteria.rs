@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use crate::condition::Condition;
 use crate::decode::{Decode, Defs, Report, Shape, mistyped};
-use crate::finding::{Finding, Mend, Rule};
+use crate::finding::{Finding, Mend, Rule, Severity};
 use crate::json_schema::{self, JsonSchema};
 use crate::limits;
+use crate::pattern::TOO_LARGE;
 use crate::suggest;
 use crate::tree::{At, Key, Kind, Node};
 
@@ -138,7 +139,7 @@ const SLIPS: &[(&str, &str)] = &[
 
 fn check(node: &Node, report: &mut Report) -> Option<Check> {
     let (name, fields) = rule_type(node, report)?;
-    let before = report.findings.len();
+    let before = report.count();
     let message = required(node, "message", report).and_then(|node| String::decode(node, report));
     let condition =
         node.get("condition").map(|node| Condition::decode(node, report)).unwrap_or_default();
@@ -153,7 +154,7 @@ fn check(node: &Node, report: &mut Report) -> Option<Check> {
             .and_then(|node| json_schema::decode(node, Rule::Criteria, report))
             .map(CheckKind::Schema),
     };
-    if report.findings.len() > before {
+    if report.count() > before {
         return None;
     }
     Some(Check { at: node.at, kind: kind?, message: message?, condition })
@@ -251,6 +252,10 @@ fn stray_fields(node: &Node, rule: &str, fields: &[&'static str], report: &mut R
         if common.contains(&name) || fields.contains(&name) {
             continue;
         }
+        if report.is_full() {
+            report.leave_out(Severity::Error);
+            continue;
+        }
         let message = format!("`{name}` does not belong to a `{rule}` rule");
         let fault = Finding::error(key.at, Rule::Criteria, message)
             .expected(suggest::list(fields.iter().chain(&common).copied()));
@@ -286,7 +291,7 @@ fn regex(node: &Node, report: &mut Report) -> Option<CheckKind> {
     };
     let found = required(node, "pattern", report)?;
     let pattern = String::decode(found, report)?;
-    if let Err(cause) = compile(&pattern, &flags) {
+    if let Err(cause) = report.patterns.is_sound(&pattern, &flags, compile) {
         report.add(
             Finding::error(
                 found.at,
@@ -324,6 +329,9 @@ fn compile(pattern: &str, flags: &str) -> Result<(), String> {
         .map(|_| ())
         .map_err(|error| {
             let words = error.to_string();
+            if words.contains("size limit") {
+                return TOO_LARGE.to_owned();
+            }
             let last = words.lines().last().unwrap_or("").trim();
             let cause = last.split_once(": ").map_or(last, |(_, cause)| cause);
             cause.to_lowercase()

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::finding::{Finding, Mend, Rule, Severity};
 use crate::limits;
+use crate::pattern::Patterns;
 use crate::suggest;
 use crate::tree::{At, Key, Kind, Node};
 
@@ -17,6 +18,11 @@ use crate::tree::{At, Key, Kind, Node};
 pub(crate) struct Report {
     pub(crate) findings: Vec<Finding>,
     pub(crate) left_out: usize,
+    /// One of those left out was an error.
+    pub(crate) left_out_error: bool,
+    /// The string that findings are being reported in, and how many.
+    crowded: (At, usize),
+    pub(crate) patterns: Patterns,
     /// The document's text, for what a value no longer shows: `1.10` is `1.1` to a number.
     text: String,
     /// The maps being read, outermost first: where a key that strayed inwards belongs.
@@ -79,10 +85,10 @@ impl Report {
     }
 
     pub(crate) fn add(&mut self, finding: Finding) {
-        if self.findings.len() < limits::FINDINGS {
-            self.findings.push(finding);
+        if self.is_full() || self.is_enough_of(&finding) {
+            self.leave_out(finding.severity);
         } else {
-            self.left_out += 1;
+            self.findings.push(finding);
         }
     }
 
@@ -95,7 +101,34 @@ impl Report {
     }
 
     pub(crate) fn has_errors(&self) -> bool {
-        self.left_out > 0 || self.findings.iter().any(|one| one.severity == Severity::Error)
+        self.left_out_error || self.findings.iter().any(|one| one.severity == Severity::Error)
+    }
+
+    /// Nothing more is kept: what it would take to word a finding can be saved.
+    pub(crate) fn is_full(&self) -> bool {
+        self.findings.len() >= limits::FINDINGS
+    }
+
+    pub(crate) fn leave_out(&mut self, severity: Severity) {
+        self.left_out += 1;
+        self.left_out_error |= severity == Severity::Error;
+    }
+
+    /// How many there have been, kept or not.
+    pub(crate) fn count(&self) -> usize {
+        self.findings.len() + self.left_out
+    }
+
+    /// Each finding inside a text is looked for in it, so their number is bounded as well.
+    fn is_enough_of(&mut self, finding: &Finding) -> bool {
+        if finding.place.inner.is_none() {
+            return false;
+        }
+        if self.crowded.0 != finding.place.at {
+            self.crowded = (finding.place.at, 0);
+        }
+        self.crowded.1 += 1;
+        self.crowded.1 > limits::FINDINGS_IN_TEXT
     }
 }
 
@@ -493,14 +526,18 @@ impl<'n, 'r> Fields<'n, 'r> {
     /// meant to be it are one finding.
     pub(crate) fn finish(mut self) {
         self.report.owners.pop();
-        let entries = self.node.entries().iter();
+        let node = self.node;
+        let unknown = |key: &Key| !self.known.contains(&key.name.as_str()) && key.name != "<<";
         let unknown: Vec<&(Key, Node)> =
-            entries.filter(|(key, _)| !self.known.contains(&key.name.as_str())).collect();
+            node.entries().iter().filter(|(key, _)| unknown(key)).collect();
+        let absent: Vec<&str> =
+            self.known.iter().copied().filter(|key| node.get(key).is_none()).collect();
         for (key, value) in unknown {
-            if key.name == "<<" {
+            if self.report.is_full() {
+                self.report.leave_out(Severity::Error);
                 continue;
             }
-            let meant = self.meant(key, value);
+            let meant = self.meant(key, value, &absent);
             self.missing.retain(|lost| Some(*lost) != meant);
             self.unknown(key, meant);
         }
@@ -509,7 +546,7 @@ impl<'n, 'r> Fields<'n, 'r> {
         }
     }
 
-    fn meant(&self, key: &Key, value: &Node) -> Option<&'static str> {
+    fn meant(&self, key: &Key, value: &Node, absent: &[&'static str]) -> Option<&'static str> {
         let name = key.name.as_str();
         let slip = self.slips.iter().find(|(slip, _)| *slip == name).map(|(_, meant)| *meant);
         if slip.is_some() && !self.is_lost_condition(name) {
@@ -518,7 +555,7 @@ impl<'n, 'r> Fields<'n, 'r> {
         if self.home(name).is_some() || self.report.around(key).is_some() {
             return None;
         }
-        let absent = self.known.iter().copied().filter(|key| self.node.get(key).is_none());
+        let absent = absent.iter().copied();
         let near = suggest::near(name, absent.clone());
         // Several are as near: the one that takes such a value, or else the one that is missed.
         let fitting: Vec<&str> =

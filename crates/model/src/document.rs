@@ -73,8 +73,8 @@ impl Document {
         let mut report = Report::of_text(source.text());
         let read = match (source.fence(), source.format()) {
             (Some(finding), _) => Err(finding),
-            (None, Format::Json) => json::read(&source, &mut report.findings),
-            (None, Format::Yaml) => yaml::read(&source, &mut report.findings),
+            (None, Format::Json) => json::read(&source, &mut report),
+            (None, Format::Yaml) => yaml::read(&source, &mut report),
         };
         let root = match read {
             Ok(root) => root,
@@ -173,7 +173,12 @@ fn has_errors(violations: &[Violation]) -> bool {
 fn resolve(mut report: Report, source: &Source, root: &Node) -> Vec<Violation> {
     if report.left_out > 0 {
         let message = format!("{} more findings are not shown", report.left_out);
-        let fault = Finding::error(root.at, Rule::TooMany, message);
+        // Warnings, however many, do not make a workflow unusable.
+        let fault = if report.left_out_error {
+            Finding::error(root.at, Rule::TooMany, message)
+        } else {
+            Finding::warning(root.at, Rule::TooMany, message)
+        };
         report.findings.push(fault.suggest("mend these first"));
     }
     let findings = report.findings.into_iter();

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::align;
 use crate::finding::{Mend, Place};
+use crate::limits;
 use crate::source::{Format, Source};
 use crate::tree::{At, Kind, Node};
 
@@ -259,6 +260,10 @@ impl Maker<'_> {
         let inner = place.inner?;
         let node = self.root.node_at(place.at)?;
         let value = node.text()?;
+        // A patch repeats the whole text: of a very long one that would be more than a reader bears.
+        if value.len() > limits::FIX_BYTES {
+            return None;
+        }
         let (start, end) = (inner.start as usize, inner.end as usize);
         let path = self.root.pointer(place.at);
         let before = fix.patch.iter().position(|op| op["op"] == "replace" && op["path"] == path);

@@ -148,6 +148,12 @@ impl Decode for Steps {
             report.add(fault.expected("at least one step").suggest("add a step"));
             return None;
         }
+        if items.len() > limits::STEPS {
+            let fault = Finding::error(node.at, Rule::Range, format!("{} steps", items.len()));
+            let expected = format!("1 to {} steps", limits::STEPS);
+            report.add(fault.expected(expected).suggest("split the workflow"));
+            return None;
+        }
         Some(Steps(items.iter().map(|item| GuideStepDoc::decode(item, report)).collect()))
     }
 }

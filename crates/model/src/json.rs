@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use crate::finding::{Finding, Mend, Rule};
+use crate::decode::Report;
+use crate::finding::{Finding, Mend, Rule, Severity};
 use crate::limits;
 use crate::source::Source;
 use crate::tree::{At, Key, Kind, Node};
@@ -13,9 +14,9 @@ use crate::tree::{At, Key, Kind, Node};
 type Outcome<T> = Result<T, Box<Finding>>;
 
 /// Reads a document that is JSON. Faults that leave the structure whole go to `findings`.
-pub(crate) fn read(source: &Source, findings: &mut Vec<Finding>) -> Outcome<Node> {
+pub(crate) fn read(source: &Source, report: &mut Report) -> Outcome<Node> {
     let text = source.text();
-    let mut reader = Reader { text, pos: 0, open: Vec::new(), slips: Vec::new(), findings };
+    let mut reader = Reader { text, pos: 0, open: Vec::new(), slips: Vec::new(), nodes: 0, report };
     let read = reader.document();
     let slips = std::mem::take(&mut reader.slips);
     let (node, last) = match read {
@@ -44,7 +45,8 @@ struct Reader<'t, 'f> {
     /// Faults that were read past, each with its mend: authors who write one trailing comma or
     /// comment write more of them.
     slips: Vec<Box<Finding>>,
-    findings: &'f mut Vec<Finding>,
+    nodes: usize,
+    report: &'f mut Report,
 }
 
 impl Reader<'_, '_> {
@@ -80,6 +82,10 @@ impl Reader<'_, '_> {
     }
 
     fn value(&mut self) -> Outcome<Node> {
+        self.nodes += 1;
+        if self.nodes > limits::NODES {
+            return Err(too_many(At::new(self.pos, self.pos)));
+        }
         match self.peek() {
             Some(b'{') => self.map(),
             Some(b'[') => self.list(),
@@ -135,7 +141,7 @@ impl Reader<'_, '_> {
             self.separator(b'}')?;
         }
         self.leave();
-        report_duplicates(&entries, self.findings);
+        report_duplicates(&entries, self.report);
         Ok(Node { at: At::new(start, self.pos), kind: Kind::Map(entries) })
     }
 
@@ -201,6 +207,7 @@ impl Reader<'_, '_> {
     }
 
     fn key(&mut self) -> Outcome<Key> {
+        self.nodes += 1;
         let start = self.pos;
         match self.peek() {
             Some(b'"') => {
@@ -214,10 +221,12 @@ impl Reader<'_, '_> {
             }
             Some(_) => {
                 let word = self.bare_word().to_owned();
-                let at = At::new(start, start + word.len().max(1));
+                let sign = self.text[start..].chars().next().map_or(0, char::len_utf8);
+                let at = At::new(start, start + word.len().max(sign));
                 let fault = Finding::error(at, Rule::Syntax, "a property name without quotes")
                     .expected("a name in double quotes");
                 if word.is_empty() {
+                    let fault = fault.suggest("write `\"name\": value`, or remove this");
                     return Err(Box::new(fault));
                 }
                 let text = format!("\"{word}\"");
@@ -237,7 +246,7 @@ impl Reader<'_, '_> {
         loop {
             match bytes.get(end) {
                 None | Some(b'\n') => {
-                    let at = At::new(start, end);
+                    let at = At::new(start, end.min(bytes.len()));
                     let fault = Finding::error(at, Rule::Syntax, "a string that is not closed");
                     return Err(Box::new(fault.suggest("close it with `\"`")));
                 }
@@ -260,13 +269,8 @@ impl Reader<'_, '_> {
         if !escaped {
             return Ok(self.text[start + 1..end].to_owned());
         }
-        serde_json::from_str(&self.text[start..=end]).map_err(|error| {
-            let at = At::new(start, end + 1);
-            // serde_json ends its messages with its own position, which is one inside the literal.
-            let words = error.to_string();
-            let cause = words.split(" at line ").next().unwrap_or(&words).to_owned();
-            bad_escape(at, &self.text[start..=end], &cause)
-        })
+        let literal = &self.text[start..=end];
+        serde_json::from_str(literal).map_err(|_| bad_escape(At::new(start, end + 1), literal))
     }
 
     fn number(&mut self) -> Outcome<Node> {
@@ -274,12 +278,15 @@ impl Reader<'_, '_> {
         while matches!(self.peek(), Some(b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')) {
             self.pos += 1;
         }
+        if &self.text[start..self.pos] == "-" && self.text[self.pos..].starts_with("Infinity") {
+            self.pos += "Infinity".len();
+        }
         let at = At::new(start, self.pos);
         let literal = &self.text[start..self.pos];
         match number(literal, at, |text| serde_json::from_str::<f64>(text).ok()) {
             Ok(node) => Ok(node),
             Err(fault) if fault.rule == Rule::Number => {
-                self.findings.push(*fault);
+                self.report.add(*fault);
                 Ok(Node { at, kind: Kind::Bad })
             }
             Err(fault) => Err(fault),
@@ -300,7 +307,7 @@ impl Reader<'_, '_> {
             "true" => Kind::Bool(true),
             "false" => Kind::Bool(false),
             "NaN" | "Infinity" => {
-                self.findings.push(*not_finite(at, &word));
+                self.report.add(*not_finite(at, &word));
                 Kind::Bad
             }
             other => {
@@ -428,7 +435,7 @@ impl Reader<'_, '_> {
 /// The escapes of a JSON string, by the sign after the backslash.
 const ESCAPES: &str = "\"\\/bfnrtu";
 
-fn bad_escape(literal_at: At, literal: &str, cause: &str) -> Box<Finding> {
+fn bad_escape(literal_at: At, literal: &str) -> Box<Finding> {
     let start = literal_at.start as usize;
     if let Some((first, text)) = literal_backslashes(literal, ESCAPES) {
         let at = At::new(start + first, start + first + 2);
@@ -440,10 +447,19 @@ fn bad_escape(literal_at: At, literal: &str, cause: &str) -> Box<Finding> {
                 .mend(Mend::Edit { at: literal_at, text }),
         );
     }
-    let first = literal.find("\\u").unwrap_or(0);
-    let at = At::new(start + first, literal_at.end as usize);
-    let fault = Finding::error(at, Rule::Syntax, format!("a bad escape: {cause}"));
-    Box::new(fault.suggest("write four hex digits, or the character itself"))
+    let bad = |(from, length): &(usize, usize)| {
+        let escape = format!("\"{}\"", &literal[*from..from + length]);
+        serde_json::from_str::<String>(&escape).is_err()
+    };
+    let (from, length) = escapes(literal).find(bad).unwrap_or((0, literal.len()));
+    let at = At::new(start + from, start + from + length);
+    let escape = &literal[from..from + length];
+    let fault = Finding::error(at, Rule::Syntax, format!("`{escape}` is no escape of JSON"));
+    Box::new(
+        fault
+            .expected("four hexadecimal digits, or a whole surrogate pair")
+            .suggest("write the character itself, or `\\\\u` for a backslash and a `u`"),
+    )
 }
 
 /// A quoted literal in which every backslash that escapes nothing is meant as one (`\d`), with the
@@ -468,6 +484,27 @@ pub(crate) fn literal_backslashes(literal: &str, escapes: &str) -> Option<(usize
         text.push(next);
     }
     first.map(|first| (first, text))
+}
+
+/// Start and length of each escape in a string literal; a surrogate pair is one.
+fn escapes(literal: &str) -> impl Iterator<Item = (usize, usize)> {
+    let bytes = literal.as_bytes();
+    let unit = |at: usize| {
+        let digits = literal.get(at..)?.strip_prefix("\\u")?.get(..4)?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let from = next + bytes[next..].iter().position(|byte| *byte == b'\\')?;
+        let length = match (unit(from), unit(from + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(_), _) => 6,
+            // The sign behind the backslash, whatever its width.
+            (None, _) => 1 + literal[from + 1..].chars().next().map_or(0, char::len_utf8),
+        };
+        next = from + length;
+        Some((from, length))
+    })
 }
 
 /// A number both readers accept: a whole number that fits, or a finite fraction.
@@ -507,7 +544,7 @@ pub(crate) fn number(
 
 /// A key that stands twice in one map: the second is the fault. Both stay in the tree, so that
 /// the rest of the document is still read and a mend can take one away.
-pub(crate) fn report_duplicates(entries: &[(Key, Node)], findings: &mut Vec<Finding>) {
+pub(crate) fn report_duplicates(entries: &[(Key, Node)], report: &mut Report) {
     // Nearly every map is small: comparing its few keys is cheaper than hashing them.
     let mut first: HashMap<&str, usize> = HashMap::new();
     let small = entries.len() <= 16;
@@ -522,12 +559,16 @@ pub(crate) fn report_duplicates(entries: &[(Key, Node)], findings: &mut Vec<Find
             }
             continue;
         };
+        if report.is_full() {
+            report.leave_out(Severity::Error);
+            continue;
+        }
         let (original, kept) = &entries[earlier];
         let message = format!("duplicate key `{}`", key.name);
         let fault = Finding::error(key.at, Rule::DuplicateKey, message)
             .related(original.at, "first written here")
             .suggest("remove one of the two");
-        findings.push(if kept.to_value() == value.to_value() {
+        report.add(if kept.is_same(value) {
             fault.mend(Mend::Remove { key: key.at })
         } else {
             fault
@@ -540,6 +581,15 @@ pub(crate) fn not_finite(at: At, literal: &str) -> Box<Finding> {
         Finding::error(at, Rule::Number, format!("`{literal}` is not a finite number"))
             .expected("a finite number")
             .suggest("write a finite number, or put it in quotes to keep it as text"),
+    )
+}
+
+pub(crate) fn too_many(at: At) -> Box<Finding> {
+    let limit = limits::NODES;
+    Box::new(
+        Finding::error(at, Rule::Syntax, format!("more than {limit} keys and values"))
+            .expected(format!("at most {limit} keys and values"))
+            .suggest("split it into several workflows and run them from one another"),
     )
 }
 

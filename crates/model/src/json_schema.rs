@@ -1,6 +1,8 @@
 //! JSON Schemas inside documents: checked when the document is read, without touching network or
 //! files.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use crate::decode::{Decode, Defs, Report, Shape, wrong};
@@ -36,6 +38,11 @@ impl Shape for JsonSchema {
 pub(crate) fn decode(node: &Node, rule: Rule, report: &mut Report) -> Option<JsonSchema> {
     if !matches!(node.kind, Kind::Map(_) | Kind::Bool(_)) {
         return wrong(node, report);
+    }
+    if node.count() > limits::SCHEMA_NODES {
+        let message = format!("the schema has more than {} parts", limits::SCHEMA_NODES);
+        report.add(Finding::error(node.at, rule, message).suggest("simplify it"));
+        return None;
     }
     let value = node.to_value();
     if value.to_string().len() > limits::SCHEMA_BYTES {
@@ -231,7 +238,7 @@ fn is_plain(schema: &Value) -> bool {
         "items" | "additionalProperties" => is_plain(value),
         "required" => value.as_array().is_some_and(|names| {
             names.iter().all(Value::is_string)
-                && names.iter().enumerate().all(|(i, name)| !names[..i].contains(name))
+                && names.iter().collect::<HashSet<_>>().len() == names.len()
         }),
         "description" | "title" => value.is_string(),
         "minLength" | "maxLength" | "minItems" | "maxItems" => value.is_u64(),

@@ -12,8 +12,18 @@ pub const LOOK_BACK_LINES: usize = 40;
 pub const DEPTH: usize = 64;
 /// Nodes that all aliases of a YAML document may add up to.
 pub const ALIAS_NODES: usize = 1_000;
+/// Keys and values of one document.
+pub const NODES: usize = 100_000;
 /// Findings kept for one document; more are counted, not kept.
 pub const FINDINGS: usize = 1_000;
+/// Findings kept for one text, which may hold very many expressions.
+pub const FINDINGS_IN_TEXT: usize = 50;
+/// Characters of a message; of a longer one the middle is left out.
+pub const MESSAGE_CHARS: usize = 400;
+/// Bytes of a text that a fix rewrites.
+pub const FIX_BYTES: usize = 64 * 1024;
+/// Rings of steps that are reported at once.
+pub const RINGS: usize = 20;
 /// Steps of one workflow, loop bodies included.
 pub const STEPS: usize = 1_000;
 /// Inputs of one workflow.
@@ -22,8 +32,12 @@ pub const INPUTS: usize = 200;
 pub const PATTERN_BYTES: usize = 4 * 1024;
 /// Bytes of a compiled regular expression.
 pub const PATTERN_COMPILED_BYTES: usize = 1024 * 1024;
+/// Patterns too large to compile that are tried in one document: finding out takes a while.
+pub const LARGE_PATTERNS: usize = 5;
 /// Bytes of a JSON Schema, serialised.
 pub const SCHEMA_BYTES: usize = 256 * 1024;
+/// Keys and values of a JSON Schema.
+pub const SCHEMA_NODES: usize = 10_000;
 /// Characters of an identifier.
 pub const ID_CHARS: usize = 64;
 /// Steps that may run at once in one run.
@@ -34,5 +48,3 @@ pub const ITERATIONS: i64 = 1_000;
 pub const GUIDE_PROMPT_CHARS: usize = 8_192;
 /// Candidates that a "did you mean" looks at.
 pub const SUGGESTION_CANDIDATES: usize = 2_000;
-/// Rings of steps that are told; more would say the same.
-pub const RINGS: usize = 50;

@@ -113,10 +113,11 @@ impl<'w> Order<'w> {
     /// What closes a ring is as a rule the one step that waits for a later one. With that wait
     /// taken away the other rings it closes are gone too, so one mistake yields one ring.
     pub(crate) fn rings(&self) -> Vec<Vec<&'w Step>> {
-        let placed: BTreeSet<usize> = self.sequence().into_iter().collect();
+        let mut placed = vec![false; self.steps.len()];
+        self.sequence().into_iter().for_each(|index| placed[index] = true);
         let mut cut = BTreeSet::new();
         let mut rings = Vec::new();
-        for start in (0..self.steps.len()).filter(|index| !placed.contains(index)) {
+        for start in (0..self.steps.len()).filter(|index| !placed[*index]) {
             while rings.len() < limits::RINGS
                 && let Some(ring) = self.ring_through(start, &placed, &cut)
             {
@@ -131,24 +132,24 @@ impl<'w> Order<'w> {
     fn ring_through(
         &self,
         start: usize,
-        placed: &BTreeSet<usize>,
+        placed: &[bool],
         cut: &BTreeSet<(usize, usize)>,
     ) -> Option<Vec<usize>> {
-        let mut came_from: HashMap<usize, usize> = HashMap::new();
+        let mut came_from: Vec<Option<usize>> = vec![None; self.steps.len()];
         let mut queue = std::collections::VecDeque::from([start]);
         while let Some(index) = queue.pop_front() {
-            let open = |next: &usize| !placed.contains(next) && !cut.contains(&(index, *next));
+            let open = |next: &usize| !placed[*next] && !cut.contains(&(index, *next));
             for next in self.waits(index).filter(open) {
                 if next == start {
                     let mut ring = vec![index];
-                    while let Some(previous) = came_from.get(ring.last()?) {
-                        ring.push(*previous);
+                    while let Some(previous) = came_from[*ring.last()?] {
+                        ring.push(previous);
                     }
                     ring.reverse();
                     return Some(ring);
                 }
-                if !came_from.contains_key(&next) {
-                    came_from.insert(next, index);
+                if came_from[next].is_none() {
+                    came_from[next] = Some(index);
                     queue.push_back(next);
                 }
             }

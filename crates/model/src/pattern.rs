@@ -1,5 +1,7 @@
 //! Regular expressions of documents, bounded in source and in compiled size.
 
+use std::collections::HashMap;
+
 use regex::{Regex, RegexBuilder};
 
 use crate::decode::{Decode, Report};
@@ -10,7 +12,7 @@ use crate::tree::Node;
 /// Reads a pattern; a bad one is reported under `rule`.
 pub(crate) fn decode(node: &Node, rule: Rule, report: &mut Report) -> Option<Regex> {
     let text = String::decode(node, report)?;
-    match compile(&text) {
+    match report.patterns.compile(&text) {
         Ok(regex) => Some(regex),
         Err(cause) => {
             report.add(
@@ -23,8 +25,61 @@ pub(crate) fn decode(node: &Node, rule: Rule, report: &mut Report) -> Option<Reg
     }
 }
 
+/// The patterns of one document: each is compiled once, and those that are too large end it.
+#[derive(Debug, Default)]
+pub(crate) struct Patterns {
+    compiled: HashMap<String, Result<Regex, String>>,
+    /// Those of criteria, which have flags and another engine.
+    sound: HashMap<(String, String), Result<(), String>>,
+    large: usize,
+}
+
+impl Patterns {
+    fn compile(&mut self, text: &str) -> Result<Regex, String> {
+        if let Some(known) = self.compiled.get(text) {
+            return known.clone();
+        }
+        self.spare()?;
+        let result = compile(text);
+        self.count(result.as_ref().err());
+        self.compiled.insert(text.to_owned(), result.clone());
+        result
+    }
+
+    /// Whether a pattern is sound by a test that is made once for each pattern and its flags.
+    pub(crate) fn is_sound(
+        &mut self,
+        text: &str,
+        flags: &str,
+        compile: impl Fn(&str, &str) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let key = (text.to_owned(), flags.to_owned());
+        if let Some(known) = self.sound.get(&key) {
+            return known.clone();
+        }
+        self.spare()?;
+        let result = compile(text, flags);
+        self.count(result.as_ref().err());
+        self.sound.insert(key, result.clone());
+        result
+    }
+
+    fn spare(&self) -> Result<(), String> {
+        if self.large < limits::LARGE_PATTERNS {
+            return Ok(());
+        }
+        Err("not tried, since too many others are too large".to_owned())
+    }
+
+    fn count(&mut self, cause: Option<&String>) {
+        self.large += usize::from(cause.is_some_and(|cause| cause == TOO_LARGE));
+    }
+}
+
+pub(crate) const TOO_LARGE: &str = "it is too large when compiled";
+
 /// Compiles a pattern within the limits.
-pub(crate) fn compile(text: &str) -> Result<Regex, String> {
+fn compile(text: &str) -> Result<Regex, String> {
     if text.len() > limits::PATTERN_BYTES {
         return Err(format!("it is longer than {} bytes", limits::PATTERN_BYTES));
     }
@@ -38,7 +93,7 @@ pub(crate) fn compile(text: &str) -> Result<Regex, String> {
 /// The cause without the drawing the library puts around it.
 fn cause(error: &regex::Error) -> String {
     match error {
-        regex::Error::CompiledTooBig(_) => "it is too large when compiled".to_owned(),
+        regex::Error::CompiledTooBig(_) => TOO_LARGE.to_owned(),
         other => {
             let words = other.to_string();
             let last = words.lines().last().unwrap_or("").trim();

@@ -169,9 +169,8 @@ fn refused(offset: usize, what: &str, then: &str) -> Box<Finding> {
 }
 
 fn refused_in(text: &str, offset: usize, what: &str, then: &str) -> Box<Finding> {
-    let (line, column) = position_in(text.as_bytes(), offset);
-    let mut finding = refused(offset, &format!("{what} at line {line}, column {column}"), then);
-    finding.position = Some((line, column));
+    let mut finding = refused(offset, what, then);
+    finding.position = Some(position_in(text.as_bytes(), offset));
     finding
 }
 

@@ -578,9 +578,9 @@ impl Decode for Step {
     const WANT: &'static str = "a step";
 
     fn decode(node: &Node, report: &mut Report) -> Option<Self> {
-        let before = report.findings.len();
+        let before = report.count();
         let doc = StepDoc::decode(node, report)?;
-        let sound = report.findings.len() == before;
+        let sound = report.count() == before;
         let action = sole_action(node, sound, report)?;
         check_keys(node, action, sound, report);
         let action = act(action, &doc, report)?;

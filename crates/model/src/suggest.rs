@@ -12,12 +12,19 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
 
 /// The candidates that are near to a word and to which no other is nearer.
 pub(crate) fn near<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Vec<&'c str> {
+    // Longer than any name there is: nothing is near it, and looking would take long.
+    if word.len() > 4 * limits::ID_CHARS {
+        return Vec::new();
+    }
     let folded = fold(word);
     let mut least = (folded.chars().count() / 3).clamp(1, 4);
     let mut best: Vec<&str> = Vec::new();
     for candidate in candidates.into_iter().take(limits::SUGGESTION_CANDIDATES) {
         let target = fold(candidate);
-        let distance = strsim::damerau_levenshtein(&folded, &target);
+        if folded.len().abs_diff(target.len()) > 4 * least {
+            continue;
+        }
+        let distance = strsim::osa_distance(&folded, &target);
         let far = distance > least || distance >= target.chars().count();
         if far || candidate == word || best.contains(&candidate) {
             continue;
@@ -76,10 +83,11 @@ pub(crate) fn with_article(noun: &str) -> String {
 /// The identifier a text was probably meant to be.
 pub(crate) fn slug(text: &str, dots: bool) -> Option<String> {
     let mut slug = String::new();
-    for (index, c) in text.chars().enumerate() {
-        let boundary = c.is_ascii_uppercase()
-            && index > 0
-            && text.chars().nth(index - 1).is_some_and(|before| before.is_ascii_lowercase());
+    let mut before = ' ';
+    // Twice the length is enough, since runs of signs become one `-`.
+    for c in text.chars().take(2 * limits::ID_CHARS) {
+        let boundary = c.is_ascii_uppercase() && before.is_ascii_lowercase();
+        before = c;
         if boundary {
             slug.push('-');
         }

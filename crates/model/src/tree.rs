@@ -125,6 +125,28 @@ impl Node {
         }
     }
 
+    /// Whether two nodes have the same value, wherever they stand.
+    pub(crate) fn is_same(&self, other: &Node) -> bool {
+        match (&self.kind, &other.kind) {
+            (Kind::List(one), Kind::List(other)) => {
+                one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.is_same(b))
+            }
+            (Kind::Map(one), Kind::Map(other)) => {
+                let same = |((a, one), (b, other)): (&(Key, Node), &(Key, Node))| {
+                    a.name == b.name && one.is_same(other)
+                };
+                one.len() == other.len() && one.iter().zip(other).all(same)
+            }
+            (one, other) => one == other,
+        }
+    }
+
+    /// How many keys and values it holds, itself included.
+    pub(crate) fn count(&self) -> usize {
+        1 + self.items().iter().map(Node::count).sum::<usize>()
+            + self.entries().iter().map(|(_, value)| 1 + value.count()).sum::<usize>()
+    }
+
     /// The JSON pointer of what stands at a place: a key means its entry, a part of a string the
     /// string, and a place between things what surrounds it.
     pub fn pointer(&self, at: At) -> String {
@@ -167,9 +189,11 @@ impl Node {
 
     /// The map that has an entry whose key or value is at this place, and the entry's index.
     pub(crate) fn owner_of(&self, place: At) -> Option<(&Node, usize)> {
-        let here = |(key, value): &(Key, Node)| key.at == place || value.at == place;
-        let found = self.entries().iter().position(here);
-        if let Some(index) = found {
+        let entries = self.entries();
+        let after = entries.partition_point(|(key, _)| key.at.start <= place.start);
+        if let Some(index) = after.checked_sub(1)
+            && (entries[index].0.at == place || entries[index].1.at == place)
+        {
             return Some((self, index));
         }
         let (_, child) = self.child_at(place)?;

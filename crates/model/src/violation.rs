@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::finding::{Finding, Rule, Severity};
 use crate::fix::{self, Fix};
+use crate::limits;
 use crate::source::Source;
 use crate::tree::{At, Node};
 
@@ -80,16 +81,28 @@ pub(crate) fn resolve(finding: Finding, source: &Source, root: Option<&Node>) ->
         severity: finding.severity,
         path: root.map_or_else(String::new, |root| root.pointer(finding.place.at)),
         rule: finding.rule,
-        message,
-        expected: finding.expected,
-        actual: finding.actual,
+        message: clip(message),
+        expected: finding.expected.map(clip),
+        actual: finding.actual.map(clip),
         line,
         column,
-        suggestion: finding.suggestion,
+        suggestion: finding.suggestion.map(clip),
         fix: finding.mend.and_then(|mend| fix::of(&mend, source, root)),
         at,
         related: finding.related,
     }
+}
+
+/// A text that quotes something endless, with its middle left out.
+fn clip(text: String) -> String {
+    let count = if text.len() > limits::MESSAGE_CHARS { text.chars().count() } else { 0 };
+    if count <= limits::MESSAGE_CHARS {
+        return text;
+    }
+    let half = limits::MESSAGE_CHARS / 2;
+    let head: String = text.chars().take(half).collect();
+    let tail: String = text.chars().skip(count - half + 1).collect();
+    format!("{head}…{tail}")
 }
 
 /// The one violation of bytes that are no text at all.

@@ -7,7 +7,8 @@ use std::collections::HashMap;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput};
 
-use crate::finding::{Finding, Mend, Rule};
+use crate::decode::Report;
+use crate::finding::{Finding, Mend, Rule, Severity};
 use crate::json;
 use crate::limits;
 use crate::source::Source;
@@ -17,8 +18,8 @@ use crate::yaml_fault;
 type Outcome<T> = Result<T, Box<Finding>>;
 
 /// Reads a document that is YAML. Faults that leave the structure whole go to `findings`.
-pub(crate) fn read(source: &Source, findings: &mut Vec<Finding>) -> Outcome<Node> {
-    parse(source.text(), findings).map_err(|mut fault| {
+pub(crate) fn read(source: &Source, report: &mut Report) -> Outcome<Node> {
+    parse(source.text(), report).map_err(|mut fault| {
         fault.mend = fault.mend.map(|mend| with_further(source.text(), mend));
         fault
     })
@@ -31,7 +32,7 @@ fn with_further(text: &str, first: Mend) -> Mend {
     for _ in 0..limits::REPAIR_BYTES / text.len().max(1) {
         let edits: Vec<(At, &str)> = mends.iter().flat_map(edits_of).collect();
         let (mended, shifts) = spliced(text, &edits);
-        let Err(fault) = parse(&mended, &mut Vec::new()) else { break };
+        let Err(fault) = parse(&mended, &mut Report::default()) else { break };
         let next: Vec<(At, &str)> = fault.mend.iter().flat_map(edits_of).collect();
         let back = |(at, text): &(At, &str)| {
             let mend = |at: At| Mend::Edit { at, text: (*text).to_owned() };
@@ -107,14 +108,15 @@ pub(crate) fn sound_until(text: &str) -> usize {
     }
 }
 
-fn parse(text: &str, findings: &mut Vec<Finding>) -> Outcome<Node> {
+fn parse(text: &str, report: &mut Report) -> Outcome<Node> {
     let mut reader = Reader {
         text,
         parser: parser(text),
         anchors: HashMap::new(),
         alias_nodes: 0,
         depth: 0,
-        findings,
+        nodes: 0,
+        report,
     };
     reader.document()
 }
@@ -122,10 +124,12 @@ fn parse(text: &str, findings: &mut Vec<Finding>) -> Outcome<Node> {
 struct Reader<'t, 'f> {
     text: &'t str,
     parser: Parser<'t, StrInput<'t>>,
-    anchors: HashMap<usize, (Node, usize)>,
+    /// Anchored values with their size; one too large for any alias is not kept.
+    anchors: HashMap<usize, (Option<Node>, usize)>,
     alias_nodes: usize,
     depth: usize,
-    findings: &'f mut Vec<Finding>,
+    nodes: usize,
+    report: &'f mut Report,
 }
 
 impl<'t> Reader<'t, '_> {
@@ -170,10 +174,11 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn node(&mut self, event: Event<'t>, at: At) -> Outcome<Node> {
+        self.charge(at)?;
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                if let (Some(_), Some(mend)) =
-                    (&tag, yaml_fault::bang(self.text, at.start as usize))
+                if tag.is_some()
+                    && let Some(mend) = yaml_fault::bang(self.text, at.start as usize)
                 {
                     let fault = Finding::error(at, Rule::Syntax, "`!` begins a YAML tag here");
                     return Err(Box::new(fault.suggest("put the value in quotes").mend(mend)));
@@ -184,21 +189,19 @@ impl<'t> Reader<'t, '_> {
                 Ok(node)
             }
             Event::SequenceStart(_, anchor, tag) => {
-                let before = self.alias_nodes;
                 let mut node = self.list(at)?;
                 if tag.is_some() {
                     node.kind = self.tagged(at).kind;
                 }
-                self.remember_collection(anchor, &node, before);
+                self.remember_collection(anchor, &node);
                 Ok(node)
             }
             Event::MappingStart(_, anchor, tag) => {
-                let before = self.alias_nodes;
                 let mut node = self.map(at)?;
                 if tag.is_some() {
                     node.kind = self.tagged(at).kind;
                 }
-                self.remember_collection(anchor, &node, before);
+                self.remember_collection(anchor, &node);
                 Ok(node)
             }
             Event::Alias(id) => self.alias(id, at),
@@ -212,13 +215,14 @@ impl<'t> Reader<'t, '_> {
     /// An anchored node is kept with its size, so that an alias is charged before it is copied.
     fn remember(&mut self, anchor: usize, node: &Node, size: usize) {
         if anchor > 0 {
-            self.anchors.insert(anchor, (node.clone(), size));
+            let kept = (size <= limits::ALIAS_NODES).then(|| node.clone());
+            self.anchors.insert(anchor, (kept, size));
         }
     }
 
-    fn remember_collection(&mut self, anchor: usize, node: &Node, _before: usize) {
+    fn remember_collection(&mut self, anchor: usize, node: &Node) {
         if anchor > 0 {
-            let size = count(node);
+            let size = node.count();
             self.remember(anchor, node, size);
         }
     }
@@ -230,12 +234,12 @@ impl<'t> Reader<'t, '_> {
             return Err(Box::new(fault));
         };
         self.alias_nodes += size;
-        if self.alias_nodes > limits::ALIAS_NODES {
+        let Some(node) = node.as_ref().filter(|_| self.alias_nodes <= limits::ALIAS_NODES) else {
             let limit = limits::ALIAS_NODES;
             let message = format!("aliases add up to more than {limit} values");
             let fault = Finding::error(at, Rule::Syntax, message).suggest("write the values out");
             return Err(Box::new(fault));
-        }
+        };
         Ok(Node { at, kind: node.kind.clone() })
     }
 
@@ -277,7 +281,7 @@ impl<'t> Reader<'t, '_> {
                 merged = true;
                 let fault = Finding::error(key.at, Rule::Syntax, "merge keys are not supported")
                     .suggest("write the merged keys out");
-                self.findings.push(fault);
+                self.report.add(fault);
             }
             entries.push((key, value));
         };
@@ -291,7 +295,7 @@ impl<'t> Reader<'t, '_> {
         if merged {
             return Ok(Node { at, kind: Kind::Bad });
         }
-        json::report_duplicates(&entries, self.findings);
+        json::report_duplicates(&entries, self.report);
         Ok(Node { at, kind: Kind::Map(entries) })
     }
 
@@ -304,7 +308,13 @@ impl<'t> Reader<'t, '_> {
         At { start: at.start, end: end.max(at.start) }
     }
 
+    fn charge(&mut self, at: At) -> Outcome<()> {
+        self.nodes += 1;
+        if self.nodes > limits::NODES { Err(json::too_many(at)) } else { Ok(()) }
+    }
+
     fn key(&mut self, event: Event<'t>, at: At) -> Outcome<Key> {
+        self.charge(at)?;
         match event {
             Event::Scalar(_, _, _, Some(_)) => {
                 self.tagged(at);
@@ -366,8 +376,11 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn tagged(&mut self, at: At) -> Node {
-        let fault = yaml_fault::tag(self.text, at);
-        self.findings.push(fault);
+        if self.report.is_full() {
+            self.report.leave_out(Severity::Error);
+            return Node { at, kind: Kind::Bad };
+        }
+        self.report.add(yaml_fault::tag(self.text, at));
         Node { at, kind: Kind::Bad }
     }
 
@@ -380,7 +393,7 @@ impl<'t> Reader<'t, '_> {
         match plain(text, at) {
             Ok(kind) => Ok(Node { at, kind }),
             Err(fault) if fault.rule == Rule::Number => {
-                self.findings.push(*fault);
+                self.report.add(*fault);
                 Ok(Node { at, kind: Kind::Bad })
             }
             Err(fault) => Err(fault),
@@ -412,11 +425,6 @@ impl<'t> Reader<'t, '_> {
 fn bad_key(at: At) -> Box<Finding> {
     let fault = Finding::error(at, Rule::Syntax, "a key that is a list or a map");
     Box::new(fault.expected("a key that is text").suggest("put quotes around the value"))
-}
-
-fn count(node: &Node) -> usize {
-    1 + node.items().iter().map(count).sum::<usize>()
-        + node.entries().iter().map(|(_, value)| 1 + count(value)).sum::<usize>()
 }
 
 fn place(text: &str, span: Span) -> At {

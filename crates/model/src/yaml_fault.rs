@@ -34,6 +34,12 @@ pub(crate) fn of(error: &ScanError, text: &str) -> Box<Finding> {
     if let Some(finding) = special {
         return Box::new(finding);
     }
+    if text[line_start(text, offset)..].starts_with('%') {
+        let at = At::new(offset, offset);
+        let fault = Finding::error(at, Rule::Syntax, "a YAML directive that is not supported")
+            .expected("YAML 1.2 without directives");
+        return Box::new(fault.suggest("remove the line that begins with `%`"));
+    }
     let (message, suggestion) = explain(error.kind(), &error.info(), rest);
     let fault = Finding::error(At::new(offset, offset), Rule::Syntax, message).suggest(suggestion);
     let quote = matches!(error.kind(), ErrorKind::MappingValueNotAllowed)
@@ -46,10 +52,12 @@ pub(crate) fn of(error: &ScanError, text: &str) -> Box<Finding> {
 
 /// A value with a tag, which is before the place the parser gives the value.
 pub(crate) fn tag(text: &str, value: At) -> Finding {
-    let before = text[..value.start as usize].trim_end();
-    let start = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
-    let found = before[start..].starts_with('!');
-    let (start, word) = if found { (start, &before[start..]) } else { (value.start as usize, "") };
+    let before = &text[..value.start as usize];
+    let line = before.trim_end().rfind('\n').map_or(0, |newline| newline + 1);
+    let mark = before[line..].rfind('!').map(|mark| &before[..=line + mark]);
+    let start = mark.map_or(value.start as usize, |mark| mark.trim_end_matches('!').len());
+    let length = text[start..].find(|c: char| c.is_whitespace() || ",]}".contains(c));
+    let word = if mark.is_some() { &text[start..start + length.unwrap_or(0)] } else { "" };
     let at = At::new(start, start + word.len());
     let fault = Finding::error(at, Rule::Syntax, "YAML tags are not supported");
     let written = &text[value.start as usize..value.end as usize];
@@ -123,6 +131,11 @@ fn indent_unit(text: &str) -> String {
 
 /// `if: !steps.a.output.ok`: a tag to YAML, a negation to its author.
 pub(crate) fn bang(text: &str, offset: usize) -> Option<Mend> {
+    // Asked for every tag: a line too long for such a key is not worth the way to its beginning.
+    let near = &text[text.floor_char_boundary(offset.saturating_sub(BANG_BYTES))..offset];
+    if offset > BANG_BYTES && !near.contains('\n') {
+        return None;
+    }
     let (_, line) = line_at(text, offset);
     let (key, value) = line.split_once(": ")?;
     let key = key.trim().trim_start_matches("- ");
@@ -226,6 +239,9 @@ fn double_quoted(text: &str) -> Option<&str> {
     });
     end.map(|(end, _)| &text[..=end])
 }
+
+/// How far from the beginning of its line a negation is recognised.
+const BANG_BYTES: usize = 512;
 
 /// How many lines above the place where the parser gave up a mistake is looked for.
 const LINES_BACK: usize = 20;
@@ -388,6 +404,12 @@ fn explain(kind: &ErrorKind, words: &str, rest: &str) -> (String, String) {
         }
         ErrorKind::UnknownQuotedScalarEscape => {
             ("an unknown escape in a quoted string", "use single quotes, or write `\\\\`")
+        }
+        _ if words.contains("surrogate") => {
+            ("half of a surrogate pair", "write the character itself")
+        }
+        _ if words.contains("unexpected character") => {
+            ("a control character", "write it as an escape in double quotes")
         }
         ErrorKind::SimpleKeyExpected => ("a line without `:`", "write `key: value`"),
         _ => {

@@ -16,10 +16,12 @@ pub struct Directory {
     dir: Dir,
 }
 
-/// The files of a directory, and whether there were more than are looked at.
+/// The files of a directory, what of it cannot be read, and whether there was more than is looked
+/// at.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     pub(crate) paths: Vec<PathBuf>,
+    pub(crate) refused: Vec<(PathBuf, FileError)>,
     pub(crate) cut: bool,
 }
 
@@ -41,6 +43,11 @@ impl Directory {
     /// Reads a file below the directory.
     pub fn read(&self, relative: &Path, limit: usize) -> Result<Vec<u8>, FileError> {
         let full = self.path.join(relative);
+        // Looked at before it is opened: opening a pipe waits for somebody to write to it.
+        let before = self.dir.metadata(relative).map_err(|error| refuse(&full, error))?;
+        if !before.is_file() {
+            return Err(FileError::NotRegular { path: full });
+        }
         let file = self.dir.open(relative).map_err(|error| refuse(&full, error))?;
         let metadata = file.metadata().map_err(|error| FileError::of(&full, error))?;
         if !metadata.is_file() {
@@ -69,10 +76,11 @@ impl Directory {
             let path = below.join(&name);
             let kind = entry.file_type().map_err(fail)?;
             if kind.is_dir() {
-                if depth < limits::DEPTH {
-                    self.walk(&path, depth + 1, files)?;
-                } else {
+                if depth == limits::DEPTH {
                     files.cut = true;
+                } else if let Err(error) = self.walk(&path, depth + 1, files) {
+                    // One folder that may not be read hides none of the others.
+                    files.refused.push((path, error));
                 }
             } else if is_document(&path) {
                 if files.paths.len() == limits::FILES {
@@ -91,10 +99,11 @@ fn is_document(path: &Path) -> bool {
     matches!(extension, Some("json" | "yaml" | "yml"))
 }
 
-/// A path that leaves the directory is refused by the capability; say it in those words.
+/// A path that leaves the directory is refused by the capability, not by the system: then the
+/// error carries no number of the system's.
 fn refuse(path: &Path, error: io::Error) -> FileError {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => FileError::NotRegular { path: path.to_owned() },
+    match (error.kind(), error.raw_os_error()) {
+        (io::ErrorKind::PermissionDenied, None) => FileError::Outside { path: path.to_owned() },
         _ => FileError::of(path, error),
     }
 }

@@ -14,14 +14,20 @@ pub enum FileError {
         /// The path.
         path: PathBuf,
     },
-    /// A directory, a device, a pipe, or a link that leaves its directory.
+    /// A directory, a device, a pipe or a socket.
     #[error("`{}` is no regular file", path.display())]
     NotRegular {
         /// The path.
         path: PathBuf,
     },
+    /// A link that leaves its directory.
+    #[error("`{}` leads out of its directory", path.display())]
+    Outside {
+        /// The path.
+        path: PathBuf,
+    },
     /// Larger than any document may be.
-    #[error("`{}` has {bytes} bytes", path.display())]
+    #[error("`{}` is too large: {bytes} bytes", path.display())]
     TooLarge {
         /// The path.
         path: PathBuf,
@@ -59,6 +65,11 @@ impl FileError {
 /// Reads a file the user named. The size is looked at before anything is read, and again while it
 /// is, because a file may grow.
 pub fn read_document(path: &Path, limit: usize) -> Result<Vec<u8>, FileError> {
+    // Looked at before it is opened: opening a pipe waits for somebody to write to it.
+    let before = fs::metadata(path).map_err(|error| FileError::of(path, error))?;
+    if !before.is_file() {
+        return Err(FileError::NotRegular { path: path.to_owned() });
+    }
     let file = File::open(path).map_err(|error| FileError::of(path, error))?;
     let metadata = file.metadata().map_err(|error| FileError::of(path, error))?;
     if !metadata.is_file() {
@@ -97,8 +108,14 @@ enum Replace {
 /// directory synced. With `overwrite` false a file that is there is left alone.
 pub fn write_atomic(path: &Path, bytes: &[u8], overwrite: bool) -> Result<(), FileError> {
     let replace = if overwrite { Replace::Yes } else { Replace::No };
-    // A link is written through, not replaced by a file.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    // A link is written through, not replaced by a file; one that leads nowhere stays.
+    let target = match fs::canonicalize(path) {
+        Ok(target) => target,
+        Err(_) if fs::symlink_metadata(path).is_ok() => {
+            return Err(FileError::Exists { path: path.to_owned() });
+        }
+        Err(_) => path.to_owned(),
+    };
     let parent = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
@@ -121,10 +138,11 @@ fn fill(
     temporary: &Path,
     replace: Replace,
 ) -> io::Result<()> {
-    file.write_all(bytes)?;
+    // Before the text is in it: what only its owner may read is never there for others.
     if let Ok(metadata) = fs::metadata(target) {
         file.set_permissions(metadata.permissions())?;
     }
+    file.write_all(bytes)?;
     file.sync_all()?;
     match replace {
         Replace::Yes => fs::rename(temporary, target),
@@ -147,7 +165,7 @@ fn create_beside(target: &Path, parent: &Path) -> Result<(PathBuf, File), FileEr
         match OpenOptions::new().write(true).create_new(true).open(&temporary) {
             Ok(file) => return Ok((temporary, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(FileError::of(target, error)),
+            Err(error) => return Err(FileError::of(parent, error)),
         }
     }
     Err(FileError::Exists { path: target.to_owned() })

@@ -27,6 +27,8 @@ pub struct Entry {
     pub bytes: Arc<[u8]>,
     /// What they say.
     pub document: Arc<Document>,
+    /// Which of the sources it comes from: two of them may be one inside the other.
+    origin: usize,
 }
 
 /// A file that is no workflow, or whose id is taken.
@@ -131,18 +133,26 @@ impl Library {
             shadowed: Vec::new(),
             cut: files.cut,
         });
+        for (relative, error) in &files.refused {
+            self.refuse(path.join(relative), error);
+        }
         let Some(directory) = directory else { return Ok(()) };
         for relative in files.paths {
             let full = path.join(&relative);
             match directory.read(&relative, DOCUMENT_BYTES) {
                 Ok(bytes) => self.add(kind, full, bytes.into(), world),
-                Err(error) => {
-                    let reason = error.to_string();
-                    self.invalid.push(Invalid { path: full, reason, document: None });
-                }
+                Err(error) => self.refuse(full, &error),
             }
         }
         Ok(())
+    }
+
+    fn refuse(&mut self, path: PathBuf, error: &FileError) {
+        let reason = match error {
+            FileError::Io { source, .. } => format!("{error}: {source}"),
+            _ => error.to_string(),
+        };
+        self.invalid.push(Invalid { path, reason, document: None });
     }
 
     fn add(&mut self, source: SourceKind, path: PathBuf, bytes: Arc<[u8]>, world: World<'_>) {
@@ -160,28 +170,15 @@ impl Library {
         let id = workflow.id.value.to_string();
         let here = self.sources.len() - 1;
         if let Some(held) = self.entries.get(&id) {
-            if held.source == source && self.is_here(held, here) {
+            if held.origin == here {
                 let reason = format!("id `{id}` is taken by `{}`", held.path.display());
                 self.invalid.push(Invalid { path, reason, document: Some(document) });
                 return;
             }
-            let below = self.sources.iter().position(|report| report.holds(held));
-            if let Some(index) = below {
-                self.sources[index].shadowed.push((id.clone(), source));
-            }
+            self.sources[held.origin].shadowed.push((id.clone(), source));
         }
         self.sources[here].count += 1;
-        self.entries.insert(id.clone(), Entry { id, source, path, bytes, document });
-    }
-
-    fn is_here(&self, entry: &Entry, index: usize) -> bool {
-        self.sources[index].holds(entry)
-    }
-}
-
-impl SourceReport {
-    fn holds(&self, entry: &Entry) -> bool {
-        self.kind == entry.source
-            && self.path.as_ref().is_none_or(|path| entry.path.starts_with(path))
+        let entry = Entry { id: id.clone(), source, path, bytes, document, origin: here };
+        self.entries.insert(id, entry);
     }
 }

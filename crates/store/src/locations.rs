@@ -115,14 +115,14 @@ impl Resolver<'_> {
 
     /// `~` and `$VAR` are filled in; a relative path starts at the working directory.
     fn expand(&self, text: &str) -> PathBuf {
-        let text = match text.strip_prefix('~') {
-            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                format!("{}{rest}", self.home().display())
-            }
-            _ => text.to_owned(),
-        };
         let mut path = String::new();
-        let mut rest = text.as_str();
+        let mut rest = text;
+        if let Some(below) = text.strip_prefix('~')
+            && (below.is_empty() || below.starts_with('/'))
+        {
+            path = self.home().display().to_string();
+            rest = below;
+        }
         while let Some(dollar) = rest.find('$') {
             path.push_str(&rest[..dollar]);
             let after = &rest[dollar + 1..];

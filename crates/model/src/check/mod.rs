@@ -88,6 +88,7 @@ pub(crate) fn run(
         let message = format!("{} steps with those of loops", all.len());
         let fault = Finding::error(root.at, Rule::Range, message);
         report.add(fault.expected(format!("at most {}", limits::STEPS)).suggest("split it"));
+        return Vec::new();
     }
     let read: HashMap<&str, &Step> =
         all.iter().rev().map(|step| (step.id.value.as_str(), *step)).collect();

@@ -1,6 +1,40 @@
-//! Tests of the crate from the outside, in one binary.
+//! The workflow language from outside: bytes in, findings out.
 
+mod conditions;
 mod depot;
 mod expr;
 mod golden;
+mod hostile;
+mod limits;
 mod mend;
+mod properties;
+mod schema;
+
+use milepost_model::check::World;
+use milepost_model::commands::NoCommands;
+use milepost_model::document::Document;
+use milepost_model::source::Format;
+
+fn world() -> World<'static> {
+    World { commands: &NoCommands, env_allow: None }
+}
+
+/// Reads a document whose format is told by its first character.
+fn read(bytes: impl AsRef<[u8]>) -> Document {
+    Document::read(bytes.as_ref(), None, world())
+}
+
+fn read_as(bytes: impl AsRef<[u8]>, format: Format) -> Document {
+    Document::read(bytes.as_ref(), Some(format), world())
+}
+
+/// A manifest whose one step is sound, with more keys.
+fn manifest(more: &str) -> String {
+    format!("workflow: a\nsteps: [{{id: a, prompt: Look}}]\n{more}")
+}
+
+/// A guide in JSON with these steps.
+fn guide(steps: &str) -> String {
+    let head = r#""id": "abc", "name": "n", "description": "d", "version": "1.0.0""#;
+    format!("{{{head}, \"steps\": [{steps}]}}")
+}
