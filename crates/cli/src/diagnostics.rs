@@ -46,7 +46,17 @@ pub(crate) fn render(
         groups.push(help(suggestion, violation, window.as_ref()));
     }
     let renderer = Renderer::styled().decor_style(DecorStyle::Ascii).term_width(width);
-    renderer.render(&groups)
+    let drawing = renderer.render(&groups);
+    match window {
+        Some(window) if window.cut => without_gap(&drawing),
+        _ => drawing,
+    }
+}
+
+/// The renderer marks a second file where none is: between the place and the part of its line.
+fn without_gap(drawing: &str) -> String {
+    let gap = |line: &&str| anstream::adapter::strip_str(line).to_string().trim() == ":::";
+    drawing.lines().filter(|line| !gap(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// The suggestion repeats what was expected more often than not.

@@ -19,7 +19,7 @@ fn a_key_that_is_misspelt() {
     check(
         "a.yaml",
         text,
-        &expect![[r#"
+        &expect![[r"
         error[unknown-key]: unknown key `promt`
          --> a.yaml:4:5
           |
@@ -32,7 +32,7 @@ fn a_key_that_is_misspelt() {
           |         +
 
         a.yaml: not valid: 1 error, 1 can be fixed with `--fix`
-    "#]],
+    "]],
     );
 }
 
@@ -75,7 +75,7 @@ fn a_key_that_stands_twice() {
     check(
         "a.yaml",
         text,
-        &expect![[r#"
+        &expect![[r"
         error[duplicate-key]: duplicate key `title` (first written here: line 2)
          --> a.yaml:4:1
           |
@@ -88,7 +88,7 @@ fn a_key_that_stands_twice() {
         help: remove one of the two
 
         a.yaml: not valid: 1 error
-    "#]],
+    "]],
     );
 }
 
@@ -97,7 +97,7 @@ fn a_required_key_that_is_missing() {
     check(
         "a.yaml",
         "workflow: a\ntitle: one\n",
-        &expect![[r#"
+        &expect![[r"
         error[required]: missing required key `steps`
          --> a.yaml:1:1
           |
@@ -107,7 +107,7 @@ fn a_required_key_that_is_missing() {
         help: add `steps`
 
         a.yaml: not valid: 1 error
-    "#]],
+    "]],
     );
 }
 
@@ -135,14 +135,14 @@ fn bytes_without_a_line_to_show() {
     let place = Place::new();
     std::fs::write(place.path("a.yaml"), b"workflow: a\ntitle: \xe9\n").expect("writes");
     let ran = place.workflow("validate a.yaml").ends(3).quiet();
-    expect![[r#"
+    expect![[r"
         error[syntax]: byte 0xe9 is not UTF-8
         --> a.yaml:2:8
          |
         help: save the file as UTF-8
 
         a.yaml: not valid: 1 error
-    "#]]
+    "]]
     .assert_eq(&ran.out);
 }
 
@@ -180,7 +180,6 @@ fn a_line_without_end() {
         error[unknown-key]: unknown key `promt`
          --> a.yaml:2:9029
           |
-         ::: 
         2 | ...xxxxxxxxxxxxxxxxxxxxxxxxxxxxx", promt: 1}]
           |                                    ^^^^^
           |
