@@ -112,13 +112,13 @@ impl<'s> Window<'s> {
     fn of(source: &'s Source, violation: &Violation) -> Window<'s> {
         let text = source.text();
         let at = (violation.at.start as usize).min(text.len());
-        let mut start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let mut start = source.line_start(at as u32);
         let mut line = violation.line as usize;
         let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline);
         let mut related = None;
         if let Some((other, label)) = violation.related {
             let other_start = (other.start as usize).min(text.len());
-            let first = text[..other_start].rfind('\n').map_or(0, |newline| newline + 1);
+            let first = source.line_start(other_start as u32);
             if first <= start && start - first <= REACH {
                 start = first;
                 line = source.position(other.start).0 as usize;

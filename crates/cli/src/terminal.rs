@@ -47,7 +47,9 @@ fn width() -> usize {
 pub(crate) fn safe(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        let fools = matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+        // Marks of direction, and the mark that has no width at all.
+        let turns = matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
+        let fools = turns || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}');
         if (c.is_control() && c != '\n') || fools {
             shown.extend(c.escape_unicode());
         } else {

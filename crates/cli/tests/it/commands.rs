@@ -6,9 +6,12 @@ use serde_json::{Value, json};
 
 use crate::{Place, Ran, SLIP, SOUND, base, finish};
 
-const INPUTS: &str = "workflow: asks\ninputs: {flag: {type: boolean}, name: {type: string}}\nsteps:\n\
-    \x20 - {id: a, prompt: 'Look at ${{ inputs.name }}'}\n\
-    \x20 - {id: b, prompt: Go on, if: inputs.flag, depends_on: [a]}\n";
+const INPUTS: &str = "workflow: asks
+inputs: {flag: {type: boolean}, name: {type: string}}
+steps:
+  - {id: a, prompt: 'Look at ${{ inputs.name }}'}
+  - {id: b, prompt: Go on, if: inputs.flag, depends_on: [a]}
+";
 
 #[test]
 fn without_arguments_the_help_is_shown() {

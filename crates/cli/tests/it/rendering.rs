@@ -224,3 +224,67 @@ fn nothing_is_wider_than_the_terminal_but_the_source() {
         }
     }
 }
+
+/// Pieces that put findings at the ends of lines, inside wide characters and across lines.
+const PIECES: &[&str] = &[
+    "workflow: a\n",
+    "steps:\n",
+    "  - id: é\n",
+    "    promt: p\n",
+    "    prompt: |\n",
+    "é",
+    "😀",
+    "\r\n",
+    "\t",
+    "\u{202e}",
+    "\u{1b}[31m",
+    "${{ inputs.ü }}",
+    "{{ x }}",
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"",
+    "'",
+    ": ",
+    ",",
+    "\n",
+    "      ",
+    "\\",
+    "&a ",
+    "*a",
+    "title: x\n",
+    "title: y\n",
+    "\u{2028}",
+    "\u{feff}",
+    "1e999",
+    "!t ",
+    "inputs: {ü: {typ: string}}\n",
+    "{\"workflow\": \"a\",",
+    "\"steps\": [{\"id\": \"ä\"",
+    "# c",
+    "% ",
+];
+
+#[test]
+fn every_finding_can_be_drawn() {
+    let place = Place::new();
+    let mut seed = 7_u64;
+    let mut next = |below: usize| {
+        // Knuth's generator: the same documents in every run.
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(seed >> 33).expect("fits") % below
+    };
+    let mut command = place.command();
+    command.args(["workflow", "validate"]);
+    for number in 0..1_500 {
+        let length = 1 + next(14);
+        let text: String = (0..length).map(|_| PIECES[next(PIECES.len())]).collect();
+        let name = format!("{number}.{}", ["yaml", "json", "txt"][next(3)]);
+        place.put(&name, &text);
+        command.arg(name);
+    }
+    let ran = finish(&mut command, "").ends(3).quiet();
+    assert!(!ran.out.contains(['\u{1b}', '\u{202e}']));
+    assert!(ran.out.ends_with(" not\n"), "{}", ran.out.lines().last().unwrap_or(""));
+}
