@@ -1,5 +1,6 @@
 //! The command line: what can be said, and how it is explained.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -93,7 +94,7 @@ pub(crate) struct Json {
 #[derive(Debug, Args)]
 pub(crate) struct Target {
     /// A file, the id of a workflow of the library, or `-` for standard input
-    pub(crate) target: String,
+    pub(crate) target: OsString,
     #[command(flatten)]
     pub(crate) json: Json,
 }
@@ -102,7 +103,7 @@ pub(crate) struct Target {
 pub(crate) struct Validate {
     /// Files, ids of workflows of the library, or `-` for standard input
     #[arg(required = true)]
-    pub(crate) targets: Vec<String>,
+    pub(crate) targets: Vec<OsString>,
     /// Apply every certain fix of an error; of standard input, print the fixed text
     #[arg(long)]
     pub(crate) fix: bool,
@@ -122,7 +123,7 @@ pub(crate) struct Plan {
 #[derive(Debug, Args)]
 pub(crate) struct Graph {
     /// A file, the id of a workflow of the library, or `-` for standard input
-    pub(crate) target: String,
+    pub(crate) target: OsString,
     #[command(flatten)]
     pub(crate) form: GraphForm,
 }

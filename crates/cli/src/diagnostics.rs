@@ -6,7 +6,7 @@ use milepost_model::finding::Severity;
 use milepost_model::source::Source;
 use milepost_model::violation::Violation;
 
-use crate::terminal::safe;
+use crate::terminal::{safe, wrap};
 
 /// Renders one finding. Colours are in it; the stream drops them where they do not belong.
 pub(crate) fn render(
@@ -19,25 +19,44 @@ pub(crate) fn render(
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let title = level.primary_title(safe(&violation.message)).id(violation.rule.name());
+    let rule = violation.rule.name();
+    let indent = violation.severity.name().len() + rule.len() + "[]: ".len();
+    let message = wrap(&safe(&violation.message), width.saturating_sub(indent));
+    let title = level.primary_title(message).id(rule);
     let window = source.map(|source| Window::of(source, violation));
+    let name = safe(name);
+    let (line, column) = (violation.line as usize, violation.column as usize);
+    let origin = Origin::path(name.as_str()).line(line).char_column(column);
     let mut main = match &window {
-        Some(window) if !window.text.is_empty() => title.element(window.snippet(name, violation)),
-        _ => {
-            let (line, column) = (violation.line as usize, violation.column as usize);
-            title.element(Origin::path(name).line(line).char_column(column))
-        }
+        Some(window) if window.text.is_empty() => title.element(origin),
+        Some(window) if window.cut => title.element(origin).element(window.snippet(violation)),
+        Some(window) => title.element(window.snippet(violation).path(name.as_str())),
+        None => title.element(origin),
     };
+    // A note stands beside the line number: `1234 = note: `.
+    let beside = width.saturating_sub(line.to_string().len() + " = note: ".len());
     let expected = violation.expected.as_ref().filter(|_| !says_it(violation));
     if let Some(expected) = expected {
-        main = main.element(Level::NOTE.message(format!("expected {}", safe(expected))));
+        main = main
+            .element(Level::NOTE.message(wrap(&format!("expected {}", safe(expected)), beside)));
     }
     let mut groups = vec![main];
     if let Some(suggestion) = &violation.suggestion {
+        let suggestion = wrap(&safe(suggestion), width.saturating_sub("help: ".len()));
         groups.push(help(suggestion, violation, window.as_ref()));
     }
     let renderer = Renderer::styled().decor_style(DecorStyle::Ascii).term_width(width);
-    renderer.render(&groups)
+    let drawing = renderer.render(&groups);
+    match window {
+        Some(window) if window.cut => without_gap(&drawing),
+        _ => drawing,
+    }
+}
+
+/// The renderer marks a second file where none is: between the place and the part of its line.
+fn without_gap(drawing: &str) -> String {
+    let gap = |line: &&str| anstream::adapter::strip_str(line).to_string().trim() == ":::";
+    drawing.lines().filter(|line| !gap(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// The suggestion repeats what was expected more often than not.
@@ -48,8 +67,12 @@ fn says_it(violation: &Violation) -> bool {
     }
 }
 
-fn help<'a>(suggestion: &str, violation: &'a Violation, window: Option<&Window<'a>>) -> Group<'a> {
-    let title = Level::HELP.secondary_title(safe(suggestion));
+fn help<'a>(
+    suggestion: String,
+    violation: &'a Violation,
+    window: Option<&Window<'a>>,
+) -> Group<'a> {
+    let title = Level::HELP.secondary_title(suggestion);
     let (Some(fix), Some(window)) = (&violation.fix, window) else {
         return Group::with_title(title);
     };
@@ -78,33 +101,40 @@ struct Window<'s> {
     start: usize,
     line: usize,
     related: Option<(std::ops::Range<usize>, &'static str)>,
+    /// Only a part of a very long line.
+    cut: bool,
 }
+
+/// Bytes of source that are drawn for one finding, on either side of it.
+const REACH: usize = 512;
 
 impl<'s> Window<'s> {
     fn of(source: &'s Source, violation: &Violation) -> Window<'s> {
         let text = source.text();
         let at = (violation.at.start as usize).min(text.len());
-        let mut start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let mut start = source.line_start(at as u32);
         let mut line = violation.line as usize;
         let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline);
         let mut related = None;
         if let Some((other, label)) = violation.related {
             let other_start = (other.start as usize).min(text.len());
-            let first = text[..other_start].rfind('\n').map_or(0, |newline| newline + 1);
-            if first <= start {
+            let first = source.line_start(other_start as u32);
+            if first <= start && start - first <= REACH {
                 start = first;
                 line = source.position(other.start).0 as usize;
                 related = Some((other_start - first..other.end as usize - first, label));
             }
         }
-        Window { text: &text[start..end], start, line, related }
+        if end - start <= 4 * REACH {
+            return Window { text: &text[start..end], start, line, related, cut: false };
+        }
+        let start = boundary(text, at.saturating_sub(REACH).max(start));
+        let end = boundary(text, (at + REACH).min(end));
+        let line = violation.line as usize;
+        Window { text: &text[start..end], start, line, related: None, cut: true }
     }
 
-    fn snippet(
-        &self,
-        name: &'s str,
-        violation: &Violation,
-    ) -> Snippet<'s, annotate_snippets::Annotation<'s>> {
+    fn snippet(&self, violation: &Violation) -> Snippet<'s, annotate_snippets::Annotation<'s>> {
         let limit = self.text.len();
         let start = (violation.at.start as usize - self.start).min(limit);
         // A finding about a whole map points at its first line only.
@@ -112,7 +142,6 @@ impl<'s> Window<'s> {
         let end = (violation.at.end as usize).saturating_sub(self.start).clamp(start, line_end);
         let snippet = Snippet::source(self.text)
             .line_start(self.line)
-            .path(name)
             .fold(true)
             .annotation(AnnotationKind::Primary.span(start..end));
         match &self.related {
@@ -122,4 +151,9 @@ impl<'s> Window<'s> {
             None => snippet,
         }
     }
+}
+
+/// The nearest place before an offset where a character begins.
+fn boundary(text: &str, offset: usize) -> usize {
+    (0..=offset).rev().find(|offset| text.is_char_boundary(*offset)).unwrap_or(0)
 }

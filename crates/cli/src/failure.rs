@@ -3,6 +3,7 @@
 use std::io;
 
 use milepost_model::problem::{Code, Problem};
+use milepost_model::violation;
 use milepost_store::FileError;
 use serde_json::json;
 
@@ -78,7 +79,8 @@ impl Failure {
                     terminal.complain(&as_json(&problem).to_string());
                 } else {
                     let (code, message) = (problem.code.name(), safe(&problem.message));
-                    terminal.complain(&format!("error[{code}]: {message}\nhint: {}", problem.hint));
+                    let hint = safe(&problem.hint);
+                    terminal.complain(&format!("error[{code}]: {message}\nhint: {hint}"));
                 }
                 exit
             }
@@ -87,11 +89,15 @@ impl Failure {
 }
 
 fn as_json(problem: &Problem) -> serde_json::Value {
-    json!({"error": {
+    let mut error = json!({
         "error_code": problem.code.name(),
         "category": problem.code.category().name(),
         "message": problem.message,
         "context": problem.context,
         "suggested_action": problem.hint,
-    }})
+    });
+    if !problem.violations.is_empty() {
+        error["violations"] = violation::to_values(&problem.violations);
+    }
+    json!({"error": error})
 }

@@ -1,5 +1,6 @@
 //! What a command is about: a file, standard input, or a workflow of the library.
 
+use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,17 +45,18 @@ pub(crate) fn library() -> Result<Library, Failure> {
 }
 
 /// Finds and reads what the user named.
-pub(crate) fn load(target: &str) -> Result<Loaded, Failure> {
+pub(crate) fn load(target: &OsStr) -> Result<Loaded, Failure> {
     if target == "-" {
         return standard_input();
     }
     let path = Path::new(target);
-    let looks_like_path = target.contains(['/', '\\'])
+    let text = target.to_string_lossy();
+    let looks_like_path = text.contains(['/', '\\'])
         || path.extension().and_then(|e| e.to_str()).and_then(Format::of_extension).is_some();
     if path.exists() || looks_like_path {
         return file(path);
     }
-    from_library(target)
+    from_library(&text)
 }
 
 fn standard_input() -> Result<Loaded, Failure> {

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use unicode_width::UnicodeWidthStr;
+
 /// The two streams of the process.
 pub(crate) struct Terminal {
     out: anstream::AutoStream<io::StdoutLock<'static>>,
@@ -45,7 +47,9 @@ fn width() -> usize {
 pub(crate) fn safe(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        let fools = matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+        // Marks of direction, and the mark that has no width at all.
+        let turns = matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
+        let fools = turns || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}');
         if (c.is_control() && c != '\n') || fools {
             shown.extend(c.escape_unicode());
         } else {
@@ -53,4 +57,19 @@ pub(crate) fn safe(text: &str) -> String {
         }
     }
     shown
+}
+
+/// Text in lines of at most so many columns, broken between words.
+pub(crate) fn wrap(text: &str, width: usize) -> String {
+    let mut wrapped = String::with_capacity(text.len());
+    let mut used = 0;
+    for (index, word) in text.split(' ').enumerate() {
+        let fits = used + 1 + word.width() <= width;
+        if index > 0 {
+            wrapped.push(if fits { ' ' } else { '\n' });
+        }
+        used = if fits && index > 0 { used + 1 + word.width() } else { word.width() };
+        wrapped.push_str(word);
+    }
+    wrapped
 }

@@ -135,6 +135,12 @@ impl Source {
         (line as u32, column as u32 + 1)
     }
 
+    /// The offset at which the line of an offset begins.
+    pub fn line_start(&self, offset: u32) -> usize {
+        let line = self.line_starts.partition_point(|start| *start <= offset);
+        self.line_starts[line - 1] as usize
+    }
+
     /// The spaces in front of the first character of the line an offset is in, and the offset of
     /// that line.
     pub(crate) fn line_of(&self, offset: u32) -> (u32, u32) {

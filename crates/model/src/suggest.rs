@@ -17,13 +17,15 @@ pub(crate) fn near<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>
         return Vec::new();
     }
     let folded = fold(word);
-    let mut least = (folded.chars().count() / 3).clamp(1, 4);
+    let sketch = Sketch::of(word);
+    let mut least = (sketch.length / 3).clamp(1, 4);
     let mut best: Vec<&str> = Vec::new();
     for candidate in candidates.into_iter().take(limits::SUGGESTION_CANDIDATES) {
-        let target = fold(candidate);
-        if folded.len().abs_diff(target.len()) > 4 * least {
+        // Most candidates are far away, and that is seen without comparing letter by letter.
+        if sketch.distance_is_over(least, &Sketch::of(candidate)) {
             continue;
         }
+        let target = fold(candidate);
         let distance = strsim::osa_distance(&folded, &target);
         let far = distance > least || distance >= target.chars().count();
         if far || candidate == word || best.contains(&candidate) {
@@ -55,10 +57,34 @@ pub fn nearest_word<'c>(
 
 /// `dependsOn`, `depends-on` and `depends_on` are one word in three spellings.
 fn fold(word: &str) -> String {
-    word.chars()
-        .filter(|c| !matches!(c, '_' | '-' | ' ' | '.'))
-        .flat_map(char::to_lowercase)
-        .collect()
+    letters(word).collect()
+}
+
+fn letters(word: &str) -> impl Iterator<Item = char> {
+    word.chars().filter(|c| !matches!(c, '_' | '-' | ' ' | '.')).flat_map(char::to_lowercase)
+}
+
+/// How long a folded word is and which letters it has.
+struct Sketch {
+    length: usize,
+    letters: u128,
+}
+
+impl Sketch {
+    fn of(word: &str) -> Sketch {
+        letters(word).fold(Sketch { length: 0, letters: 0 }, |sketch, letter| Sketch {
+            length: sketch.length + 1,
+            letters: sketch.letters | 1 << (u32::from(letter) % 128),
+        })
+    }
+
+    /// Each edit changes the length by one at most, and brings or takes one letter at most.
+    fn distance_is_over(&self, allowed: usize, other: &Sketch) -> bool {
+        let lost = (self.letters & !other.letters)
+            .count_ones()
+            .max((other.letters & !self.letters).count_ones());
+        self.length.abs_diff(other.length) > allowed || lost as usize > allowed
+    }
 }
 
 /// A list for a message: `a`, `b` or `c`, cut after eight.

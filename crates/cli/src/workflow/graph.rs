@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::terminal::Terminal;
 
 pub(crate) fn run(arguments: &Graph, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let (_, document) = sound(&arguments.target, terminal)?;
+    let (_, document) = sound(&arguments.target, false, terminal)?;
     let graph = Plan::of(workflow_of(&document)?).graph();
     let drawing = if arguments.form.svg {
         graph.to_svg()

@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::table;
 use crate::target;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, safe};
 
 pub(crate) fn run(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let library = target::library()?;
@@ -24,7 +24,8 @@ pub(crate) fn run(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> 
         terminal.line(&table::render(&headings, &rows, terminal.width()))?;
     }
     for invalid in library.invalid() {
-        let (path, reason) = (invalid.path.display(), &invalid.reason);
+        let path = safe(&invalid.path.display().to_string());
+        let reason = safe(&invalid.reason);
         terminal.complain(&format!("warning: `{path}` is left out: {reason}"));
     }
     if !library.invalid().is_empty() {

@@ -8,6 +8,7 @@ mod show;
 mod sources;
 mod validate;
 
+use std::ffi::OsStr;
 use std::sync::Arc;
 
 use milepost_model::document::Document;
@@ -34,13 +35,18 @@ pub(crate) fn run(command: &WorkflowCommand, terminal: &mut Terminal) -> Result<
 }
 
 /// A document that must be a workflow: its errors go to standard error otherwise.
-fn sound(target: &str, terminal: &mut Terminal) -> Result<(String, Arc<Document>), Failure> {
+fn sound(
+    target: &OsStr,
+    json: bool,
+    terminal: &mut Terminal,
+) -> Result<(String, Arc<Document>), Failure> {
     let Loaded { name, document, .. } = target::load(target)?;
     if document.workflow.is_some() {
         return Ok((name, document));
     }
     let width = terminal.width();
-    for violation in &document.violations {
+    // As JSON they are part of the problem itself.
+    for violation in document.violations.iter().filter(|_| !json) {
         let text = diagnostics::render(violation, &name, document.source.as_ref(), width);
         terminal.complain(&format!("{text}\n"));
     }

@@ -13,7 +13,7 @@ use crate::args::{New, NewKind};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::target;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, safe};
 
 const MANIFEST: &str = include_str!("../../templates/manifest.yaml");
 const GUIDE: &str = include_str!("../../templates/guide.yaml");
@@ -35,12 +35,18 @@ pub(crate) fn run(arguments: &New, terminal: &mut Terminal) -> Result<Exit, Fail
         Some(_) => text,
         None => template(arguments.kind, &id, &path.display().to_string()),
     };
+    let promised = path.extension().and_then(|end| end.to_str()).and_then(Format::of_extension);
+    if promised == Some(Format::Json) && format == Format::Yaml {
+        let message = format!("`{}` would hold YAML", path.display());
+        return Err(Problem::new(Code::InputInvalid, message, "end its name in `.yaml`").into());
+    }
     check(&text, format)?;
     write_atomic(&path, text.as_bytes(), false)?;
     let shown = path.display().to_string();
     if arguments.json.json {
         terminal.line(&json!({"path": shown, "workflow_id": id.as_str()}).to_string())?;
     } else {
+        let shown = safe(&shown);
         terminal.line(&format!("wrote {shown}"))?;
         terminal.complain(&format!("next: milepost workflow validate {shown}"));
     }
@@ -57,7 +63,7 @@ fn template(kind: NewKind, id: &WorkflowId, path: &str) -> String {
 
 /// The text of another workflow with its id replaced and nothing else.
 fn copy(from: &str, id: &WorkflowId) -> Result<(String, Format), Failure> {
-    let loaded = target::load(from)?;
+    let loaded = target::load(from.as_ref())?;
     let document = &loaded.document;
     let (Some(source), Some(workflow)) = (&document.source, &document.workflow) else {
         let message = format!("`{from}` is not a valid workflow");

@@ -9,18 +9,19 @@ use milepost_model::workflow::{Spelling, Workflow};
 use serde_json::{Map, Value, json};
 
 use super::{count, sound, workflow_of};
-use crate::args::Plan;
+use crate::args::{Plan, Target};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::table;
 use crate::terminal::Terminal;
 
 pub(crate) fn run(arguments: &Plan, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let (_, document) = sound(&arguments.target.target, terminal)?;
+    let Target { target, json } = &arguments.target;
+    let (_, document) = sound(target, json.json, terminal)?;
     let workflow = workflow_of(&document)?;
     let inputs = inputs(&arguments.inputs, workflow)?;
     let compiled = plan::Plan::of(workflow);
-    if arguments.target.json.json {
+    if json.json {
         let steps: Vec<Value> = compiled.steps.iter().map(|step| as_json(step, &inputs)).collect();
         let answer = json!({
             "workflow_id": workflow.id.value.as_str(),

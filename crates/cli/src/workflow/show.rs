@@ -14,7 +14,7 @@ use crate::table;
 use crate::terminal::{Terminal, safe};
 
 pub(crate) fn run(arguments: &Target, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let (name, document) = sound(&arguments.target, terminal)?;
+    let (name, document) = sound(&arguments.target, arguments.json.json, terminal)?;
     let workflow = workflow_of(&document)?;
     if arguments.json.json {
         terminal.line(&as_json(&name, &document, workflow).to_string())?;
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Target, terminal: &mut Terminal) -> Result<Exit, F
     }
     let spelling = workflow.spelling.name();
     let version = workflow.version.as_deref().unwrap_or("without a version");
-    terminal.line(&format!("{spelling}, {version}, {name}"))?;
+    terminal.line(&format!("{spelling}, {version}, {}", safe(&name)))?;
     if !workflow.inputs.0.is_empty() {
         let rows: Vec<Vec<String>> =
             workflow.inputs.0.iter().map(|(name, input)| input_row(&name.value, input)).collect();

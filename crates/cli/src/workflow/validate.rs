@@ -1,9 +1,11 @@
 //! `milepost workflow validate`.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use milepost_model::document::Document;
 use milepost_model::finding::Severity;
+use milepost_model::source::Source;
 use milepost_model::violation;
 use milepost_store::write_atomic;
 use serde_json::{Value, json};
@@ -14,7 +16,7 @@ use crate::diagnostics;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::target::{self, Loaded};
-use crate::terminal::{Terminal, safe};
+use crate::terminal::{Terminal, safe, wrap};
 
 /// Rounds of fixing: a fix may uncover what it hid, a syntax error most of all.
 const ROUNDS: usize = 32;
@@ -32,13 +34,16 @@ pub(crate) fn run(arguments: &Validate, terminal: &mut Terminal) -> Result<Exit,
             }
         };
         let fixed = if arguments.fix { fix(&mut loaded, terminal)? } else { 0 };
+        if arguments.fix && is_stdin(&loaded) && !arguments.json.json {
+            pass_on(&loaded, terminal)?;
+        }
         let valid = loaded.document.is_valid();
         if !valid {
             exit = worse(exit, Exit::WorkflowInvalid);
         }
         summary.add(&loaded.document, fixed);
         if arguments.json.json {
-            files.push(as_json(&loaded));
+            files.push(as_json(&loaded, arguments));
         } else {
             show(&loaded, fixed, arguments, terminal)?;
         }
@@ -83,13 +88,22 @@ fn fix(loaded: &mut Loaded, terminal: &mut Terminal) -> Result<usize, Failure> {
     let Some(bytes) = text else { return Ok(0) };
     match &loaded.file {
         Some(file) => write_atomic(file, &bytes, true)?,
-        None if loaded.name == "<stdin>" => {
-            use std::io::Write;
-            terminal.out().write_all(&bytes)?;
-        }
+        None if is_stdin(loaded) => {}
         None => terminal.complain("note: a built-in workflow is read-only and stays as it is"),
     }
     Ok(applied)
+}
+
+fn is_stdin(loaded: &Loaded) -> bool {
+    loaded.name == "<stdin>"
+}
+
+/// What came from standard input goes to standard output, mended or not: a filter never eats it.
+fn pass_on(loaded: &Loaded, terminal: &mut Terminal) -> Result<(), Failure> {
+    if let Some(source) = &loaded.document.source {
+        terminal.out().write_all(&source.with_text(source.text()))?;
+    }
+    Ok(())
 }
 
 fn fixable(document: &Document) -> usize {
@@ -97,7 +111,7 @@ fn fixable(document: &Document) -> usize {
     errors.filter(|one| one.fix.is_some()).count()
 }
 
-fn as_json(loaded: &Loaded) -> Value {
+fn as_json(loaded: &Loaded, arguments: &Validate) -> Value {
     let document = &loaded.document;
     let unchecked: Vec<Value> = document
         .unchecked
@@ -109,14 +123,19 @@ fn as_json(loaded: &Loaded) -> Value {
             json!({"path": path, "target": one.target, "line": line, "column": column})
         })
         .collect();
-    json!({
+    let mut file = json!({
         "path": loaded.name,
         "kind": document.spelling.map(|spelling| spelling.name()),
         "id": document.id,
         "valid": document.is_valid(),
         "violations": violation::to_values(&document.violations),
         "unchecked": unchecked,
-    })
+    });
+    // Standard output is this object, so the text has to be in it.
+    if arguments.fix && is_stdin(loaded) {
+        file["fixed"] = document.source.as_ref().map(Source::text).into();
+    }
+    file
 }
 
 fn show(
@@ -127,7 +146,7 @@ fn show(
 ) -> Result<(), Failure> {
     let document = &loaded.document;
     // With `--fix -` standard output is the document: remarks go to standard error.
-    let to_error = arguments.fix && loaded.name == "<stdin>";
+    let to_error = arguments.fix && is_stdin(loaded);
     let say = |text: &str, terminal: &mut Terminal| -> Result<(), Failure> {
         if to_error {
             terminal.complain(text);
@@ -140,7 +159,7 @@ fn show(
         let text = diagnostics::render(violation, &loaded.name, document.source.as_ref(), width);
         say(&format!("{text}\n"), terminal)?;
     }
-    say(&verdict(loaded, fixed), terminal)
+    say(&wrap(&verdict(loaded, fixed), width), terminal)
 }
 
 fn verdict(loaded: &Loaded, fixed: usize) -> String {

@@ -56,8 +56,7 @@ fn documents_in_the_docs_are_valid() {
             }
             let file = folder.path().join(format!("document.{language}"));
             std::fs::write(&file, &body).expect("written");
-            let output =
-                milepost(&["workflow", "validate", "document.yaml"], folder.path());
+            let output = milepost(&["workflow", "validate", "document.yaml"], folder.path());
             let output = match language.as_str() {
                 "json" => milepost(&["workflow", "validate", "document.json"], folder.path()),
                 _ => output,
@@ -119,7 +118,8 @@ fn every_key_of_the_schemas_is_documented() {
     for file in ["schemas/workflow.schema.json", "schemas/guide.schema.json"] {
         let schema: serde_json::Value = serde_json::from_str(&read(file)).expect("a schema");
         let shapes = schema["$defs"].as_object().expect("definitions").values();
-        for properties in shapes.chain([&schema]).filter_map(|shape| shape["properties"].as_object())
+        for properties in
+            shapes.chain([&schema]).filter_map(|shape| shape["properties"].as_object())
         {
             for (key, value) in properties {
                 // `false` is a key that is refused with a fix, and camelCase twins are spellings.

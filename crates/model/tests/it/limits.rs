@@ -233,7 +233,8 @@ fn iterations() {
     let looped = |passes: usize| {
         guide(&format!(
             "{{\"id\": \"l\", \"type\": \"loop\", \"title\": \"t\", \"loop\": {{\"type\": \"for\", \
-             \"count\": 2, \"maxIterations\": {passes}}}, \"body\": [{{\"id\": \"b\", \"title\": \"t\", \
+             \"count\": 2, \"maxIterations\": {passes}}}, \
+             \"body\": [{{\"id\": \"b\", \"title\": \"t\", \
              \"prompt\": \"p\"}}]}}"
         ))
     };

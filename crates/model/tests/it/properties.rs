@@ -190,8 +190,13 @@ fn block(value: &Value, indent: usize, text: &mut String) {
     }
 }
 
+/// Five properties, so that there are more than ten thousand cases in all.
+fn config() -> ProptestConfig {
+    ProptestConfig { cases: 2_100, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn arbitrary_bytes(bytes in vec(any::<u8>(), 0..200)) {
@@ -211,7 +216,9 @@ proptest! {
     fn arbitrary_pieces_after_a_sound_start(pieces in vec(select(PIECES), 0..12)) {
         let text = format!("workflow: a\nsteps:\n  - id: a\n    prompt: {}", pieces.concat());
         sound(&read(&text));
-        let text = format!("id: abc\nname: n\ndescription: d\nsteps: [{{id: a, title: t, prompt: p}}]\n{}", pieces.concat());
+        let steps = "steps: [{id: a, title: t, prompt: p}]";
+        let head = format!("id: abc\nname: n\ndescription: d\n{steps}\n");
+        let text = head + &pieces.concat();
         sound(&read(&text));
     }
 
@@ -236,7 +243,8 @@ proptest! {
 
     #[test]
     fn a_tree_under_any_key_of_a_workflow(value in tree(), key in select(vec![
-        "workflow", "title", "steps", "inputs", "requires", "concurrency", "timeout", "final_output",
+        "workflow", "title", "steps", "inputs", "requires", "concurrency", "timeout",
+        "final_output",
         "id", "name", "description", "version", "metaGuidance", "functionDefinitions", "budget",
     ])) {
         let mut document = serde_json::json!({

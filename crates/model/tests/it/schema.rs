@@ -202,7 +202,8 @@ fn schema_and_decoder_agree_on_guides() {
         "id": "abc", "name": "n", "description": "d", "version": "1.0.0",
         "steps": [
             {"id": "a", "title": "t", "prompt": "p", "runCondition": {"var": "x", "equals": 1}},
-            {"id": "l", "type": "loop", "title": "t", "loop": {"type": "for", "count": 2, "maxIterations": 3},
+            {"id": "l", "type": "loop", "title": "t",
+             "loop": {"type": "for", "count": 2, "maxIterations": 3},
              "body": [{"id": "b", "title": "t", "prompt": "p"}]},
         ],
     });

@@ -3,7 +3,9 @@
 use std::fs;
 
 use milepost_model::limits::DOCUMENT_BYTES;
-use milepost_store::{Directory, FileError, Library, Locations, SourceKind, read_document};
+use milepost_store::{
+    Directory, FileError, Library, Locations, SourceKind, SourceReport, read_document,
+};
 
 use crate::{ids, left_out, manifest, put, scan, world};
 
@@ -25,19 +27,17 @@ fn the_later_of_four_sources_wins_and_the_others_say_so() {
     assert_eq!((winner.source, winner.path.clone()), (Runtime, runtime.join("refund-order.yaml")));
     assert_eq!(library.get("mine").expect("is there").path, two.join("mine.yaml"));
     assert_eq!(ids(&library), ["mine", "refund-order"]);
-    let shadowed: Vec<(SourceKind, usize, Vec<(&str, SourceKind)>)> = library
-        .sources()
-        .iter()
-        .map(|report| {
-            let shadowed = report.shadowed.iter().map(|(id, by)| (id.as_str(), *by)).collect();
-            (report.kind, report.count, shadowed)
-        })
-        .collect();
+    let row = |report: &SourceReport| {
+        let shadowed = report.shadowed.iter().map(|(id, by)| (id.clone(), *by));
+        (report.kind, report.count, shadowed.collect::<Vec<_>>())
+    };
+    let shadowed: Vec<_> = library.sources().iter().map(row).collect();
+    let by = |id: &str, by: SourceKind| (id.to_owned(), by);
     let expected = vec![
-        (BuiltIn, 2, vec![("refund-order", User)]),
-        (User, 2, vec![("refund-order", Listed), ("mine", Listed)]),
-        (Listed, 1, vec![("refund-order", Listed)]),
-        (Listed, 2, vec![("refund-order", Runtime)]),
+        (BuiltIn, 2, vec![by("refund-order", User)]),
+        (User, 2, vec![by("refund-order", Listed), by("mine", Listed)]),
+        (Listed, 1, vec![by("refund-order", Listed)]),
+        (Listed, 2, vec![by("refund-order", Runtime)]),
         (Runtime, 1, vec![]),
     ];
     assert_eq!(shadowed, expected);

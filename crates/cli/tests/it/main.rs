@@ -1,0 +1,129 @@
+//! The real binary, alone: its own home, its own working directory, no colours.
+
+mod commands;
+mod docs;
+mod rendering;
+mod validate;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A manifest that is valid.
+const SOUND: &str = "workflow: sound\nsteps: [{id: a, prompt: Look}]\n";
+/// A manifest with one mistake that has a fix.
+const SLIP: &str = "workflow: slip # keep\nsteps:\n  - id: a # keep me too\n    promt: Look\n";
+
+/// A place to run the binary in.
+struct Place {
+    root: TempDir,
+}
+
+/// What a run of it came to.
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Place {
+    fn new() -> Place {
+        let root = tempfile::tempdir().expect("makes a directory");
+        fs::create_dir(root.path().join("work")).expect("makes a folder");
+        Place { root }
+    }
+
+    fn with(files: &[(&str, &str)]) -> Place {
+        let place = Place::new();
+        for (name, text) in files {
+            place.put(name, text);
+        }
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join("work").join(name)
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("has a parent")).expect("makes the folder");
+        fs::write(path, text).expect("writes");
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).expect("reads")
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_milepost"));
+        command
+            .current_dir(self.path(""))
+            .env_clear()
+            .env("HOME", self.root.path().join("home"))
+            .env("NO_COLOR", "1")
+            .env("COLUMNS", "80");
+        command
+    }
+
+    fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ran {
+        finish(self.command().args(arguments), "")
+    }
+
+    /// `milepost workflow …` with words apart by spaces.
+    fn workflow(&self, arguments: &str) -> Ran {
+        self.run(["workflow"].into_iter().chain(arguments.split(' ')))
+    }
+
+    fn workflow_of(&self, arguments: &str, input: &str) -> Ran {
+        let mut command = self.command();
+        finish(command.arg("workflow").args(arguments.split(' ')), input)
+    }
+}
+
+fn finish(command: &mut Command, input: &str) -> Ran {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().expect("starts");
+    let mut stdin = child.stdin.take().expect("is piped");
+    // A command that does not read its input may be gone before it is written.
+    drop(stdin.write_all(input.as_bytes()));
+    drop(stdin);
+    let output = child.wait_with_output().expect("ends");
+    Ran {
+        code: output.status.code().expect("is not killed"),
+        out: String::from_utf8(output.stdout).expect("is text"),
+        err: String::from_utf8(output.stderr).expect("is text"),
+    }
+}
+
+impl Ran {
+    /// It ended like this.
+    fn ends(self, code: i32) -> Ran {
+        assert_eq!(self.code, code, "out: {}\nerr: {}", self.out, self.err);
+        assert!(!self.err.contains("panicked"), "{}", self.err);
+        self
+    }
+
+    /// Nothing on standard error.
+    fn quiet(self) -> Ran {
+        assert_eq!(self.err, "");
+        self
+    }
+
+    /// The result as JSON.
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out)
+            .unwrap_or_else(|error| unreachable!("{error}: {}", self.out))
+    }
+}
+
+/// The name of a file without its folders.
+fn base(path: &Value) -> &str {
+    let path = Path::new(path.as_str().expect("is text"));
+    path.file_name().and_then(OsStr::to_str).expect("has a name")
+}
