@@ -65,6 +65,19 @@ impl Report {
             .any(|finding| finding.severity == Severity::Error && at.holds(finding.place.at))
     }
 
+    /// Whether a map has a key that nobody knows: what it seems to lack may be just that.
+    pub(crate) fn has_stray_in(&self, map: &Node) -> bool {
+        self.findings.iter().any(|finding| {
+            let at = finding.place.at;
+            finding.rule == Rule::UnknownKey && map.entries().iter().any(|(key, _)| key.at == at)
+        })
+    }
+
+    /// Whether the map being read could take a key that it does not have.
+    pub(crate) fn could_take(&self, key: &str) -> bool {
+        self.owners.last().is_some_and(|owner| owner.lacks(key))
+    }
+
     pub(crate) fn has_errors(&self) -> bool {
         self.left_out > 0 || self.findings.iter().any(|one| one.severity == Severity::Error)
     }
@@ -146,6 +159,23 @@ impl Decode for String {
             _ => wrong(node, report),
         }
     }
+}
+
+/// Text that has to be more than just text. Quotes around another scalar mend it only if what they
+/// make is that.
+pub(crate) fn text_that(
+    node: &Node,
+    want: &str,
+    fits: impl Fn(&str) -> bool,
+    report: &mut Report,
+) -> Option<String> {
+    if let Kind::Str(text) = &node.kind {
+        return Some(text.clone());
+    }
+    let scalar = matches!(node.kind, Kind::Int(_) | Kind::Float(_) | Kind::Bool(_));
+    let meant = Some(scalar_text(node)).filter(|text| scalar && fits(text));
+    mistyped(node, want, meant.map(Value::from), report);
+    None
 }
 
 /// A scalar as its author wrote it, more or less.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, shape, words};
 use crate::finding::{Finding, Mend, Rule};
 use crate::pattern;
+use crate::suggest;
 use crate::target::CommandId;
 use crate::templated::Dynamic;
 use crate::tree::{At, Kind, Node};
@@ -217,10 +218,23 @@ impl Decode for InputDefault {
     const WANT: &'static str = DefaultDoc::WANT;
 
     fn decode(node: &Node, report: &mut Report) -> Option<Self> {
-        let is_map = matches!(node.kind, Kind::Map(_));
-        let is_doc = is_map && (node.get("from").is_some() || node.get("value").is_some());
-        if is_doc || node.kind == Kind::Bad {
+        let like_ours = |key: &str| {
+            ["from", "value"].contains(&key) || suggest::nearest(key, ["from", "value"]).is_some()
+        };
+        let is_doc = match &node.kind {
+            Kind::Map(entries) => {
+                entries.is_empty() || entries.iter().any(|(key, _)| like_ours(&key.name))
+            }
+            other => *other == Kind::Bad,
+        };
+        if is_doc {
             return DefaultDoc::decode(node, report).map(InputDefault);
+        }
+        if node.kind == Kind::Null {
+            let fault = Finding::error(node.at, Rule::Type, "a default of nothing");
+            let mend = Mend::Remove { key: node.at };
+            report.add(fault.on_key().suggest("remove it, or say `optional: true`").mend(mend));
+            return None;
         }
         let meant = json!({"from": "literal", "value": node.to_value()});
         report.add(

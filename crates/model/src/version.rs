@@ -3,7 +3,7 @@
 use semver::{Version, VersionReq};
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Report, Shape, scalar_text};
+use crate::decode::{Decode, Defs, Report, Shape, scalar_text, text_that};
 use crate::finding::{Finding, Mend, Rule};
 use crate::tree::{Kind, Node};
 
@@ -18,7 +18,7 @@ impl Decode for SemVer {
         // `version: 1.0` is a number to YAML; what was meant is plain.
         let text = match node.kind {
             Kind::Str(_) | Kind::Int(_) | Kind::Float(_) => scalar_text(node),
-            _ => String::decode(node, report)?,
+            _ => text_that(node, Self::WANT, |_| false, report)?,
         };
         if let (Ok(version), Kind::Str(_)) = (Version::parse(&text), &node.kind) {
             return Some(SemVer(version));

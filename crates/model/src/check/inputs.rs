@@ -22,10 +22,13 @@ impl<'c> Checker<'c> {
     pub(crate) fn inputs(&mut self) {
         for (name, input) in &self.workflow.inputs.0 {
             self.rules(input);
-            if let Some(default) = &input.default {
+            self.choices(input);
+            // A default is judged by rules and choices that are sound themselves.
+            if let Some(default) = &input.default
+                && !self.report.has_error_in(input.at)
+            {
                 self.default(input, &default.0);
             }
-            self.choices(input);
             self.provider_arguments(name, input);
         }
     }
@@ -232,7 +235,9 @@ impl<'c> Checker<'c> {
 
     /// `depends_on` names inputs and steps that exist and agrees with the arguments.
     fn provider_arguments(&mut self, name: &Spot<String>, input: &Input) {
-        if let (None, Some(at)) = (&input.provider, orphan(input)) {
+        if let (None, Some(at)) = (&input.provider, orphan(input))
+            && !self.may_have(input.at, "provider")
+        {
             self.report.add(
                 Finding::error(at, Rule::Combination, "this needs `provider`")
                     .suggest("add `provider` with the command that yields the choices"),
@@ -262,8 +267,7 @@ impl<'c> Checker<'c> {
                 self.report.add(fault.suggest("keep `from_input` or `from_step`"));
             }
             (Some(other), None) => {
-                let exists = self.workflow.inputs.get(&other.value).is_some()
-                    || self.unread_inputs.contains(&other.value);
+                let exists = self.is_input(&other.value);
                 if other.value == name.value || !exists {
                     let names: Vec<&str> =
                         self.workflow.inputs.names().filter(|one| *one != name.value).collect();

@@ -92,7 +92,7 @@ pub(crate) fn run(
     for key in ["steps", "finally"] {
         let list = root.get(key);
         nameless |= match list {
-            Some(list) => list.text().is_some(),
+            Some(list) => list.text().is_some() || list.items().is_empty(),
             None => key == "steps",
         };
         nameless |= unread(list, &read, &mut unread_steps);
