@@ -3,7 +3,7 @@
 //! One `shape!` gives a struct, its decoder and its JSON Schema, so that the three cannot drift
 //! apart. A decoder that fails has reported why; nothing is reported below it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -76,6 +76,28 @@ impl Report {
     /// Whether the map being read could take a key that it does not have.
     pub(crate) fn could_take(&self, key: &str) -> bool {
         self.owners.last().is_some_and(|owner| owner.lacks(key))
+    }
+
+    /// A name that is nowhere is one finding, at its first place, however often it is read.
+    pub(crate) fn merge_repeats(&mut self) {
+        let is_name = |one: &Finding| matches!(one.rule, Rule::UnknownName | Rule::UnknownPath);
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for one in self.findings.iter().filter(|one| is_name(one) && one.mend.is_none()) {
+            *counts.entry(one.message.clone()).or_default() += 1;
+        }
+        counts.retain(|_, count| *count > 1);
+        if counts.is_empty() {
+            return;
+        }
+        self.findings.sort_by_key(|one| (one.place.at.start, one.place.inner.map(|at| at.start)));
+        let mut told: HashSet<String> = HashSet::new();
+        self.findings.retain_mut(|one| {
+            let repeats = is_name(one) && one.mend.is_none();
+            let Some(count) = counts.get(&one.message).filter(|_| repeats) else { return true };
+            let first = told.insert(one.message.clone());
+            one.message = format!("{} (in {count} places)", one.message);
+            first
+        });
     }
 
     pub(crate) fn has_errors(&self) -> bool {

@@ -8,6 +8,7 @@ mod inputs;
 mod names;
 mod outputs;
 mod reach;
+mod reads;
 mod uses;
 mod writes;
 
@@ -63,7 +64,7 @@ pub(crate) struct Checker<'c> {
     pub(crate) root: &'c Node,
     /// How many findings there were before the checks.
     decoded: usize,
-    pub(crate) unread_inputs: &'c [String],
+    pub(crate) unread_inputs: Vec<String>,
     pub(crate) order: &'c Order<'c>,
     pub(crate) world: World<'c>,
     pub(crate) report: &'c mut Report,
@@ -106,14 +107,16 @@ pub(crate) fn run(
         nameless,
         root,
         decoded,
-        unread_inputs: &draft.unread_inputs,
+        unread_inputs: draft.unread_inputs.clone(),
         order: &order,
         world,
         report,
         unchecked: Vec::new(),
     };
     checker.run();
-    checker.unchecked
+    let unchecked = checker.unchecked;
+    report.merge_repeats();
+    unchecked
 }
 
 /// Notes the ids of steps that could not be read; whether there is one whose id is not known.
@@ -157,6 +160,9 @@ fn duplicates(steps: &[&Step], report: &mut Report) {
 impl<'c> Checker<'c> {
     fn run(&mut self) {
         let workflow = self.workflow;
+        if workflow.spelling == Spelling::Manifest {
+            self.misspelt();
+        }
         self.dependencies();
         self.cycles();
         if workflow.spelling == Spelling::Manifest {
@@ -221,17 +227,17 @@ impl<'c> Checker<'c> {
     fn dependencies(&mut self) {
         for step in self.workflow.all_steps() {
             for id in &step.depends_on {
-                self.known_step(id, step, "depends_on");
+                self.known_step(id, step);
             }
             if let Action::Approve(approve) = &step.action
                 && let Some(back) = &approve.on_reject
             {
-                self.known_step(&back.to, step, "on_reject");
+                self.known_step(&back.to, step);
             }
         }
     }
 
-    fn known_step(&mut self, id: &Spot<StepId>, step: &Step, key: &str) {
+    fn known_step(&mut self, id: &Spot<StepId>, step: &Step) {
         use crate::finding::Mend;
         let name = id.value.as_str();
         if name == step.id.value.as_str() {
@@ -243,7 +249,7 @@ impl<'c> Checker<'c> {
         if self.may_be_step(name) {
             return;
         }
-        let message = format!("there is no step `{name}` for `{key}`");
+        let message = format!("there is no step `{name}`");
         let fault = Finding::error(id.at, Rule::UnknownName, message);
         let names = self.step_names();
         let meant = suggest::nearest(
@@ -255,7 +261,9 @@ impl<'c> Checker<'c> {
                 .expected(format!("`{meant}`"))
                 .suggest(format!("did you mean `{meant}`?"))
                 .mend(Mend::Replace { at: id.at, value: meant.into() }),
-            None => fault.expected(suggest::list(names)).suggest("name a step of this workflow"),
+            None => fault
+                .expected(suggest::list(names))
+                .suggest("name an existing step, or add this one"),
         });
     }
 
