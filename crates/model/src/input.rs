@@ -372,8 +372,9 @@ impl Decode for ArgumentSource {
     const WANT: &'static str = "a value or `{from_input: …}`";
 
     fn decode(node: &Node, report: &mut Report) -> Option<Self> {
-        let source = node.get("from_input").is_some() || node.get("from_step").is_some();
-        if source {
+        let names = ["from_input", "from_step"];
+        let like_ours = |key: &str| names.contains(&key) || suggest::nearest(key, names).is_some();
+        if node.entries().iter().any(|(key, _)| like_ours(&key.name)) {
             let doc = FromDoc::decode(node, report)?;
             return Some(ArgumentSource::From(Box::new(doc)));
         }

@@ -608,7 +608,7 @@ fn sole_action(node: &Node, sound: bool, report: &mut Report) -> Option<&'static
         names.filter_map(|name| ACTIONS.iter().copied().find(|action| *action == name)).collect();
     match present.as_slice() {
         [action] => Some(action),
-        [] if node.get("type").is_some() => {
+        [] if node.get("type").is_some() && sound => {
             let fault = Finding::error(node.at, Rule::Required, "missing required key `loop`");
             report.add(fault.suggest("add `loop` with `type` and `maxIterations`"));
             None

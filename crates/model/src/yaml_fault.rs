@@ -19,13 +19,19 @@ pub(crate) fn of(error: &ScanError, text: &str) -> Box<Finding> {
     if rest.starts_with('\t') || matches!(error.kind(), ErrorKind::TabInBlockIndentation) {
         return tab(text, offset);
     }
-    if matches!(error.kind(), ErrorKind::TabInPlainScalar | ErrorKind::TabInIndentation)
-        && let Some(tab_at) = rest.find("\n\t")
-    {
+    let tabbed = matches!(
+        error.kind(),
+        ErrorKind::TabInPlainScalar
+            | ErrorKind::TabInIndentation
+            | ErrorKind::TabAtBlockScalarStart
+    );
+    if let Some(tab_at) = rest.find("\n\t").filter(|_| tabbed) {
         return tab(text, offset + tab_at + 1);
     }
     let special = braces(text, offset)
         .or_else(|| glued_colon(error.kind(), text, offset))
+        .or_else(|| unopened(error.kind(), text, offset))
+        .or_else(|| too_deep(error.kind(), text, offset))
         .or_else(|| escape(error.kind(), text, offset))
         .or_else(|| open_quote(error.kind(), text, offset))
         .or_else(|| open_bracket(error.kind(), text, offset));
@@ -34,8 +40,10 @@ pub(crate) fn of(error: &ScanError, text: &str) -> Box<Finding> {
     }
     let (message, suggestion) = explain(error.kind(), &error.info(), rest);
     let fault = Finding::error(At::new(offset, offset), Rule::Syntax, message).suggest(suggestion);
-    let quote = matches!(error.kind(), ErrorKind::MappingValueNotAllowed)
-        || rest.starts_with(['`', '@', '%']);
+    let quote = matches!(
+        error.kind(),
+        ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidBlockScalarHeader
+    ) || rest.starts_with(['`', '@', '%']);
     match quoted_value(text, offset).filter(|_| quote) {
         Some(mend) => Box::new(fault.mend(mend)),
         None => Box::new(fault),
@@ -105,26 +113,94 @@ fn braces(text: &str, offset: usize) -> Option<Finding> {
     )
 }
 
-/// `key:value` on a line of its own.
+/// `key:value`, `key:{…}` or `{key:"value"}`, on the line where the parser gave up or above it.
 fn glued_colon(kind: &ErrorKind, text: &str, offset: usize) -> Option<Finding> {
-    if !matches!(kind, ErrorKind::SimpleKeyExpected) {
+    let glued = matches!(
+        kind,
+        ErrorKind::SimpleKeyExpected
+            | ErrorKind::MappingValueNotAllowed
+            | ErrorKind::InvalidTrailingDoubleQuotedScalar
+            | ErrorKind::InvalidTrailingSingleQuotedScalar
+    );
+    if !glued {
         return None;
     }
-    let start = line_start(text, offset);
-    let line = text[start..].lines().next()?;
-    let key = line.trim_start_matches([' ', '-']);
-    let from = start + line.len() - key.len();
-    let colon = key.find(':').filter(|colon| {
-        let word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-        *colon > 0 && key[..*colon].chars().all(word) && colon + 1 < key.len()
-    })?;
-    let place = At::new(from + colon + 1, from + colon + 1);
-    let fault =
-        Finding::error(At::new(from, from + key.len()), Rule::Syntax, "no space after the colon");
+    let mut lines = lines_up(text, offset).filter(|(_, line)| !line.trim().is_empty());
+    let (key, colon) = match kind {
+        ErrorKind::SimpleKeyExpected | ErrorKind::MappingValueNotAllowed => {
+            lines.take(2).find_map(|(start, line)| glued_key(start, line))
+        }
+        _ => lines
+            .find_map(|(start, line)| glued_key(start, line).or_else(|| glued_quote(start, line))),
+    }?;
+    let fault = Finding::error(At::new(key, colon + 1), Rule::Syntax, "no space after the colon");
+    let place = At::new(colon + 1, colon + 1);
     Some(
         fault
             .suggest("put a space after the colon")
             .mend(Mend::Edit { at: place, text: " ".into() }),
+    )
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
+}
+
+/// A line that begins with a key and no space after its colon: where the key and the colon are.
+fn glued_key(start: usize, line: &str) -> Option<(usize, usize)> {
+    let key = line.trim_start_matches([' ', '-']);
+    let from = start + line.len() - key.len();
+    let colon = key.find(':').filter(|colon| is_word(&key[..*colon]))?;
+    let glued = key[colon + 1..].starts_with(|c: char| !c.is_whitespace() && c != ':' && c != '/');
+    glued.then_some((from, from + colon))
+}
+
+/// `{key:"value"}`: only a key in quotes may stand that close to its value.
+fn glued_quote(start: usize, line: &str) -> Option<(usize, usize)> {
+    line.match_indices(":\"").chain(line.match_indices(":'")).find_map(|(colon, _)| {
+        let before = &line[..colon];
+        let word = before.rfind(['{', ',', ' '])? + 1;
+        is_word(&before[word..]).then_some((start + word, start + colon))
+    })
+}
+
+/// `key: a: 1, b: 2}`: the bracket at the end says what is missing at the beginning.
+fn unopened(kind: &ErrorKind, text: &str, offset: usize) -> Option<Finding> {
+    if !matches!(kind, ErrorKind::MappingValueNotAllowed) {
+        return None;
+    }
+    let start = line_start(text, offset);
+    let line = text[start..].lines().next()?;
+    let value = line.find(": ")? + 2;
+    let words = &line[value..];
+    let bare = !words.starts_with(['{', '[', '"', '\'', '|', '>']);
+    if !bare || !words.trim_end().ends_with('}') || words.contains("{{") {
+        return None;
+    }
+    let at = At::new(start + value, start + value);
+    let fault = Finding::error(at, Rule::Syntax, "`}` closes a map that was never opened");
+    Some(fault.suggest("put a `{` here").mend(Mend::Edit { at, text: "{".into() }))
+}
+
+/// A line that is deeper than the one above, which has a value already and takes no children.
+fn too_deep(kind: &ErrorKind, text: &str, offset: usize) -> Option<Finding> {
+    if !matches!(kind, ErrorKind::MappingValueNotAllowed) {
+        return None;
+    }
+    let mut lines = lines_up(text, offset).filter(|(_, line)| !line.trim().is_empty());
+    let ((start, line), (_, above)) = (lines.next()?, lines.next()?);
+    let column = |line: &str| line.len() - line.trim_start_matches([' ', '-']).len();
+    let (here, there) = (column(line), column(above));
+    let scalar = above[there..].split_once(": ").is_some_and(|(key, _)| is_word(key));
+    if here <= there || !scalar || line[here..].matches(": ").count() != 1 {
+        return None;
+    }
+    let at = At::new(start + here, start + here);
+    let indent = At::new(start, start + here);
+    Some(
+        Finding::error(at, Rule::Syntax, "the indentation does not fit the lines above")
+            .suggest("align it with its siblings")
+            .mend(Mend::Edit { at: indent, text: " ".repeat(there) }),
     )
 }
 
@@ -276,7 +352,7 @@ fn quoted_value(text: &str, offset: usize) -> Option<Mend> {
     let line = text[start..].lines().next()?;
     let value = line.find(": ")? + 2;
     let words = line[value..].trim();
-    if words.is_empty() || words.starts_with(['"', '\'', '|', '>', '[', '{']) {
+    if words.is_empty() || words.starts_with(['"', '\'', '[', '{']) {
         return None;
     }
     let from = start + value + (line[value..].len() - line[value..].trim_start().len());
@@ -316,6 +392,16 @@ fn explain(kind: &ErrorKind, words: &str, rest: &str) -> (String, String) {
         }
         ErrorKind::UnknownQuotedScalarEscape => {
             ("an unknown escape in a quoted string", "use single quotes, or write `\\\\`")
+        }
+        ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
+            let message = format!("`{open}` is closed by `{close}`");
+            return (message, "give each bracket its partner".into());
+        }
+        ErrorKind::MisplacedFlowCollectionEnd => {
+            ("a closing bracket that was never opened", "open it, or remove it")
+        }
+        ErrorKind::InvalidBlockScalarHeader => {
+            ("a value cannot begin with `>` or `|`", "put the value in quotes")
         }
         ErrorKind::SimpleKeyExpected => ("a line without `:`", "write `key: value`"),
         _ => {
