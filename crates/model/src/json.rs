@@ -155,15 +155,19 @@ impl Reader<'_, '_> {
             Some(_) if self.at_comment() => Err(self.comment()),
             Some(_) => {
                 let word = self.bare_word();
-                let at = At::new(start, start + word.len().max(1));
+                if word.is_empty() {
+                    let found = self.text[start..].chars().next().unwrap_or(' ');
+                    let at = At::new(start, start + found.len_utf8());
+                    let fault = Finding::error(at, Rule::Syntax, format!("unexpected `{found}`"))
+                        .expected("a name in double quotes");
+                    return Err(Box::new(fault.suggest("remove it, or write a name in quotes")));
+                }
+                let at = At::new(start, start + word.len());
+                let quoted = format!("\"{word}\"");
                 let fault = Finding::error(at, Rule::Syntax, "a property name without quotes")
-                    .expected("a name in double quotes");
-                Err(Box::new(if word.is_empty() {
-                    fault
-                } else {
-                    let quoted = format!("\"{word}\"");
-                    fault.suggest(format!("write `{quoted}`")).mend(Mend::Edit { at, text: quoted })
-                }))
+                    .expected("a name in double quotes")
+                    .suggest(format!("write `{quoted}`"));
+                Err(Box::new(fault.mend(Mend::Edit { at, text: quoted })))
             }
         }
     }
@@ -358,7 +362,7 @@ const ESCAPES: &str = "\"\\/bfnrtu";
 fn bad_escape(literal_at: At, literal: &str, cause: &str) -> Box<Finding> {
     let start = literal_at.start as usize;
     if let Some((first, text)) = literal_backslashes(literal, ESCAPES) {
-        let at = At::new(start + first, start + first + 2);
+        let at = At::new(start + first, start + first + 1);
         let fault = Finding::error(at, Rule::Syntax, "a backslash that escapes nothing");
         return Box::new(
             fault

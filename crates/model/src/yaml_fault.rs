@@ -53,7 +53,7 @@ pub(crate) fn of(error: &ScanError, text: &str) -> Box<Finding> {
 /// A value with a tag, which is before the place the parser gives the value.
 pub(crate) fn tag(text: &str, value: At) -> Finding {
     let before = text[..value.start as usize].trim_end();
-    let start = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
+    let start = before.rfind([' ', '\t', '\n']).map_or(0, |space| space + 1);
     let found = before[start..].starts_with('!');
     let (start, word) = if found { (start, &before[start..]) } else { (value.start as usize, "") };
     let at = At::new(start, start + word.len());
@@ -66,8 +66,8 @@ pub(crate) fn tag(text: &str, value: At) -> Finding {
             text: serde_json::Value::from(written).to_string(),
         }),
         "!!str" | "!!int" | "!!float" | "!!bool" | "!!null" | "!!map" | "!!seq" => {
-            let line_break = text[at.end as usize..].starts_with('\n');
-            let end = at.end as usize + usize::from(!line_break);
+            let space = text[at.end as usize..].starts_with(' ');
+            let end = at.end as usize + usize::from(space);
             Some(Mend::Edit { at: At::new(start, end), text: String::new() })
         }
         _ => None,
@@ -102,15 +102,33 @@ fn braces(text: &str, offset: usize) -> Option<Finding> {
     let start = offset
         .checked_sub(1)
         .filter(|dollar| text.as_bytes()[*dollar] == b'$' && rest.starts_with("{{"))?;
-    let line = rest.lines().next()?;
-    let end = offset + line.find("}}")? + 2;
-    let at = At::new(start, end);
-    let quoted = serde_json::Value::from(&text[start..end]).to_string();
+    let line = text[start..].lines().next()?;
+    let (at, quoted) = quoted_expressions(line)?;
+    let at = At::new(start, start + at);
     Some(
         Finding::error(at, Rule::Syntax, "`${{ }}` without quotes inside a flow collection")
             .suggest(format!("write `{quoted}`"))
             .mend(Mend::Edit { at, text: quoted }),
     )
+}
+
+/// The text up to the end of its last expression without quotes, with quotes around each of them;
+/// a quote that was only closed counts as none.
+fn quoted_expressions(text: &str) -> Option<(usize, String)> {
+    let mut quoted = String::new();
+    let mut done = 0;
+    while let Some(found) = text[done..].find("${{") {
+        let open = done + found;
+        let before = text[..open].chars().next_back();
+        let Some(close) = text[open..].find("}}").map(|end| open + end + 2) else { break };
+        if before.is_some_and(|sign| sign != ' ' && sign != '[') {
+            break;
+        }
+        quoted.push_str(&text[done..open]);
+        quoted.push_str(&serde_json::Value::from(&text[open..close]).to_string());
+        done = close + usize::from(text[close..].starts_with('"'));
+    }
+    (done > 0).then_some((done, quoted))
 }
 
 /// `key:value`, `key:{…}` or `{key:"value"}`, on the line where the parser gave up or above it.
@@ -121,6 +139,7 @@ fn glued_colon(kind: &ErrorKind, text: &str, offset: usize) -> Option<Finding> {
             | ErrorKind::MappingValueNotAllowed
             | ErrorKind::InvalidTrailingDoubleQuotedScalar
             | ErrorKind::InvalidTrailingSingleQuotedScalar
+            | ErrorKind::FlowMappingValueAdjacentCollection
     );
     if !glued {
         return None;
@@ -157,10 +176,11 @@ fn glued_key(start: usize, line: &str) -> Option<(usize, usize)> {
 
 /// `{key:"value"}`: only a key in quotes may stand that close to its value.
 fn glued_quote(start: usize, line: &str) -> Option<(usize, usize)> {
-    line.match_indices(":\"").chain(line.match_indices(":'")).find_map(|(colon, _)| {
+    line.match_indices(':').find_map(|(colon, _)| {
         let before = &line[..colon];
         let word = before.rfind(['{', ',', ' '])? + 1;
-        is_word(&before[word..]).then_some((start + word, start + colon))
+        let close = line[colon + 1..].starts_with(['"', '\'', '[', '{']);
+        (close && is_word(&before[word..])).then_some((start + word, start + colon))
     })
 }
 
@@ -171,12 +191,16 @@ fn unopened(kind: &ErrorKind, text: &str, offset: usize) -> Option<Finding> {
     }
     let start = line_start(text, offset);
     let line = text[start..].lines().next()?;
-    let value = line.find(": ")? + 2;
-    let words = &line[value..];
-    let bare = !words.starts_with(['{', '[', '"', '\'', '|', '>']);
-    if !bare || !words.trim_end().ends_with('}') || words.contains("{{") {
+    let more = line.matches('}').count() > line.matches('{').count();
+    if !more || !line.trim_end().ends_with('}') {
         return None;
     }
+    // `- a: 1, b: 2}` lacks the brace before its first key, `key: a: 1, b: 2}` after it.
+    let first = line.split(',').next().unwrap_or(line);
+    let value = match first.matches(": ").count() {
+        1 => line.len() - line.trim_start_matches([' ', '-']).len(),
+        _ => line.find(": ")? + 2,
+    };
     let at = At::new(start + value, start + value);
     let fault = Finding::error(at, Rule::Syntax, "`}` closes a map that was never opened");
     Some(fault.suggest("put a `{` here").mend(Mend::Edit { at, text: "{".into() }))
@@ -214,7 +238,7 @@ fn escape(kind: &ErrorKind, text: &str, offset: usize) -> Option<Finding> {
     let open = line_start(text, offset) + line.find('"')?;
     let literal = double_quoted(&text[open..])?;
     let (first, mended) = json::literal_backslashes(literal, ESCAPES)?;
-    let at = At::new(open + first, open + first + 2);
+    let at = At::new(open + first, open + first + 1);
     Some(
         Finding::error(at, Rule::Syntax, "a backslash that escapes nothing")
             .expected("`\\\\` for a backslash")
@@ -384,6 +408,7 @@ fn explain(kind: &ErrorKind, words: &str, rest: &str) -> (String, String) {
         ErrorKind::InvalidIndentation
         | ErrorKind::ExpectedBlockMappingKey
         | ErrorKind::ExpectedBlockSequenceEntry
+        | ErrorKind::ExpectedDocumentStart
         | ErrorKind::MappingKeyNotAllowed => {
             ("the indentation does not fit the lines above", "align it with its siblings")
         }

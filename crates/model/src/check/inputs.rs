@@ -55,7 +55,9 @@ impl<'c> Checker<'c> {
                 );
             }
         }
-        let above = |low: Option<i64>, high: Option<i64>| matches!((low, high), (Some(low), Some(high)) if low > high);
+        let above = |low: Option<i64>, high: Option<i64>| {
+            low.zip(high).is_some_and(|(low, high)| low > high)
+        };
         let bound = |int: &Option<crate::decode::Int<0, { i64::MAX }>>| int.map(|int| int.0);
         let crossed = above(bound(&rules.min_length), bound(&rules.max_length))
             || above(bound(&rules.min_items), bound(&rules.max_items))
