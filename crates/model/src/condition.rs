@@ -403,7 +403,9 @@ impl Decode for Condition {
         let before = report.count();
         let variable = variable(node, report);
         let mut tests = Vec::new();
-        for (key, value) in entries.iter().filter(|(key, _)| key.name != "var") {
+        // Beside a `var` that could not be read nothing can be said of the operators.
+        let readable = variable.is_some() || node.get("var").is_none();
+        for (key, value) in entries.iter().filter(|(key, _)| readable && key.name != "var") {
             if let Some(test) = test(key, value, variable.as_ref(), report) {
                 tests.push(test);
             }

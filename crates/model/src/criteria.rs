@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use crate::condition::Condition;
-use crate::decode::{Decode, Defs, Report, Shape, mistyped};
+use crate::decode::{Decode, Defs, Report, Shape, mistyped, text_that};
 use crate::finding::{Finding, Mend, Rule, Severity};
 use crate::json_schema::{self, JsonSchema};
 use crate::limits;
@@ -163,6 +163,17 @@ fn check(node: &Node, report: &mut Report) -> Option<Check> {
 fn rule_type(node: &Node, report: &mut Report) -> Option<(&'static str, &'static [&'static str])> {
     let names = || FIELDS.iter().map(|(name, _)| *name);
     let Some(found) = node.get("type") else {
+        let misspelt = |(key, _): &&(Key, Node)| suggest::nearest(&key.name, ["type"]).is_some();
+        if let Some((key, _)) = node.entries().iter().find(misspelt) {
+            let message = format!("unknown key `{}`", key.name);
+            report.add(
+                Finding::error(key.at, Rule::Criteria, message)
+                    .expected("`type`")
+                    .suggest("did you mean `type`?")
+                    .mend(Mend::RenameKey { key: key.at, to: "type".into() }),
+            );
+            return None;
+        }
         let fault = Finding::error(node.at, Rule::Criteria, "a rule without a `type`")
             .expected(suggest::list(names()));
         report.add(match (misspelt_type(node), type_by_field(node)) {
@@ -180,7 +191,7 @@ fn rule_type(node: &Node, report: &mut Report) -> Option<(&'static str, &'static
         });
         return None;
     };
-    let text = String::decode(found, report)?;
+    let text = text_that(found, "the type of a rule", |_| false, report)?;
     if let Some((name, fields)) = FIELDS.iter().find(|(name, _)| *name == text) {
         return Some((name, fields));
     }
@@ -277,7 +288,7 @@ fn regex(node: &Node, report: &mut Report) -> Option<CheckKind> {
     let flags = match node.get("flags") {
         None => String::new(),
         Some(found) => {
-            let text = String::decode(found, report)?;
+            let text = text_that(found, "a string of flags", |_| false, report)?;
             if let Some(bad) = text.chars().find(|flag| !"imsxugy".contains(*flag)) {
                 report.add(
                     Finding::error(found.at, Rule::Criteria, format!("unknown flag `{bad}`"))

@@ -3,7 +3,7 @@
 //! One `shape!` gives a struct, its decoder and its JSON Schema, so that the three cannot drift
 //! apart. A decoder that fails has reported why; nothing is reported below it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -75,15 +75,6 @@ impl Report {
         owner.lacks(&key.name).then(|| Mend::Move { key: key.at, into, under: None, name })
     }
 
-    /// Whether a key of this map has been reported as a misspelling of another: then the other is
-    /// not missing as well.
-    pub(crate) fn renames(&self, map: At, name: &str) -> bool {
-        self.findings.iter().any(|finding| match &finding.mend {
-            Some(Mend::RenameKey { key, to }) => to == name && map.holds(*key),
-            _ => false,
-        })
-    }
-
     pub(crate) fn add(&mut self, finding: Finding) {
         if self.is_full() || self.is_enough_of(&finding) {
             self.leave_out(finding.severity);
@@ -98,6 +89,41 @@ impl Report {
         self.findings
             .iter()
             .any(|finding| finding.severity == Severity::Error && at.holds(finding.place.at))
+    }
+
+    /// Whether a map has a key that nobody knows: what it seems to lack may be just that.
+    pub(crate) fn has_stray_in(&self, map: &Node) -> bool {
+        self.findings.iter().any(|finding| {
+            let at = finding.place.at;
+            finding.rule == Rule::UnknownKey && map.entries().iter().any(|(key, _)| key.at == at)
+        })
+    }
+
+    /// Whether the map being read could take a key that it does not have.
+    pub(crate) fn could_take(&self, key: &str) -> bool {
+        self.owners.last().is_some_and(|owner| owner.lacks(key))
+    }
+
+    /// A name that is nowhere is one finding, at its first place, however often it is read.
+    pub(crate) fn merge_repeats(&mut self) {
+        let is_name = |one: &Finding| matches!(one.rule, Rule::UnknownName | Rule::UnknownPath);
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for one in self.findings.iter().filter(|one| is_name(one) && one.mend.is_none()) {
+            *counts.entry(one.message.clone()).or_default() += 1;
+        }
+        counts.retain(|_, count| *count > 1);
+        if counts.is_empty() {
+            return;
+        }
+        self.findings.sort_by_key(|one| (one.place.at.start, one.place.inner.map(|at| at.start)));
+        let mut told: HashSet<String> = HashSet::new();
+        self.findings.retain_mut(|one| {
+            let repeats = is_name(one) && one.mend.is_none();
+            let Some(count) = counts.get(&one.message).filter(|_| repeats) else { return true };
+            let first = told.insert(one.message.clone());
+            one.message = format!("{} (in {count} places)", one.message);
+            first
+        });
     }
 
     pub(crate) fn has_errors(&self) -> bool {
@@ -219,6 +245,23 @@ impl Decode for String {
 
 fn is_collection(node: &Node) -> bool {
     matches!(node.kind, Kind::Map(_) | Kind::List(_))
+}
+
+/// Text that has to be more than just text. Quotes around another scalar mend it only if what they
+/// make is that.
+pub(crate) fn text_that(
+    node: &Node,
+    want: &str,
+    fits: impl Fn(&str) -> bool,
+    report: &mut Report,
+) -> Option<String> {
+    if let Kind::Str(text) = &node.kind {
+        return Some(text.clone());
+    }
+    let scalar = matches!(node.kind, Kind::Int(_) | Kind::Float(_) | Kind::Bool(_));
+    let meant = report.written(node).filter(|text| scalar && fits(text));
+    mistyped(node, want, meant.map(Value::from), report);
+    None
 }
 
 impl Shape for String {

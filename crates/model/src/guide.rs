@@ -489,7 +489,7 @@ impl Compiler<'_, '_> {
         let action = match (&doc.spec, doc.kind) {
             (Some(spec), _) => self.looped(doc, spec, node)?,
             (None, Some(GuideStepType::Loop)) => {
-                if node.get("loop").is_none() && !self.report.renames(doc.at, "loop") {
+                if node.get("loop").is_none() && !self.report.has_stray_in(node) {
                     let fault =
                         Finding::error(doc.at, Rule::Required, "missing required key `loop`");
                     self.report.add(fault.suggest("add `loop` with `type` and `maxIterations`"));
@@ -520,9 +520,7 @@ impl Compiler<'_, '_> {
 
     fn prompt(&mut self, doc: &GuideStepDoc, node: &Node) -> Action {
         let has_text = node.get("prompt").is_some() || node.get("promptBlocks").is_some();
-        let misspelt =
-            || ["prompt", "promptBlocks"].iter().any(|key| self.report.renames(doc.at, key));
-        if !has_text && !doc.has_kept_block() && !misspelt() {
+        if !has_text && !doc.has_kept_block() && !self.report.has_stray_in(node) {
             self.report.add(
                 Finding::error(doc.at, Rule::Required, "missing required key `prompt`")
                     .expected("`prompt` or `promptBlocks`")
@@ -555,7 +553,8 @@ impl Compiler<'_, '_> {
 
     fn looped(&mut self, doc: &GuideStepDoc, spec: &LoopDoc, node: &Node) -> Option<Action> {
         check_loop(spec, self.report);
-        if node.get("type").is_none() || doc.kind == Some(GuideStepType::Parallel) {
+        let untyped = node.get("type").is_none() && !self.report.has_stray_in(node);
+        if untyped || doc.kind == Some(GuideStepType::Parallel) {
             self.report.add(
                 Finding::error(doc.at, Rule::Combination, "a step with `loop` has `type: loop`")
                     .suggest("add `type: loop`")
@@ -571,8 +570,8 @@ impl Compiler<'_, '_> {
             Some(Body::Id(id)) => vec![self.body_by_id(id, doc)?],
             None => {
                 // A body that strayed into `loop` has been told to move out.
-                let told = self.report.has_error_in(spec.at) || self.report.renames(doc.at, "body");
-                if node.get("body").is_none() && !told {
+                let strayed = self.report.has_stray_in(node) || self.report.has_error_in(spec.at);
+                if node.get("body").is_none() && !strayed {
                     let fault =
                         Finding::error(doc.at, Rule::Required, "missing required key `body`");
                     self.report.add(fault.suggest("add `body` with the steps to repeat"));
@@ -603,8 +602,10 @@ impl Compiler<'_, '_> {
     fn report_body(&mut self, id: &Spot<StepId>, nested: bool) {
         let wanted = id.value.as_str();
         // A step that could not be read is there all the same.
-        let unread =
-            self.nodes.iter().any(|node| node.get("id").and_then(Node::text) == Some(wanted));
+        let unread = self.nodes.iter().any(|node| {
+            let id = node.get("id").and_then(Node::text);
+            id.is_none_or(|id| id == wanted || suggest::slug(id, false).as_deref() == Some(wanted))
+        });
         if nested {
             let fault =
                 Finding::error(id.at, Rule::Loop, format!("loop `{wanted}` is its own body"));
@@ -626,7 +627,7 @@ impl Compiler<'_, '_> {
 
 /// A remark on guides without a version.
 pub(crate) fn check_version(doc: &GuideDoc, at: At, node: &Node, report: &mut Report) {
-    if node.get("version").is_none() && doc.version.is_none() {
+    if node.get("version").is_none() && doc.version.is_none() && !report.has_stray_in(node) {
         report.add(
             Finding::warning(at, Rule::Version, "no `version`: it counts as `0.0.0`")
                 .suggest("add `version: 1.0.0`"),

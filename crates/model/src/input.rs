@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, fits, shape, words};
+use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, shape, words};
 use crate::finding::{Finding, Mend, Rule};
 use crate::pattern;
 use crate::suggest;
 use crate::target::CommandId;
 use crate::templated::Dynamic;
-use crate::tree::{At, Key, Kind, Node};
+use crate::tree::{At, Kind, Node};
 
 words! {
     /// The type an input's value must have.
@@ -218,17 +218,23 @@ impl Decode for InputDefault {
     const WANT: &'static str = DefaultDoc::WANT;
 
     fn decode(node: &Node, report: &mut Report) -> Option<Self> {
-        let is_map = matches!(node.kind, Kind::Map(_));
-        // `{fro: history}` is a default, not a value that happens to be a map.
-        let misspelt = |(key, value): &(Key, Node)| {
-            suggest::nearest(&key.name, ["from"]).is_some() && fits::<DefaultFrom>(value)
+        let like_ours = |key: &str| {
+            ["from", "value"].contains(&key) || suggest::nearest(key, ["from", "value"]).is_some()
         };
-        let is_doc = is_map
-            && (node.get("from").is_some()
-                || node.get("value").is_some()
-                || node.entries().iter().any(misspelt));
-        if is_doc || node.kind == Kind::Bad {
+        let is_doc = match &node.kind {
+            Kind::Map(entries) => {
+                entries.is_empty() || entries.iter().any(|(key, _)| like_ours(&key.name))
+            }
+            other => *other == Kind::Bad,
+        };
+        if is_doc {
             return DefaultDoc::decode(node, report).map(InputDefault);
+        }
+        if node.kind == Kind::Null {
+            let fault = Finding::error(node.at, Rule::Type, "a default of nothing");
+            let mend = Mend::Remove { key: node.at };
+            report.add(fault.on_key().suggest("remove it, or say `optional: true`").mend(mend));
+            return None;
         }
         let meant = json!({"from": "literal", "value": node.to_value()});
         report.add(
@@ -372,8 +378,9 @@ impl Decode for ArgumentSource {
     const WANT: &'static str = "a value or `{from_input: …}`";
 
     fn decode(node: &Node, report: &mut Report) -> Option<Self> {
-        let source = node.get("from_input").is_some() || node.get("from_step").is_some();
-        if source {
+        let names = ["from_input", "from_step"];
+        let like_ours = |key: &str| names.contains(&key) || suggest::nearest(key, names).is_some();
+        if node.entries().iter().any(|(key, _)| like_ours(&key.name)) {
             let doc = FromDoc::decode(node, report)?;
             return Some(ArgumentSource::From(Box::new(doc)));
         }

@@ -221,14 +221,16 @@ impl Reader<'_, '_> {
             }
             Some(_) => {
                 let word = self.bare_word().to_owned();
-                let sign = self.text[start..].chars().next().map_or(0, char::len_utf8);
-                let at = At::new(start, start + word.len().max(sign));
+                if word.is_empty() {
+                    let found = self.text[start..].chars().next().unwrap_or(' ');
+                    let at = At::new(start, start + found.len_utf8());
+                    let fault = Finding::error(at, Rule::Syntax, format!("unexpected `{found}`"))
+                        .expected("a name in double quotes");
+                    return Err(Box::new(fault.suggest("remove it, or write a name in quotes")));
+                }
+                let at = At::new(start, start + word.len());
                 let fault = Finding::error(at, Rule::Syntax, "a property name without quotes")
                     .expected("a name in double quotes");
-                if word.is_empty() {
-                    let fault = fault.suggest("write `\"name\": value`, or remove this");
-                    return Err(Box::new(fault));
-                }
                 let text = format!("\"{word}\"");
                 let fault = fault.suggest(format!("write `{text}`"));
                 self.slips.push(Box::new(fault.mend(Mend::Edit { at, text })));
@@ -438,7 +440,7 @@ const ESCAPES: &str = "\"\\/bfnrtu";
 fn bad_escape(literal_at: At, literal: &str) -> Box<Finding> {
     let start = literal_at.start as usize;
     if let Some((first, text)) = literal_backslashes(literal, ESCAPES) {
-        let at = At::new(start + first, start + first + 2);
+        let at = At::new(start + first, start + first + 1);
         let fault = Finding::error(at, Rule::Syntax, "a backslash that escapes nothing");
         return Box::new(
             fault

@@ -79,7 +79,8 @@ impl Decode for Inputs {
                 _ => Input::decode(value, report),
             };
             // Without its type nothing else about an input can be judged.
-            let typed = input.filter(|input| input.kind.is_some() || value.get("type").is_none());
+            let untyped = value.get("type").is_some() || report.has_stray_in(value);
+            let typed = input.filter(|input| input.kind.is_some() || !untyped);
             (spot(key), typed)
         };
         Some(Inputs(entries.iter().map(read).collect()))

@@ -208,13 +208,16 @@ impl Decode for NeedsDoc {
         if !matches!(node.kind, Kind::List(_)) {
             return Needs::decode(node, report).map(NeedsDoc);
         }
-        report.add(
-            Finding::error(node.at, Rule::Type, "`needs` says `all` or `any`, not which steps")
-                .expected(Needs::WANT)
-                .actual("a list")
-                .suggest("list the steps under `depends_on`")
-                .mend(Mend::RenameKey { key: node.at, to: "depends_on".into() }),
-        );
+        let message = "`needs` says `all` or `any`, not which steps";
+        let fault = Finding::error(node.at, Rule::Type, message)
+            .expected(Needs::WANT)
+            .actual("a list")
+            .suggest("list the steps under `depends_on`");
+        report.add(if report.could_take("depends_on") {
+            fault.mend(Mend::RenameKey { key: node.at, to: "depends_on".into() })
+        } else {
+            fault
+        });
         None
     }
 }
@@ -583,7 +586,7 @@ impl Decode for Step {
         let sound = report.count() == before;
         let action = sole_action(node, sound, report)?;
         check_keys(node, action, sound, report);
-        let action = act(action, &doc, report)?;
+        let action = act(action, node, &doc, report)?;
         let id = match doc.id {
             Some(id) => id,
             None => stand_in(node)?,
@@ -680,12 +683,11 @@ fn check_keys(node: &Node, action: &'static str, sound: bool, report: &mut Repor
     }
     // A misspelt `for_each` has been reported as the key it is.
     if sound && node.get("for_each").is_none() && matches!(action, "run" | "prompt") {
-        for name in ["as", "concurrency"] {
-            if let Some((key, _)) = node.entry(name) {
-                let message = format!("`{name}` needs `for_each`");
-                let fault = Finding::error(key.at, Rule::Combination, message);
-                report.add(fault.suggest("add `for_each`, or remove it"));
-            }
+        let orphans = ["as", "concurrency"].iter().find_map(|name| Some(&node.entry(name)?.0));
+        if let Some(first) = orphans {
+            let message = format!("`{}` needs `for_each`", first.name);
+            let fault = Finding::error(first.at, Rule::Combination, message);
+            report.add(fault.suggest("add `for_each`, or remove it"));
         }
     }
 }
@@ -704,7 +706,7 @@ fn attempts_home(node: &Node, action: &str) -> Option<&'static str> {
     }
 }
 
-fn act(action: &str, doc: &StepDoc, report: &mut Report) -> Option<Action> {
+fn act(action: &str, node: &Node, doc: &StepDoc, report: &mut Report) -> Option<Action> {
     Some(match action {
         "run" => {
             let body = match &doc.body {
@@ -725,7 +727,7 @@ fn act(action: &str, doc: &StepDoc, report: &mut Report) -> Option<Action> {
         "wait" => Action::Wait(doc.wait.clone()?),
         "set" => Action::Set(doc.set.clone()?),
         "fail" => Action::Fail(doc.fail.clone()?),
-        _ => Action::Loop(Box::new(looped(doc, report)?)),
+        _ => Action::Loop(Box::new(looped(node, doc, report)?)),
     })
 }
 
@@ -744,11 +746,11 @@ fn prompt(doc: &StepDoc) -> Option<Prompt> {
     })
 }
 
-fn looped(doc: &StepDoc, report: &mut Report) -> Option<Loop> {
+fn looped(node: &Node, doc: &StepDoc, report: &mut Report) -> Option<Loop> {
     let Some(Later(body)) = &doc.body else {
-        // A body that strayed into `loop` has been told to move out.
-        let strayed = doc.spec.as_ref().is_some_and(|spec| report.has_error_in(spec.at));
-        if strayed || doc.spec.is_none() || report.renames(doc.at, "body") {
+        // A body that strayed into `loop` has been told to move out, a misspelt one is known.
+        let strayed = doc.spec.as_ref().is_none_or(|spec| report.has_error_in(spec.at));
+        if strayed || report.has_stray_in(node) {
             return None;
         }
         let fault = Finding::error(doc.at, Rule::Required, "missing required key `body`");

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Report, Shape};
+use crate::decode::{Decode, Defs, Report, Shape, text_that};
 use crate::finding::{Finding, Mend, Rule};
 use crate::id::{CatalogId, WorkflowId};
 use crate::suggest;
@@ -49,7 +49,7 @@ impl Decode for CommandId {
     const WANT: &'static str = "a command such as `shop orders:list`";
 
     fn decode(node: &Node, report: &mut Report) -> Option<Self> {
-        let text = String::decode(node, report)?;
+        let text = text_that(node, Self::WANT, |_| false, report)?;
         let command = CommandId::parse(&text);
         if command.is_none() {
             report.add(
@@ -90,7 +90,7 @@ impl Decode for Target {
     const WANT: &'static str = "a command such as `shop orders:get`, or `workflow <id>`";
 
     fn decode(node: &Node, report: &mut Report) -> Option<Self> {
-        let text = String::decode(node, report)?;
+        let text = text_that(node, Self::WANT, |_| false, report)?;
         let words: Vec<&str> = text.split_whitespace().collect();
         match words.as_slice() {
             ["mcp" | "exec", _] => {

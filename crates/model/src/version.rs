@@ -3,7 +3,7 @@
 use semver::{Version, VersionReq};
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Report, Shape, wrong};
+use crate::decode::{Decode, Defs, Report, Shape, text_that, wrong};
 use crate::finding::{Finding, Mend, Rule};
 use crate::tree::{Kind, Node};
 
@@ -21,7 +21,7 @@ impl Decode for SemVer {
                 Some(written) => written,
                 None => return wrong(node, report),
             },
-            _ => String::decode(node, report)?,
+            _ => text_that(node, Self::WANT, |_| false, report)?,
         };
         if let (Ok(version), Kind::Str(_)) = (Version::parse(&text), &node.kind) {
             return Some(SemVer(version));

@@ -21,18 +21,20 @@ pub(crate) fn of(error: &ScanError, text: &str) -> Box<Finding> {
     if let Some(fault) = tab(text, offset) {
         return fault;
     }
-    if let Some(glued) = glued_quote(text, offset) {
-        let fault = Finding::error(glued, Rule::Syntax, "no space after the colon")
-            .suggest("put a space after the colon");
-        return Box::new(fault.mend(Mend::Edit { at: glued, text: " ".into() }));
-    }
     let special = braces(text, offset)
         .or_else(|| glued_colon(error.kind(), text, offset))
+        .or_else(|| unopened(error.kind(), text, offset))
+        .or_else(|| too_deep(error.kind(), text, offset))
         .or_else(|| escape(error.kind(), text, offset))
         .or_else(|| open_quote(error.kind(), text, offset))
         .or_else(|| open_bracket(error.kind(), text, offset));
     if let Some(finding) = special {
         return Box::new(finding);
+    }
+    if let Some(glued) = glued_in_flow(text, offset) {
+        let fault = Finding::error(glued, Rule::Syntax, "no space after the colon")
+            .suggest("put a space after the colon");
+        return Box::new(fault.mend(Mend::Edit { at: glued, text: " ".into() }));
     }
     if text[line_start(text, offset)..].starts_with('%') {
         let at = At::new(offset, offset);
@@ -42,8 +44,10 @@ pub(crate) fn of(error: &ScanError, text: &str) -> Box<Finding> {
     }
     let (message, suggestion) = explain(error.kind(), &error.info(), rest);
     let fault = Finding::error(At::new(offset, offset), Rule::Syntax, message).suggest(suggestion);
-    let quote = matches!(error.kind(), ErrorKind::MappingValueNotAllowed)
-        || rest.starts_with(['`', '@', '%']);
+    let quote = matches!(
+        error.kind(),
+        ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidBlockScalarHeader
+    ) || rest.starts_with(['`', '@', '%']);
     match bang(text, offset).or_else(|| quoted_value(text, offset).filter(|_| quote)) {
         Some(mend) => Box::new(fault.suggest("put the value in quotes").mend(mend)),
         None => Box::new(fault),
@@ -68,8 +72,8 @@ pub(crate) fn tag(text: &str, value: At) -> Finding {
             text: serde_json::Value::from(written).to_string(),
         }),
         "!!str" | "!!int" | "!!float" | "!!bool" | "!!null" | "!!map" | "!!seq" => {
-            let line_break = text[at.end as usize..].starts_with('\n');
-            let end = at.end as usize + usize::from(!line_break);
+            let space = text[at.end as usize..].starts_with(' ');
+            let end = at.end as usize + usize::from(space);
             Some(Mend::Edit { at: At::new(start, end), text: String::new() })
         }
         _ => None,
@@ -146,7 +150,7 @@ pub(crate) fn bang(text: &str, offset: usize) -> Option<Mend> {
 
 /// Where a space belongs in `{id:"5"}`. The fault may show lines later, where the string that the
 /// closing quote seemed to open ends; so the space has to mend it.
-fn glued_quote(text: &str, offset: usize) -> Option<At> {
+fn glued_in_flow(text: &str, offset: usize) -> Option<At> {
     let mut end = offset;
     for _ in 0..limits::LOOK_BACK_LINES {
         let (start, line) = line_at(text, end);
@@ -176,10 +180,9 @@ fn braces(text: &str, offset: usize) -> Option<Finding> {
     let start = offset
         .checked_sub(1)
         .filter(|dollar| text.as_bytes()[*dollar] == b'$' && rest.starts_with("{{"))?;
-    let line = rest.lines().next()?;
-    let end = offset + line.find("}}")? + 2;
-    let at = At::new(start, end);
-    let quoted = serde_json::Value::from(&text[start..end]).to_string();
+    let line = text[start..].lines().next()?;
+    let (at, quoted) = quoted_expressions(line)?;
+    let at = At::new(start, start + at);
     Some(
         Finding::error(at, Rule::Syntax, "`${{ }}` without quotes inside a flow collection")
             .suggest(format!("write `{quoted}`"))
@@ -187,26 +190,119 @@ fn braces(text: &str, offset: usize) -> Option<Finding> {
     )
 }
 
-/// `key:value` on a line of its own.
+/// The text up to the end of its last expression without quotes, with quotes around each of them;
+/// a quote that was only closed counts as none.
+fn quoted_expressions(text: &str) -> Option<(usize, String)> {
+    let mut quoted = String::new();
+    let mut done = 0;
+    while let Some(found) = text[done..].find("${{") {
+        let open = done + found;
+        let before = text[..open].chars().next_back();
+        let Some(close) = text[open..].find("}}").map(|end| open + end + 2) else { break };
+        if before.is_some_and(|sign| sign != ' ' && sign != '[') {
+            break;
+        }
+        quoted.push_str(&text[done..open]);
+        quoted.push_str(&serde_json::Value::from(&text[open..close]).to_string());
+        done = close + usize::from(text[close..].starts_with('"'));
+    }
+    (done > 0).then_some((done, quoted))
+}
+
+/// `key:value`, `key:{…}` or `{key:"value"}`, on the line where the parser gave up or above it.
 fn glued_colon(kind: &ErrorKind, text: &str, offset: usize) -> Option<Finding> {
-    if !matches!(kind, ErrorKind::SimpleKeyExpected) {
+    let glued = matches!(
+        kind,
+        ErrorKind::SimpleKeyExpected
+            | ErrorKind::MappingValueNotAllowed
+            | ErrorKind::InvalidTrailingDoubleQuotedScalar
+            | ErrorKind::InvalidTrailingSingleQuotedScalar
+            | ErrorKind::FlowMappingValueAdjacentCollection
+    );
+    if !glued {
         return None;
     }
-    let start = line_start(text, offset);
-    let line = text[start..].lines().next()?;
-    let key = line.trim_start_matches([' ', '-']);
-    let from = start + line.len() - key.len();
-    let colon = key.find(':').filter(|colon| {
-        let word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-        *colon > 0 && key[..*colon].chars().all(word) && colon + 1 < key.len()
-    })?;
-    let place = At::new(from + colon + 1, from + colon + 1);
-    let fault =
-        Finding::error(At::new(from, from + key.len()), Rule::Syntax, "no space after the colon");
+    let mut lines = lines_up(text, offset).filter(|(_, line)| !line.trim().is_empty());
+    let (key, colon) = match kind {
+        ErrorKind::SimpleKeyExpected | ErrorKind::MappingValueNotAllowed => {
+            lines.take(2).find_map(|(start, line)| glued_key(start, line))
+        }
+        _ => lines
+            .find_map(|(start, line)| glued_key(start, line).or_else(|| glued_quote(start, line))),
+    }?;
+    let fault = Finding::error(At::new(key, colon + 1), Rule::Syntax, "no space after the colon");
+    let place = At::new(colon + 1, colon + 1);
     Some(
         fault
             .suggest("put a space after the colon")
             .mend(Mend::Edit { at: place, text: " ".into() }),
+    )
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
+}
+
+/// A line that begins with a key and no space after its colon: where the key and the colon are.
+fn glued_key(start: usize, line: &str) -> Option<(usize, usize)> {
+    let key = line.trim_start_matches([' ', '-']);
+    let from = start + line.len() - key.len();
+    let colon = key.find(':').filter(|colon| is_word(&key[..*colon]))?;
+    let glued = key[colon + 1..].starts_with(|c: char| !c.is_whitespace() && c != ':' && c != '/');
+    glued.then_some((from, from + colon))
+}
+
+/// `{key:"value"}`: only a key in quotes may stand that close to its value.
+fn glued_quote(start: usize, line: &str) -> Option<(usize, usize)> {
+    line.match_indices(':').find_map(|(colon, _)| {
+        let before = &line[..colon];
+        let word = before.rfind(['{', ',', ' '])? + 1;
+        let close = line[colon + 1..].starts_with(['"', '\'', '[', '{']);
+        (close && is_word(&before[word..])).then_some((start + word, start + colon))
+    })
+}
+
+/// `key: a: 1, b: 2}`: the bracket at the end says what is missing at the beginning.
+fn unopened(kind: &ErrorKind, text: &str, offset: usize) -> Option<Finding> {
+    if !matches!(kind, ErrorKind::MappingValueNotAllowed) {
+        return None;
+    }
+    let start = line_start(text, offset);
+    let line = text[start..].lines().next()?;
+    let more = line.matches('}').count() > line.matches('{').count();
+    if !more || !line.trim_end().ends_with('}') {
+        return None;
+    }
+    // `- a: 1, b: 2}` lacks the brace before its first key, `key: a: 1, b: 2}` after it.
+    let first = line.split(',').next().unwrap_or(line);
+    let value = match first.matches(": ").count() {
+        1 => line.len() - line.trim_start_matches([' ', '-']).len(),
+        _ => line.find(": ")? + 2,
+    };
+    let at = At::new(start + value, start + value);
+    let fault = Finding::error(at, Rule::Syntax, "`}` closes a map that was never opened");
+    Some(fault.suggest("put a `{` here").mend(Mend::Edit { at, text: "{".into() }))
+}
+
+/// A line that is deeper than the one above, which has a value already and takes no children.
+fn too_deep(kind: &ErrorKind, text: &str, offset: usize) -> Option<Finding> {
+    if !matches!(kind, ErrorKind::MappingValueNotAllowed) {
+        return None;
+    }
+    let mut lines = lines_up(text, offset).filter(|(_, line)| !line.trim().is_empty());
+    let ((start, line), (_, above)) = (lines.next()?, lines.next()?);
+    let column = |line: &str| line.len() - line.trim_start_matches([' ', '-']).len();
+    let (here, there) = (column(line), column(above));
+    let scalar = above[there..].split_once(": ").is_some_and(|(key, _)| is_word(key));
+    if here <= there || !scalar || line[here..].matches(": ").count() != 1 {
+        return None;
+    }
+    let at = At::new(start + here, start + here);
+    let indent = At::new(start, start + here);
+    Some(
+        Finding::error(at, Rule::Syntax, "the indentation does not fit the lines above")
+            .suggest("align it with its siblings")
+            .mend(Mend::Edit { at: indent, text: " ".repeat(there) }),
     )
 }
 
@@ -220,7 +316,7 @@ fn escape(kind: &ErrorKind, text: &str, offset: usize) -> Option<Finding> {
     let open = line_start(text, offset) + line.find('"')?;
     let literal = double_quoted(&text[open..])?;
     let (first, mended) = json::literal_backslashes(literal, ESCAPES)?;
-    let at = At::new(open + first, open + first + 2);
+    let at = At::new(open + first, open + first + 1);
     Some(
         Finding::error(at, Rule::Syntax, "a backslash that escapes nothing")
             .expected("`\\\\` for a backslash")
@@ -364,7 +460,7 @@ fn quoted_value(text: &str, offset: usize) -> Option<Mend> {
         return None;
     }
     let words = line[value..].split(" #").next()?.trim();
-    if words.is_empty() || words.starts_with(['"', '\'', '|', '>', '[', '{', '&', '*', '#']) {
+    if words.is_empty() || words.starts_with(['"', '\'', '[', '{', '&', '*', '#']) {
         return None;
     }
     let from = start + value + (line[value..].len() - line[value..].trim_start().len());
@@ -396,6 +492,7 @@ fn explain(kind: &ErrorKind, words: &str, rest: &str) -> (String, String) {
         ErrorKind::InvalidIndentation
         | ErrorKind::ExpectedBlockMappingKey
         | ErrorKind::ExpectedBlockSequenceEntry
+        | ErrorKind::ExpectedDocumentStart
         | ErrorKind::MappingKeyNotAllowed => {
             ("the indentation does not fit the lines above", "align it with its siblings")
         }
@@ -404,6 +501,16 @@ fn explain(kind: &ErrorKind, words: &str, rest: &str) -> (String, String) {
         }
         ErrorKind::UnknownQuotedScalarEscape => {
             ("an unknown escape in a quoted string", "use single quotes, or write `\\\\`")
+        }
+        ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
+            let message = format!("`{open}` is closed by `{close}`");
+            return (message, "give each bracket its partner".into());
+        }
+        ErrorKind::MisplacedFlowCollectionEnd => {
+            ("a closing bracket that was never opened", "open it, or remove it")
+        }
+        ErrorKind::InvalidBlockScalarHeader => {
+            ("a value cannot begin with `>` or `|`", "put the value in quotes")
         }
         _ if words.contains("surrogate") => {
             ("half of a surrogate pair", "write the character itself")

@@ -272,6 +272,8 @@ impl<'c> Checker<'c> {
     /// The kind of value an argument will have, as far as it is known.
     fn found(&self, value: &Dynamic) -> Kind {
         match value {
+            // Braces without their dollar have been told; what they will yield is not known.
+            Dynamic::Plain(_, Value::String(text)) if text.contains("{{") => Kind::Unknown,
             Dynamic::Plain(_, value) => kind_of(value),
             Dynamic::Text(text) => match &text.template {
                 Template::Sole(placed) if placed.expr.hyphen_slips().is_empty() => {
@@ -287,8 +289,8 @@ impl<'c> Checker<'c> {
 }
 
 fn calls<'s>(step: &'s Step) -> Vec<Call<'s>> {
-    let call = |target, with: Option<&'s Entries<Dynamic>>, body| Call {
-        owner: step.at,
+    let call = |owner, target, with: Option<&'s Entries<Dynamic>>, body| Call {
+        owner,
         target,
         key: "with",
         given: with
@@ -299,10 +301,10 @@ fn calls<'s>(step: &'s Step) -> Vec<Call<'s>> {
         body,
     };
     match &step.action {
-        Action::Run(run) => vec![call(&run.target, Some(&run.with), run.body.as_ref())],
+        Action::Run(run) => vec![call(step.at, &run.target, Some(&run.with), run.body.as_ref())],
         Action::Prompt(prompt) => {
             let checks = prompt.verify.iter();
-            checks.map(|one| call(&one.run, one.with.as_ref(), one.body.as_ref())).collect()
+            checks.map(|one| call(one.at, &one.run, one.with.as_ref(), one.body.as_ref())).collect()
         }
         _ => Vec::new(),
     }

@@ -1,20 +1,15 @@
 //! Inputs: defaults and rules that fit their type, arguments that agree, inputs somebody reads.
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 
-use crate::check::{Checker, of_step, of_workflow};
-use crate::condition::Condition;
+use crate::check::Checker;
+use crate::check::reads::Reads;
 use crate::decode::Spot;
-use crate::expr::SegmentKind;
 use crate::finding::{Finding, Mend, Rule};
-use crate::guide::{Confirmation, Count};
 use crate::id::WorkflowId;
 use crate::input::{
     ArgumentSource, DefaultDoc, DefaultFrom, FromDoc, Input, InputType, Mode, Rules,
 };
-use crate::step::{Action, Step, When};
 use crate::suggest;
 use crate::tree::{At, Kind};
 
@@ -22,10 +17,13 @@ impl<'c> Checker<'c> {
     pub(crate) fn inputs(&mut self) {
         for (name, input) in &self.workflow.inputs.0 {
             self.rules(input);
-            if let Some(default) = &input.default {
+            self.choices(input);
+            // A default is judged by rules and choices that are sound themselves.
+            if let Some(default) = &input.default
+                && !self.report.has_error_in(input.at)
+            {
                 self.default(input, &default.0);
             }
-            self.choices(input);
             self.provider_arguments(name, input);
         }
     }
@@ -57,7 +55,9 @@ impl<'c> Checker<'c> {
                 );
             }
         }
-        let above = |low: Option<i64>, high: Option<i64>| matches!((low, high), (Some(low), Some(high)) if low > high);
+        let above = |low: Option<i64>, high: Option<i64>| {
+            low.zip(high).is_some_and(|(low, high)| low > high)
+        };
         let bound = |int: &Option<crate::decode::Int<0, { i64::MAX }>>| int.map(|int| int.0);
         let crossed = above(bound(&rules.min_length), bound(&rules.max_length))
             || above(bound(&rules.min_items), bound(&rules.max_items))
@@ -232,7 +232,9 @@ impl<'c> Checker<'c> {
 
     /// `depends_on` names inputs and steps that exist and agrees with the arguments.
     fn provider_arguments(&mut self, name: &Spot<String>, input: &Input) {
-        if let (None, Some(at)) = (&input.provider, orphan(input)) {
+        if let (None, Some(at)) = (&input.provider, orphan(input))
+            && !self.may_have(input.at, "provider")
+        {
             self.report.add(
                 Finding::error(at, Rule::Combination, "this needs `provider`")
                     .suggest("add `provider` with the command that yields the choices"),
@@ -262,8 +264,7 @@ impl<'c> Checker<'c> {
                 self.report.add(fault.suggest("keep `from_input` or `from_step`"));
             }
             (Some(other), None) => {
-                let exists = self.workflow.inputs.get(&other.value).is_some()
-                    || self.unread_inputs.contains(&other.value);
+                let exists = self.is_input(&other.value);
                 if other.value == name.value || !exists {
                     let names: Vec<&str> =
                         self.workflow.inputs.names().filter(|one| *one != name.value).collect();
@@ -300,30 +301,12 @@ impl<'c> Checker<'c> {
         if self.report.has_errors() {
             return;
         }
-        let mut read = HashSet::new();
-        for usage in of_workflow(self.workflow) {
-            note(usage.located.expr, &mut read);
-        }
-        for step in self.workflow.all_steps() {
-            for usage in of_step(step) {
-                note(usage.located.expr, &mut read);
-            }
-            by_condition(step, &mut read);
-        }
-        let sources = self.workflow.inputs.0.iter().flat_map(|(_, input)| &input.depends_on);
-        for (_, source) in sources.flat_map(|sources| &sources.0) {
-            if let ArgumentSource::From(from) = source
-                && let Some(other) = &from.from_input
-            {
-                read.insert(other.value.as_str());
-            }
-        }
-        // `inputs` whole reads all.
-        if read.contains("*") {
+        let reads = Reads::of(self.workflow);
+        if reads.all_inputs {
             return;
         }
         for (name, _) in &self.workflow.inputs.0 {
-            if !read.contains(name.value.as_str()) {
+            if !reads.inputs.contains_key(name.value.as_str()) {
                 let message = format!("no step reads input `{}`", name.value);
                 self.report.add(
                     Finding::warning(name.at, Rule::UnusedInput, message)
@@ -331,43 +314,6 @@ impl<'c> Checker<'c> {
                 );
             }
         }
-    }
-}
-
-fn note<'e>(expr: &'e crate::expr::Expr, read: &mut HashSet<&'e str>) {
-    for reference in expr.references().iter().filter(|reference| reference.root == "inputs") {
-        match reference.path.first().map(|segment| &segment.kind) {
-            Some(SegmentKind::Field(name)) => read.insert(name.as_str()),
-            _ => read.insert("*"),
-        };
-    }
-}
-
-/// Conditions and loops of the guide spelling read inputs as variables of the context.
-fn by_condition<'s>(step: &'s Step, read: &mut HashSet<&'s str>) {
-    let mut variables = |condition: &'s Condition| {
-        let roots = condition.variables().into_iter().filter_map(|name| name.split('.').next());
-        read.extend(roots);
-    };
-    if let Some(When::Condition(condition)) = &step.when {
-        variables(condition);
-    }
-    match &step.action {
-        Action::Prompt(prompt) => {
-            if let Confirmation::When(condition) = &prompt.confirmation {
-                variables(condition);
-            }
-        }
-        Action::Loop(looped) => {
-            if let Some(condition) = &looped.spec.condition {
-                variables(condition);
-            }
-            read.extend(looped.spec.items.as_ref().map(|items| items.0.as_str()));
-            if let Some(Count::Variable(name)) = &looped.spec.count {
-                read.insert(name.as_str());
-            }
-        }
-        _ => {}
     }
 }
 

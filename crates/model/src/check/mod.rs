@@ -8,6 +8,7 @@ mod inputs;
 mod names;
 mod outputs;
 mod reach;
+mod reads;
 mod uses;
 mod writes;
 
@@ -67,7 +68,7 @@ pub(crate) struct Checker<'c> {
     pub(crate) root: &'c Node,
     /// How many findings there were before the checks.
     decoded: usize,
-    pub(crate) unread_inputs: &'c [String],
+    pub(crate) unread_inputs: Vec<String>,
     pub(crate) order: &'c Order<'c>,
     pub(crate) world: World<'c>,
     pub(crate) report: &'c mut Report,
@@ -99,7 +100,7 @@ pub(crate) fn run(
     for key in ["steps", "finally"] {
         let list = root.get(key);
         nameless |= match list {
-            Some(list) => list.text().is_some(),
+            Some(list) => list.text().is_some() || list.items().is_empty(),
             None => key == "steps",
         };
         nameless |= unread(list, &read, &mut unread_steps);
@@ -114,14 +115,16 @@ pub(crate) fn run(
         strays,
         root,
         decoded,
-        unread_inputs: &draft.unread_inputs,
+        unread_inputs: draft.unread_inputs.clone(),
         order: &order,
         world,
         report,
         unchecked: Vec::new(),
     };
     checker.run();
-    checker.unchecked
+    let unchecked = checker.unchecked;
+    report.merge_repeats();
+    unchecked
 }
 
 /// Notes the ids of steps that could not be read; whether there is one whose id is not known.
@@ -171,6 +174,9 @@ impl<'c> Checker<'c> {
     fn run(&mut self) {
         let workflow = self.workflow;
         self.server_version();
+        if workflow.spelling == Spelling::Manifest {
+            self.misspelt();
+        }
         self.dependencies();
         self.cycles();
         if workflow.spelling == Spelling::Manifest {
@@ -287,17 +293,17 @@ impl<'c> Checker<'c> {
     fn dependencies(&mut self) {
         for step in self.workflow.all_steps() {
             for id in &step.depends_on {
-                self.known_step(id, step, "depends_on");
+                self.known_step(id, step);
             }
             if let Action::Approve(approve) = &step.action
                 && let Some(back) = &approve.on_reject
             {
-                self.known_step(&back.to, step, "on_reject");
+                self.known_step(&back.to, step);
             }
         }
     }
 
-    fn known_step(&mut self, id: &Spot<StepId>, step: &Step, key: &str) {
+    fn known_step(&mut self, id: &Spot<StepId>, step: &Step) {
         let name = id.value.as_str();
         if name == step.id.value.as_str() {
             let message = format!("step `{name}` waits for itself");
@@ -308,7 +314,7 @@ impl<'c> Checker<'c> {
         if self.may_be_step(name) {
             return;
         }
-        let message = format!("there is no step `{name}` for `{key}`");
+        let message = format!("there is no step `{name}`");
         let fault = Finding::error(id.at, Rule::UnknownName, message);
         let names = self.step_names();
         let meant = suggest::nearest(
@@ -320,7 +326,9 @@ impl<'c> Checker<'c> {
                 .expected(format!("`{meant}`"))
                 .suggest(format!("did you mean `{meant}`?"))
                 .mend(Mend::Replace { at: id.at, value: meant.into() }),
-            None => fault.expected(suggest::list(names)).suggest("name a step of this workflow"),
+            None => fault
+                .expected(suggest::list(names))
+                .suggest("name an existing step, or add this one"),
         });
     }
 

@@ -33,21 +33,27 @@ impl<'c> Checker<'c> {
             self.usage(usage, &around);
         }
         for step in workflow.steps.iter().chain(&workflow.finally) {
-            self.step_expressions(step, &[], false);
+            self.step_expressions(step, &[], (false, false));
         }
     }
 
-    fn step_expressions(&mut self, step: &'c Step, outer: &[&'c str], unsure: bool) {
+    fn step_expressions(
+        &mut self,
+        step: &'c Step,
+        outer: &[&'c str],
+        (nameless, unsure): (bool, bool),
+    ) {
         let unsure = unsure || self.strays.iter().any(|stray| step.at.holds(*stray));
         let mut extra = outer.to_vec();
-        let mut nameless_item = false;
+        let mut nameless_item = nameless;
         if let Some(each) = &step.for_each {
             extra.push(each.name.as_ref().map_or("item", |name| name.value.as_str()));
             extra.push("index");
-            nameless_item = !self.item_name(step);
+            nameless_item |= !self.item_name(step);
         } else if self.is_damaged(step.at) {
             // A `for_each` that could not be read leaves its `as` behind.
-            nameless_item = self.root.node_at(step.at).is_some_and(|node| node.get("as").is_some());
+            nameless_item |=
+                self.root.node_at(step.at).is_some_and(|node| node.get("as").is_some());
         }
         for usage in uses::of_step(step) {
             let names = if usage.slot == Slot::Items { outer.to_vec() } else { extra.clone() };
@@ -59,7 +65,10 @@ impl<'c> Checker<'c> {
             extra.extend(["item", "index"]);
             let authored = [&spec.item_var, &spec.index_var, &spec.iteration_var];
             extra.extend(authored.into_iter().flatten().map(String::as_str));
-            looped.body.iter().for_each(|inner| self.step_expressions(inner, &extra, unsure));
+            let nameless = nameless_item || self.is_damaged(spec.at);
+            for inner in &looped.body {
+                self.step_expressions(inner, &extra, (nameless, unsure));
+            }
         }
     }
 
@@ -127,7 +136,7 @@ impl<'c> Checker<'c> {
         found
     }
 
-    fn is_input(&self, name: &str) -> bool {
+    pub(crate) fn is_input(&self, name: &str) -> bool {
         self.workflow.inputs.get(name).is_some()
             || self.unread_inputs.iter().any(|unread| unread == name)
     }
@@ -187,7 +196,9 @@ impl<'c> Checker<'c> {
         let located = usage.located;
         let Some(segment) = reference.path.first() else { return };
         let SegmentKind::Field(name) = &segment.kind else { return };
-        if self.unread_inputs.iter().any(|unread| unread == name) {
+        // Inputs that could not be read, one or all of them, are there all the same.
+        let all_unread = self.workflow.inputs.0.is_empty() && self.may_have(self.root.at, "inputs");
+        if all_unread || self.unread_inputs.iter().any(|unread| unread == name) {
             return;
         }
         let Some(input) = self.workflow.inputs.get(name) else {
@@ -422,6 +433,7 @@ impl<'c> Checker<'c> {
             ("inputs", 1) => field(0)
                 .and_then(|name| self.workflow.inputs.get(name))
                 .filter(|input| input.mode != Some(crate::input::Mode::Multiple))
+                .filter(|input| !self.report.has_error_in(input.at))
                 .map_or(Kind::Unknown, |input| kind_of_input(input.input_type())),
             ("steps", 2) if field(1) == Some("status") => Kind::String,
             ("steps", 2) if field(1) == Some("attempts") => Kind::Number,

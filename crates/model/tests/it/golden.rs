@@ -17,6 +17,8 @@
 //! change. `severity: warning` where it is one. Lines with `#` and before the first `##` explain;
 //! a `base:` there counts for every case of the file.
 
+use std::sync::LazyLock;
+
 use expect_test::expect;
 use milepost_model::check::World;
 use milepost_model::document::Document;
@@ -50,15 +52,14 @@ fn every_base_is_flawless_and_its_twin_means_the_same() {
     for (name, text) in BASES {
         assert_eq!(shown(&read(name, text).violations), "", "{name}");
     }
-    let hash = |name: &str| plan::hash(&read(name, base(name))).expect("a base is valid");
-    assert_eq!(hash("manifest.yaml"), hash("manifest.json"));
-    assert_eq!(hash("guide.yaml"), hash("guide.json"));
+    assert_eq!(plan_of("manifest.yaml"), plan_of("manifest.json"));
+    assert_eq!(plan_of("guide.yaml"), plan_of("guide.json"));
 }
 
 #[test]
 fn each_mistake_is_one_violation_with_its_mend() {
     let cases: Vec<Case> = CASES.iter().flat_map(|file| Case::all(file)).collect();
-    assert!(cases.len() >= 110, "{} cases are too few", cases.len());
+    assert!(cases.len() >= 380, "{} cases are too few", cases.len());
     let failures: Vec<String> = cases
         .iter()
         .filter_map(|case| Some(format!("## {}\n{}", case.name, case.check().err()?)))
@@ -226,8 +227,7 @@ impl Case {
             let left = shown(&document.violations);
             return Err(format!("the mend does not mend\n{left}\n{}", difference(base, &text)));
         }
-        let wanted = plan::hash(&read(&self.base, base));
-        if plan::hash(&document) == wanted {
+        if plan::hash(&document).as_deref() == Some(plan_of(&self.base)) {
             return Ok(());
         }
         Err(format!("the mend changes the plan\n{}", difference(base, &text)))
@@ -247,6 +247,15 @@ impl Case {
 fn base(name: &str) -> &'static str {
     let found = BASES.iter().find(|(base, _)| *base == name);
     found.map_or_else(|| panic!("no base `{name}`"), |(_, text)| *text)
+}
+
+/// The plan hash of a base.
+fn plan_of(name: &str) -> &'static str {
+    static PLANS: LazyLock<Vec<(&str, String)>> = LazyLock::new(|| {
+        let plan = |name, text| plan::hash(&read(name, text)).expect("a base is valid");
+        BASES.iter().map(|(name, text)| (*name, plan(name, text))).collect()
+    });
+    PLANS.iter().find(|(base, _)| *base == name).map_or("", |(_, plan)| plan)
 }
 
 fn read(name: &str, text: &str) -> Document {

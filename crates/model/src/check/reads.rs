@@ -1,0 +1,155 @@
+//! Which inputs and steps a workflow reads, how often, and names that were misspelt where they are
+//! declared.
+
+use std::collections::BTreeMap;
+
+use crate::check::{Checker, of_step, of_workflow};
+use crate::condition::Condition;
+use crate::expr::{Expr, SegmentKind};
+use crate::finding::{Finding, Mend, Rule};
+use crate::guide::{Confirmation, Count};
+use crate::input::ArgumentSource;
+use crate::step::{Action, Step, When};
+use crate::suggest;
+use crate::tree::At;
+use crate::workflow::Workflow;
+
+/// What is read, with the number of places.
+#[derive(Debug, Default)]
+pub(crate) struct Reads<'w> {
+    pub(crate) inputs: BTreeMap<&'w str, usize>,
+    pub(crate) steps: BTreeMap<&'w str, usize>,
+    /// Something reads `inputs` as a whole.
+    pub(crate) all_inputs: bool,
+}
+
+impl<'w> Reads<'w> {
+    pub(crate) fn of(workflow: &'w Workflow) -> Reads<'w> {
+        let mut reads = Reads::default();
+        for usage in of_workflow(workflow) {
+            reads.expression(usage.located.expr);
+        }
+        for step in workflow.all_steps() {
+            for usage in of_step(step) {
+                reads.expression(usage.located.expr);
+            }
+            for id in &step.depends_on {
+                reads.step(id.value.as_str());
+            }
+            reads.conditions(step);
+        }
+        let sources = workflow.inputs.0.iter().flat_map(|(_, input)| &input.depends_on);
+        for (_, source) in sources.flat_map(|sources| &sources.0) {
+            if let ArgumentSource::From(from) = source {
+                from.from_input.iter().for_each(|name| reads.input(&name.value));
+                from.from_step.iter().for_each(|name| reads.step(&name.value));
+            }
+        }
+        reads
+    }
+
+    fn input(&mut self, name: &'w str) {
+        *self.inputs.entry(name).or_default() += 1;
+    }
+
+    fn step(&mut self, name: &'w str) {
+        *self.steps.entry(name).or_default() += 1;
+    }
+
+    fn expression(&mut self, expr: &'w Expr) {
+        for reference in expr.references() {
+            let name = match reference.path.first().map(|segment| &segment.kind) {
+                Some(SegmentKind::Field(name)) => Some(name.as_str()),
+                _ => None,
+            };
+            match (reference.root.as_str(), name) {
+                ("inputs", Some(name)) => self.input(name),
+                ("inputs", None) => self.all_inputs = true,
+                ("steps", Some(name)) => self.step(name),
+                _ => {}
+            }
+        }
+    }
+
+    fn condition(&mut self, condition: &'w Condition) {
+        let variables = condition.variables().into_iter();
+        variables.filter_map(|name| name.split('.').next()).for_each(|root| self.input(root));
+    }
+
+    /// Conditions and loops of the guide spelling read inputs as variables of the context.
+    fn conditions(&mut self, step: &'w Step) {
+        if let Some(When::Condition(condition)) = &step.when {
+            self.condition(condition);
+        }
+        match &step.action {
+            Action::Prompt(prompt) => {
+                if let Confirmation::When(condition) = &prompt.confirmation {
+                    self.condition(condition);
+                }
+            }
+            Action::Approve(approve) => {
+                approve.on_reject.iter().for_each(|back| self.step(back.to.value.as_str()));
+            }
+            Action::Loop(looped) => {
+                looped.spec.condition.iter().for_each(|condition| self.condition(condition));
+                looped.spec.items.iter().for_each(|items| self.input(&items.0));
+                if let Some(Count::Variable(name)) = &looped.spec.count {
+                    self.input(name);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl<'c> Checker<'c> {
+    /// Several readers that agree on a name nobody declared, and a near one that nobody reads: the
+    /// slip is in the declaration, and the readers are right.
+    pub(crate) fn misspelt(&mut self) {
+        let workflow = self.workflow;
+        let reads = Reads::of(workflow);
+        let inputs: Vec<(&'c str, At)> =
+            workflow.inputs.0.iter().map(|(name, _)| (name.value.as_str(), name.at)).collect();
+        for (wrong, right) in pairs(&inputs, &reads.inputs) {
+            let at = wrong.1;
+            let mend = Mend::RenameKey { key: at, to: right.to_owned() };
+            self.declared_as("input", wrong, right, mend);
+            self.unread_inputs.push(right.to_owned());
+        }
+        let steps = workflow.all_steps();
+        let steps: Vec<(&'c str, At)> =
+            steps.iter().map(|step| (step.id.value.as_str(), step.id.at)).collect();
+        for (wrong, right) in pairs(&steps, &reads.steps) {
+            let at = wrong.1;
+            let mend = Mend::Replace { at, value: right.into() };
+            self.declared_as("step", wrong, right, mend);
+            self.unread_steps.insert(right.to_owned(), at);
+        }
+    }
+
+    fn declared_as(&mut self, what: &str, (wrong, at): (&str, At), right: &str, mend: Mend) {
+        let message = format!("{what} `{wrong}` is read as `{right}` everywhere");
+        self.report.add(
+            Finding::error(at, Rule::UnknownName, message)
+                .expected(format!("`{right}`"))
+                .suggest(format!("did you mean `{right}`?"))
+                .mend(mend),
+        );
+    }
+}
+
+/// Names that are declared and not read, each with the unknown name that is read in its place.
+fn pairs<'w>(
+    declared: &[(&'w str, At)],
+    reads: &BTreeMap<&'w str, usize>,
+) -> Vec<((&'w str, At), &'w str)> {
+    let names = || declared.iter().map(|(name, _)| *name);
+    let unknown =
+        reads.iter().filter(|(name, count)| **count > 1 && names().all(|one| one != **name));
+    let found = unknown.filter_map(|(name, _)| {
+        let near = suggest::nearest(name, names()).filter(|near| !reads.contains_key(near))?;
+        let declaration = declared.iter().find(|(one, _)| *one == near)?;
+        Some((*declaration, *name))
+    });
+    found.collect()
+}
