@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::align;
 use crate::finding::{Mend, Place};
 use crate::source::{Format, Source};
-use crate::tree::{At, Kind, Node};
+use crate::tree::{At, Key, Kind, Node};
 
 /// A change that mends one violation.
 #[derive(Debug, Clone, PartialEq)]
@@ -220,7 +220,16 @@ impl Maker<'_> {
         let key = owner.entries()[index].0.at;
         let from = self.root.pointer(key);
         let parent = from.rfind('/').map_or("", |slash| &from[..slash]);
-        fix.patch.push(json!({"op": "move", "from": from, "path": child(parent, to)}));
+        let path = child(parent, to);
+        let (name, value) = &owner.entries()[index];
+        let same = |(other, _): &(Key, Node)| other.name == name.name;
+        let entries = owner.entries();
+        fix.patch.push(match entries.iter().skip(index + 1).any(same) {
+            // A key that is written twice stands in the data with its last value, and stays.
+            true => json!({"op": "add", "path": path, "value": value.to_value()}),
+            false if entries.iter().take(index).any(same) => return None,
+            false => json!({"op": "move", "from": from, "path": path}),
+        });
         let quote = self.source.slice(key).chars().next().filter(|c| matches!(c, '"' | '\''));
         let text = match quote {
             Some(quote) => format!("{quote}{to}{quote}"),

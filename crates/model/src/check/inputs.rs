@@ -19,11 +19,14 @@ use crate::tree::At;
 impl<'c> Checker<'c> {
     pub(crate) fn inputs(&mut self) {
         for (name, input) in &self.workflow.inputs.0 {
-            self.rules(input);
-            if let Some(default) = &input.default {
-                self.default(input, &default.0);
+            // Whether a value fits its input cannot be told while the input's type is in doubt.
+            if !self.is_faulty(input.at) {
+                self.rules(input);
+                if let Some(default) = &input.default {
+                    self.default(input, &default.0);
+                }
+                self.choices(input);
             }
-            self.choices(input);
             self.provider_arguments(name, input);
         }
         self.unused();
@@ -168,7 +171,8 @@ impl<'c> Checker<'c> {
 
     /// `depends_on` names inputs and steps that exist and agrees with the arguments.
     fn provider_arguments(&mut self, name: &Spot<String>, input: &Input) {
-        if let (None, Some(at)) = (&input.provider, orphan(input)) {
+        if let (None, Some(at), false) = (&input.provider, orphan(input), self.is_faulty(input.at))
+        {
             self.report.add(
                 Finding::error(at, Rule::Combination, "this needs `provider`")
                     .suggest("add `provider` with the command that yields the choices"),

@@ -17,7 +17,8 @@ use serde_json::Value;
 
 use crate::commands::Commands;
 use crate::decode::{Report, Spot};
-use crate::finding::{Finding, Mend, Rule};
+use crate::expr::SegmentKind;
+use crate::finding::{Finding, Mend, Rule, Severity};
 use crate::id::StepId;
 use crate::limits;
 use crate::manifest::Draft;
@@ -60,8 +61,10 @@ pub(crate) struct Checker<'c> {
     pub(crate) steps: HashMap<&'c str, &'c Step>,
     /// Ids of steps that are there but could not be read, and where they stand.
     pub(crate) unread_steps: HashMap<String, At>,
-    /// Keys that nobody knows.
-    pub(crate) strays: Vec<At>,
+    /// What the document has been told already: where, and by which rule.
+    pub(crate) faults: Vec<(At, Rule)>,
+    /// How often each input, step and output field is read, by its path.
+    pub(crate) mentions: HashMap<String, usize>,
     pub(crate) unread_inputs: &'c [String],
     pub(crate) order: &'c Order<'c>,
     pub(crate) world: World<'c>,
@@ -87,8 +90,8 @@ pub(crate) fn run(
     let read: HashMap<&str, &Step> =
         all.iter().rev().map(|step| (step.id.value.as_str(), *step)).collect();
     let mut unread_steps = HashMap::new();
-    let unknown = report.findings.iter().filter(|finding| finding.rule == Rule::UnknownKey);
-    let strays = unknown.map(|finding| finding.place.at).collect();
+    let errors = report.findings.iter().filter(|finding| finding.severity == Severity::Error);
+    let faults = errors.map(|finding| (finding.place.at, finding.rule)).collect();
     for key in ["steps", "finally"] {
         unread(root.get(key), &read, &mut unread_steps);
     }
@@ -97,7 +100,8 @@ pub(crate) fn run(
         workflow,
         steps: read,
         unread_steps,
-        strays,
+        faults,
+        mentions: mentions(workflow),
         unread_inputs: &draft.unread_inputs,
         order: &order,
         world,
@@ -117,6 +121,31 @@ fn unread(list: Option<&Node>, read: &HashMap<&str, &Step>, found: &mut HashMap<
         }
         unread(item.get("body"), read, found);
     }
+}
+
+/// Counts what is read, so that a misspelt reference can be told from a misspelt declaration.
+fn mentions(workflow: &Workflow) -> HashMap<String, usize> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let mut count = |path: String| *counts.entry(path).or_default() += 1;
+    let steps = workflow.all_steps();
+    let uses = of_workflow(workflow).into_iter().chain(steps.iter().flat_map(|one| of_step(one)));
+    for usage in uses {
+        for reference in usage.located.expr.references() {
+            let mut path = reference.root.clone();
+            for segment in reference.path.iter().take(3) {
+                let SegmentKind::Field(name) = &segment.kind else { break };
+                path = format!("{path}.{name}");
+                count(path.clone());
+            }
+        }
+    }
+    for step in steps {
+        step.depends_on.iter().for_each(|id| count(format!("steps.{}", id.value)));
+        if let Action::Approve(approve) = &step.action {
+            approve.on_reject.iter().for_each(|back| count(format!("steps.{}", back.to.value)));
+        }
+    }
+    counts
 }
 
 fn duplicates(steps: &[&Step], report: &mut Report) {
@@ -158,6 +187,18 @@ impl<'c> Checker<'c> {
                 crate::guide::check_loop(&looped.spec, self.report);
             }
         }
+    }
+
+    /// Whether a name that does not exist is a slip for one that does. When nothing reads the one
+    /// and several places read the other, its declaration is as likely to be the slip.
+    pub(crate) fn is_slip(&self, owner: &str, name: &str, meant: &str) -> bool {
+        let read = |name: &str| self.mentions.get(&format!("{owner}.{name}")).copied();
+        read(meant).is_some() || read(name).unwrap_or(0) <= 1
+    }
+
+    /// Whether something in this range could not be read as it stands.
+    pub(crate) fn is_faulty(&self, at: At) -> bool {
+        self.faults.iter().any(|(fault, _)| at.holds(*fault))
     }
 
     /// The step of an id; `None` also for one that could not be read.
@@ -232,10 +273,9 @@ impl<'c> Checker<'c> {
         let message = format!("there is no step `{name}` for `{key}`");
         let fault = Finding::error(id.at, Rule::UnknownName, message);
         let names = self.step_names();
-        let meant = suggest::nearest(
-            name,
-            names.iter().copied().filter(|id| *id != step.id.value.as_str()),
-        );
+        let others = names.iter().copied().filter(|id| *id != step.id.value.as_str());
+        let meant = suggest::nearest(name, others);
+        let meant = meant.filter(|meant| self.is_slip("steps", name, meant));
         self.report.add(match meant {
             Some(meant) => fault
                 .expected(format!("`{meant}`"))

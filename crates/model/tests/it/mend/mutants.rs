@@ -28,7 +28,7 @@ const SEED: u64 = 0x6d69_6c65_706f_7374;
 /// Tries of one change on one document; several give the same text or leave it valid.
 const TRIES: usize = 2;
 /// Typos are the larger part of what people do.
-const TYPO_TRIES: usize = 6;
+const TYPO_TRIES: usize = 5;
 
 /// The documents and their mutants, made once for all tests.
 pub(super) fn shared() -> &'static (Vec<Base>, Vec<Mutant>) {
