@@ -406,6 +406,10 @@ impl<T: Shape> Shape for Entries<T> {
 /// Pairs of words: a key that strayed and the map it belongs in, or a slip and what it means.
 pub(crate) type Pairs = &'static [(&'static str, &'static str)];
 
+/// Keys of which a map has one: what a step does, and the two ways to write a prompt.
+const RIVALS: &[&[&str]] =
+    &[&["run", "prompt", "approve", "wait", "set", "fail", "loop"], &["prompt", "promptBlocks"]];
+
 /// Reads the fields of a map and answers for those nobody asked for.
 pub(crate) struct Fields<'n, 'r> {
     node: &'n Node,
@@ -491,6 +495,7 @@ impl<'n, 'r> Fields<'n, 'r> {
     fn meant(&self, key: &Key, value: &Node) -> Option<&'static str> {
         let name = key.name.as_str();
         let slip = self.slips.iter().find(|(slip, _)| *slip == name).map(|(_, meant)| *meant);
+        let slip = slip.filter(|meant| !self.has_rival(meant));
         if slip.is_some() && !self.is_lost_condition(name) {
             return slip;
         }
@@ -506,6 +511,12 @@ impl<'n, 'r> Fields<'n, 'r> {
             fitting.iter().copied().filter(|key| self.missing.contains(key)).collect();
         let meant = [near, fitting, missed].into_iter().find(|keys| keys.len() == 1)?;
         self.known.iter().copied().find(|key| *key == meant[0])
+    }
+
+    /// Whether a key is here of which the meant one would be a second.
+    fn has_rival(&self, meant: &str) -> bool {
+        let rivals = RIVALS.iter().filter(|keys| keys.contains(&meant)).copied().flatten();
+        rivals.copied().any(|key| key != meant && self.node.get(key).is_some())
     }
 
     /// `condition` beside a `while` loop that has none is the loop's, not the step's.

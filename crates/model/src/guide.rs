@@ -534,7 +534,7 @@ impl Compiler<'_, '_> {
 
     fn looped(&mut self, doc: &GuideStepDoc, spec: &LoopDoc, node: &Node) -> Option<Action> {
         check_loop(spec, self.report);
-        if node.get("type").is_none() {
+        if node.get("type").is_none() && !self.report.renames(doc.at, "type") {
             self.report.add(
                 Finding::error(doc.at, Rule::Combination, "a step with `loop` has `type: loop`")
                     .suggest("add `type: loop`")

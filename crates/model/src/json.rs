@@ -22,7 +22,7 @@ pub(crate) fn read(source: &Source, findings: &mut Vec<Finding>) -> Outcome<Node
         Ok(node) => (Some(node), None),
         Err(fault) => (None, Some(fault)),
     };
-    let mut faults = slips.into_iter().chain(last);
+    let mut faults = slips.into_iter().chain(last.map(|fault| *fault));
     match (faults.next(), node) {
         (None, Some(node)) => Ok(node),
         (None, None) => Ok(Node { at: At::START, kind: Kind::Bad }),
@@ -31,7 +31,7 @@ pub(crate) fn read(source: &Source, findings: &mut Vec<Finding>) -> Outcome<Node
             let mends = first.mend.take().into_iter().chain(faults.filter_map(|one| one.mend));
             let mends: Vec<Mend> = mends.collect();
             first.mend = (!mends.is_empty()).then_some(Mend::All(mends));
-            Err(first)
+            Err(Box::new(first))
         }
     }
 }
@@ -43,7 +43,7 @@ struct Reader<'t, 'f> {
     open: Vec<char>,
     /// Faults that were read past, each with its mend: authors who write one trailing comma or
     /// comment write more of them.
-    slips: Vec<Box<Finding>>,
+    slips: Vec<Finding>,
     findings: &'f mut Vec<Finding>,
 }
 
@@ -72,7 +72,7 @@ impl Reader<'_, '_> {
                 Some(b'/' | b'#') if self.at_comment() => {
                     let fault = self.comment();
                     self.pos = fault.place.at.end as usize;
-                    self.slips.push(fault);
+                    self.slips.push(*fault);
                 }
                 _ => return,
             }
@@ -121,7 +121,7 @@ impl Reader<'_, '_> {
                 None => return Err(self.ended()),
                 Some(b'"' | b'{' | b'[' | b'-' | b'0'..=b'9') => {
                     self.pos = key.at.end as usize;
-                    self.slips.push(self.lacks(':', "after the property name"));
+                    self.slips.push(*self.lacks(':', "after the property name"));
                 }
                 Some(_) => {
                     let fault = self.lacks(':', "after the property name");
@@ -164,7 +164,7 @@ impl Reader<'_, '_> {
                     let fault = Finding::error(comma, Rule::Syntax, "a comma after the last item")
                         .suggest("remove the comma")
                         .mend(Mend::Edit { at: comma, text: String::new() });
-                    self.slips.push(Box::new(fault));
+                    self.slips.push(fault);
                 }
                 Ok(())
             }
@@ -176,7 +176,7 @@ impl Reader<'_, '_> {
                 if !another {
                     return Err(Box::new(Finding { mend: None, ..*fault }));
                 }
-                self.slips.push(fault);
+                self.slips.push(*fault);
                 self.pos = next;
                 Ok(())
             }
@@ -220,7 +220,7 @@ impl Reader<'_, '_> {
                 }
                 let text = format!("\"{word}\"");
                 let fault = fault.suggest(format!("write `{text}`"));
-                self.slips.push(Box::new(fault.mend(Mend::Edit { at, text })));
+                self.slips.push(fault.mend(Mend::Edit { at, text }));
                 self.pos += word.len();
                 Ok(Key { name: word, at })
             }
@@ -308,7 +308,7 @@ impl Reader<'_, '_> {
                 if fault.mend.is_none() || !(rest.is_empty() || rest.starts_with([',', '}', ']'])) {
                     return Err(Box::new(Finding { mend: None, ..*fault }));
                 }
-                self.slips.push(fault);
+                self.slips.push(*fault);
                 Kind::Bad
             }
         };
@@ -360,7 +360,7 @@ impl Reader<'_, '_> {
         };
         self.pos = at.end as usize;
         let fault = fault.suggest(format!("write `{text}`"));
-        self.slips.push(Box::new(fault.mend(Mend::Edit { at, text })));
+        self.slips.push(fault.mend(Mend::Edit { at, text }));
         Ok(value)
     }
 

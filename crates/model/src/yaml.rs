@@ -54,9 +54,9 @@ fn edits_of(mend: &Mend) -> Vec<(At, &str)> {
     }
 }
 
-/// The text with edits made, and for each edit in order where its text came to stand and how much
-/// what follows has moved.
-fn spliced(text: &str, edits: &[(At, &str)]) -> (String, Vec<(At, i64)>) {
+/// The text with edits made, and for each edit in order where its text came to stand and where
+/// what follows it was before.
+fn spliced(text: &str, edits: &[(At, &str)]) -> (String, Vec<(At, u32)>) {
     let mut edits = edits.to_vec();
     edits.sort_by_key(|(at, _)| *at);
     let mut result = String::with_capacity(text.len());
@@ -67,21 +67,20 @@ fn spliced(text: &str, edits: &[(At, &str)]) -> (String, Vec<(At, i64)>) {
         let start = result.len();
         result.push_str(put);
         from = at.end as usize;
-        shifts.push((At::new(start, result.len()), result.len() as i64 - from as i64));
+        shifts.push((At::new(start, result.len()), at.end));
     }
     result.push_str(text.get(from..).unwrap_or(""));
     (result, shifts)
 }
 
 /// Where a place of the mended text is in the text as it was; none inside what was put there.
-fn original(at: At, shifts: &[(At, i64)]) -> Option<At> {
+fn original(at: At, shifts: &[(At, u32)]) -> Option<At> {
     if shifts.iter().any(|(put, _)| put.start <= at.end && at.start <= put.end) {
         return None;
     }
     let before = shifts.iter().rev().find(|(put, _)| put.end < at.start);
-    let shift = before.map_or(0, |(_, shift)| *shift);
-    let back = |offset: u32| u32::try_from(i64::from(offset) - shift).ok();
-    Some(At { start: back(at.start)?, end: back(at.end)? })
+    let (now, then) = before.map_or((0, 0), |(put, then)| (put.end, *then));
+    Some(At { start: at.start - now + then, end: at.end - now + then })
 }
 
 /// The parser under our limits.
@@ -429,8 +428,8 @@ impl<'t> Reader<'t, '_> {
     fn tab(&self, offset: usize) -> Option<Box<Finding>> {
         let (start, line) = self.line(offset);
         let before = self.line(start.saturating_sub(1));
-        let after_start = (start + line.len() + 2).min(self.text.len());
-        let after = self.line(self.text.floor_char_boundary(after_start));
+        let newline = self.text[start..].find('\n');
+        let after = self.line(newline.map_or(start, |newline| start + newline + 1));
         let lines = [(start, line), before, after];
         let (start, tab) = lines.iter().find_map(|(start, line)| {
             Some((*start, indentation(line).find('\t')?)).filter(|_| !line.trim().is_empty())

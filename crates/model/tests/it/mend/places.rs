@@ -88,8 +88,7 @@ fn single_quoted(text: &str) -> String {
 }
 
 fn literal(text: &str) -> String {
-    let lines: String = text.split('\n').map(|line| format!("\n      {line}")).collect();
-    format!("|2-{lines}")
+    format!("|2-\n      {}", text.replace('\n', "\n      "))
 }
 
 proptest! {

@@ -65,7 +65,7 @@ pub(super) const CHANGES: &[(&str, Change)] = slips![
     "slip: run with a slash": Manifests r#"(run"?: "?[a-z]+) ([a-z]+:)"# => "$1/$2",
         r#"(run"?: "?[a-z]+) ([a-z]+:)"# => "$1.$2";
     "slip: uses": Manifests r#"(\W)run("?: )"# => "${1}uses$2", r#"(\W)run("?: )"# => "${1}command$2";
-    "slip: key of a relative": Manifests r#"(\W)max_attempts("?: )"# => "${1}max_retries$2",
+    "slip: key of a relative": Manifests r#"(\W)attempts("?: )"# => "${1}attemps$2",
         r#"(\W)every("?: )"# => "${1}interval$2", r#"(\W)enum("?: )"# => "${1}options$2",
         r#"(\W)pattern("?: )"# => "${1}regex$2", r#"(\W)minimum("?: )"# => "${1}min$2",
         r#"(\W)final_output("?: )"# => "${1}outputs$2", r#"(\W)agent_role("?: )"# => "${1}role$2",
@@ -91,7 +91,7 @@ pub(super) const CHANGES: &[(&str, Change)] = slips![
         => "$1\"$2\"";
     "type: yes and no": Yaml r"((?:optional|secret|jitter|idempotent|require_confirmation): )true\b" => "${1}yes",
         r"((?:ask_for_files|askForFiles|requireConfirmation): )false\b" => "${1}no";
-    "type: True and False": Json r#"(: )true\b"# => "${1}True", r#"(: )false\b"# => "${1}False";
+    "type: True and False": Json r"(: )true\b" => "${1}True", r"(: )false\b" => "${1}False";
     "type: one for a list": All
         r#"("?(?:tags|guidance|by|depends_on|constraints|preconditions|metaGuidance|clarificationPrompts|verify|procedure)"?: )\[("[^"]*"|[^,\[\]]*)\]"#
         => "$1$2";
@@ -104,8 +104,8 @@ pub(super) const CHANGES: &[(&str, Change)] = slips![
         r#"((?:timeout|initial|max|every|expires|wait)"?: "?)([0-9]+)m\b"# => "$1$2 min",
         r#"((?:timeout|initial|max|every|expires|wait)"?: "?)([0-9]+)h\b"# => "$1$2 hours";
     "json: trailing comma": Json r#"(["\]])(\s*[}\]])"# => "$1,$2";
-    "json: comment": Json r#"(,)(\r?\n)"# => "$1 // as agreed$2", r#"([,{])( *"[a-z_]+":)"# => "$1 /* as agreed */$2",
-        r#"(,)(\r?\n)"# => "$1 # as agreed$2";
+    "json: comment": Json r"(,)(\r?\n)" => "$1 // as agreed$2", r#"([,{])( *"[a-z_]+":)"# => "$1 /* as agreed */$2",
+        r"(,)(\r?\n)" => "$1 # as agreed$2";
     "json: single quotes": Json r#""([A-Za-z_ ]+)""# => "'$1'";
     "json: key without quotes": Json r#""([A-Za-z_]+)":"# => "$1:";
     "json: missing comma": Json r#"(["\]}]),(\s)"# => "$1$2";
