@@ -134,7 +134,7 @@ fn refuse(node: &Node, text: &str, report: &mut Report) -> Option<Target> {
     None
 }
 
-/// `shop/orders:get`, `shop.orders:get` and `Shop  orders:get` are the same words in other spelling.
+/// `shop/orders:get`, `shop.orders:get` and `Shop orders:get` are the same words spelt otherwise.
 fn meant_command(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (group, name) = match words.as_slice() {

@@ -149,9 +149,11 @@ fn upper_case(_: &Base, text: &str, random: &mut Random) -> Option<String> {
         ids.captures_iter(text).filter_map(|found| Some(found.get(1)?.as_str())).collect();
     let id = *random.pick(&found)?;
     let pascal: String = id.split('-').map(|part| part[..1].to_uppercase() + &part[1..]).collect();
-    let mentions = regex(&format!(
-        r#"(\bid"?: "?|steps\.|steps\['|depends_on"?:\s*(?:- |\[)(?:[^\]\n]*, )?"?|\bto"?: "?|"body": "){id}\b"#
-    ));
+    let before = concat!(
+        r#"\bid"?: "?|steps\.|steps\['|depends_on"?:\s*(?:- |\[)(?:[^\]\n]*, )?"?|"#,
+        r#"\bto"?: "?|"body": ""#,
+    );
+    let mentions = regex(&format!(r"({before}){id}\b"));
     Some(mentions.replace_all(text, format!("${{1}}{pascal}")).into_owned())
 }
 

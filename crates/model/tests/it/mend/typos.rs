@@ -180,9 +180,10 @@ static WORD: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 static LISTED: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r#"(?:depends_on"?:\s*\[[^\]]*?|depends_on:\s+- |\bto"?: |from_input: |"body": )"?([a-z-]+)\b"#,
-    )
+    regex(concat!(
+        r#"(?:depends_on"?:\s*\[[^\]]*?|depends_on:\s+- |\bto"?: |"#,
+        r#"from_input: |"body": )"?([a-z-]+)\b"#,
+    ))
 });
 static PATH_NAMES: LazyLock<Regex> =
     LazyLock::new(|| regex(r"\b(?:steps\.|steps\['|inputs\.)([a-z_-]+)"));
