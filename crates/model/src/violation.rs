@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::finding::{Finding, Rule, Severity};
-use crate::fix::{self, Fix};
+use crate::fix::{self, Alias, Fix};
 use crate::source::Source;
 use crate::tree::{At, Node};
 
@@ -62,7 +62,12 @@ impl Violation {
 }
 
 /// Resolves a finding against the document it was found in.
-pub(crate) fn resolve(finding: Finding, source: &Source, root: Option<&Node>) -> Violation {
+pub(crate) fn resolve(
+    finding: Finding,
+    source: &Source,
+    root: Option<&Node>,
+    aliases: &[Alias],
+) -> Violation {
     let at = fix::locate(source, root, finding.place);
     let (line, column) = finding.position.unwrap_or_else(|| source.position(at.start));
     let message = match finding.related {
@@ -82,7 +87,7 @@ pub(crate) fn resolve(finding: Finding, source: &Source, root: Option<&Node>) ->
         line,
         column,
         suggestion: finding.suggestion,
-        fix: finding.mend.and_then(|mend| fix::of(&mend, source, root)),
+        fix: finding.mend.and_then(|mend| fix::of(&mend, source, root, aliases)),
         at,
         related: finding.related,
     }
