@@ -498,6 +498,10 @@ impl<T: Shape> Shape for Entries<T> {
 /// Pairs of words: a key that strayed and the map it belongs in, or a slip and what it means.
 pub(crate) type Pairs = &'static [(&'static str, &'static str)];
 
+/// Keys of which a map has one: what a step does, and the two ways to write a prompt.
+const RIVALS: &[&[&str]] =
+    &[&["run", "prompt", "approve", "wait", "set", "fail", "loop"], &["prompt", "promptBlocks"]];
+
 /// Reads the fields of a map and answers for those nobody asked for.
 pub(crate) struct Fields<'n, 'r> {
     node: &'n Node,
@@ -592,6 +596,7 @@ impl<'n, 'r> Fields<'n, 'r> {
     fn meant(&self, key: &Key, value: &Node, absent: &[&'static str]) -> Option<&'static str> {
         let name = key.name.as_str();
         let slip = self.slips.iter().find(|(slip, _)| *slip == name).map(|(_, meant)| *meant);
+        let slip = slip.filter(|meant| !self.has_rival(meant));
         if slip.is_some() && !self.is_lost_condition(name) {
             return slip;
         }
@@ -608,6 +613,12 @@ impl<'n, 'r> Fields<'n, 'r> {
         let meant = [near, fitting, missed].into_iter().find(|keys| keys.len() == 1);
         let meant = meant.map(|keys| keys[0]).or_else(|| suggest::nearest_word(name, absent))?;
         self.known.iter().copied().find(|key| *key == meant)
+    }
+
+    /// Whether a key is here of which the meant one would be a second.
+    fn has_rival(&self, meant: &str) -> bool {
+        let rivals = RIVALS.iter().filter(|keys| keys.contains(&meant)).copied().flatten();
+        rivals.copied().any(|key| key != meant && self.node.get(key).is_some())
     }
 
     /// `condition` beside a `while` loop that has none is the loop's, not the step's.

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::check::{self, Unchecked, World};
 use crate::decode::{Decode, Entries, Report, Spot};
 use crate::finding::{Finding, Rule, Severity};
+use crate::fix;
 use crate::guide::{self, GuideDoc};
 use crate::limits;
 use crate::manifest::{self, Draft, ManifestDoc};
@@ -80,7 +81,7 @@ impl Document {
             Ok(root) => root,
             Err(finding) => {
                 // What was found before belongs to a tree that never came to be.
-                let violations = vec![violation::resolve(*finding, &source, None)];
+                let violations = vec![violation::resolve(*finding, &source, None, &[])];
                 return Document {
                     violations,
                     source: Some(source),
@@ -149,7 +150,7 @@ impl Document {
         if fixes.is_empty() {
             return None;
         }
-        Some(crate::fix::apply(source.text(), fixes))
+        Some(fix::apply(source.text(), fixes))
     }
 }
 
@@ -182,8 +183,9 @@ fn resolve(mut report: Report, source: &Source, root: &Node) -> Vec<Violation> {
         report.findings.push(fault.suggest("mend these first"));
     }
     let findings = report.findings.into_iter();
+    let aliases = fix::aliases(source, root);
     let mut violations: Vec<Violation> =
-        findings.map(|finding| violation::resolve(finding, source, Some(root))).collect();
+        findings.map(|finding| violation::resolve(finding, source, Some(root), &aliases)).collect();
     violations.sort_by_key(|violation| (violation.at.start, violation.severity));
     // What stands under an anchor is read again for each alias and still is one fault.
     let mut seen = HashSet::new();

@@ -44,6 +44,8 @@ impl Period {
         let text = text.trim().to_ascii_lowercase();
         let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         let unit = match text[digits..].trim() {
+            // A large bare number may as well be milliseconds.
+            "" if digits > 3 => return None,
             "" | "s" | "sec" | "secs" | "second" | "seconds" => "s",
             "ms" | "milliseconds" | "millis" => "ms",
             "m" | "min" | "mins" | "minute" | "minutes" => "m",
@@ -123,5 +125,6 @@ mod tests {
         assert_eq!(Period::meant("30").as_deref(), Some("30s"));
         assert_eq!(Period::meant("5 minutes").as_deref(), Some("5m"));
         assert_eq!(Period::meant("soon"), None);
+        assert_eq!(Period::meant("30000"), None, "seconds or milliseconds");
     }
 }

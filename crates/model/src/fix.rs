@@ -10,7 +10,7 @@ use crate::align;
 use crate::finding::{Mend, Place};
 use crate::limits;
 use crate::source::{Format, Source};
-use crate::tree::{At, Kind, Node};
+use crate::tree::{At, Key, Kind, Node};
 
 /// A change that mends one violation.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +57,12 @@ fn exact(source: &Source, root: Option<&Node>, at: At, inner: At) -> Option<At> 
 }
 
 /// The fix a mend amounts to, or none when the text gives no hold for it.
-pub(crate) fn of(mend: &Mend, source: &Source, root: Option<&Node>) -> Option<Fix> {
+pub(crate) fn of(
+    mend: &Mend,
+    source: &Source,
+    root: Option<&Node>,
+    aliases: &[Alias],
+) -> Option<Fix> {
     if let Some(mut edits) = raw(mend) {
         edits.sort_by_key(|edit| edit.at);
         return Some(Fix { patch: vec![], edits });
@@ -65,7 +70,7 @@ pub(crate) fn of(mend: &Mend, source: &Source, root: Option<&Node>) -> Option<Fi
     let maker = Maker { source, root: root? };
     let mut fix = Fix { patch: vec![], edits: vec![] };
     maker.add(mend, &mut fix)?;
-    maker.repeat_for_aliases(&mut fix);
+    repeat_for_aliases(aliases, &mut fix);
     fix.edits.sort_by_key(|edit| edit.at);
     Some(fix)
 }
@@ -78,6 +83,68 @@ fn raw(mend: &Mend) -> Option<Vec<Edit>> {
             mends.iter().map(raw).collect::<Option<Vec<_>>>().map(|edits| edits.concat())
         }
         _ => None,
+    }
+}
+
+/// The pointers of an anchored collection and of an alias to it.
+pub(crate) type Alias = (String, String);
+
+/// The aliases of a document.
+pub(crate) fn aliases(source: &Source, root: &Node) -> Vec<Alias> {
+    let mut found = Vec::new();
+    if source.format() == Format::Yaml && source.text().contains('*') {
+        collect_aliases((source, root), root, &mut String::new(), &mut found);
+    }
+    found
+}
+
+fn collect_aliases(
+    (source, root): (&Source, &Node),
+    node: &Node,
+    path: &mut String,
+    found: &mut Vec<Alias>,
+) {
+    let first = match &node.kind {
+        Kind::Map(entries) => entries.first().map(|(key, _)| key.at),
+        Kind::List(items) => items.first().map(|item| item.at),
+        _ => None,
+    };
+    if let (true, Some(first)) = (source.slice(node.at).starts_with('*'), first) {
+        let child = root.pointer(first);
+        let anchor = child.rsplit_once('/').map_or("", |(anchor, _)| anchor);
+        found.push((anchor.to_owned(), path.clone()));
+        return;
+    }
+    let entries = node.entries().iter().map(|(key, value)| (key.name.clone(), value));
+    let items = node.items().iter().enumerate().map(|(at, item)| (at.to_string(), item));
+    for (segment, inner) in entries.chain(items) {
+        let length = path.len();
+        path.push('/');
+        path.push_str(&segment.replace('~', "~0").replace('/', "~1"));
+        collect_aliases((source, root), inner, path, found);
+        path.truncate(length);
+    }
+}
+
+/// What changes under an anchor changes wherever an alias repeats it.
+fn repeat_for_aliases(aliases: &[Alias], fix: &mut Fix) {
+    for index in 0..fix.patch.len() {
+        for (anchor, alias) in aliases {
+            let mut op = fix.patch[index].clone();
+            let moved = ["path", "from"].iter().all(|key| {
+                let Some(path) = op[key].as_str() else { return true };
+                let rest = path.strip_prefix(anchor.as_str());
+                let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('/'))
+                else {
+                    return false;
+                };
+                op[key] = format!("{alias}{rest}").into();
+                true
+            });
+            if moved {
+                fix.patch.push(op);
+            }
+        }
     }
 }
 
@@ -114,57 +181,6 @@ struct Maker<'s> {
 }
 
 impl Maker<'_> {
-    /// What changes under an anchor changes wherever an alias repeats it.
-    fn repeat_for_aliases(&self, fix: &mut Fix) {
-        if self.source.format() == Format::Json || !self.source.text().contains('*') {
-            return;
-        }
-        let mut aliases = Vec::new();
-        self.aliases(self.root, &mut String::new(), &mut aliases);
-        for index in 0..fix.patch.len() {
-            for (anchor, alias) in &aliases {
-                let mut op = fix.patch[index].clone();
-                let moved = ["path", "from"].iter().all(|key| match op[key].as_str() {
-                    None => true,
-                    Some(path) => match path.strip_prefix(anchor.as_str()) {
-                        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                            op[key] = format!("{alias}{rest}").into();
-                            true
-                        }
-                        _ => false,
-                    },
-                });
-                if moved {
-                    fix.patch.push(op);
-                }
-            }
-        }
-    }
-
-    /// The pointers of each anchored collection and of an alias to it.
-    fn aliases(&self, node: &Node, path: &mut String, found: &mut Vec<(String, String)>) {
-        let first = match &node.kind {
-            Kind::Map(entries) => entries.first().map(|(key, _)| key.at),
-            Kind::List(items) => items.first().map(|item| item.at),
-            _ => None,
-        };
-        if let (true, Some(first)) = (self.source.slice(node.at).starts_with('*'), first) {
-            let child = self.root.pointer(first);
-            let anchor = child.rsplit_once('/').map_or("", |(anchor, _)| anchor);
-            found.push((anchor.to_owned(), path.clone()));
-            return;
-        }
-        let entries = node.entries().iter().map(|(key, value)| (key.name.clone(), value));
-        let items = node.items().iter().enumerate().map(|(at, item)| (at.to_string(), item));
-        for (segment, inner) in entries.chain(items) {
-            let length = path.len();
-            path.push('/');
-            path.push_str(&segment.replace('~', "~0").replace('/', "~1"));
-            self.aliases(inner, path, found);
-            path.truncate(length);
-        }
-    }
-
     fn add(&self, mend: &Mend, fix: &mut Fix) -> Option<()> {
         match mend {
             Mend::RenameKey { key, to } => self.rename(*key, to, fix),
@@ -227,7 +243,16 @@ impl Maker<'_> {
         let key = name.at;
         let from = self.root.pointer(key);
         let parent = from.rfind('/').map_or("", |slash| &from[..slash]);
-        fix.patch.push(json!({"op": "move", "from": from, "path": child(parent, to)}));
+        let path = child(parent, to);
+        let (name, value) = &owner.entries()[index];
+        let same = |(other, _): &(Key, Node)| other.name == name.name;
+        let entries = owner.entries();
+        fix.patch.push(match entries.iter().skip(index + 1).any(same) {
+            // A key that is written twice stands in the data with its last value, and stays.
+            true => json!({"op": "add", "path": path, "value": value.to_value()}),
+            false if entries.iter().take(index).any(same) => return None,
+            false => json!({"op": "move", "from": from, "path": path}),
+        });
         let quote = self.source.slice(key).chars().next().filter(|c| matches!(c, '"' | '\''));
         let text = match quote {
             Some(quote) => format!("{quote}{to}{quote}"),
@@ -271,12 +296,11 @@ impl Maker<'_> {
         let changed = format!("{}{text}{}", so_far.get(..start)?, so_far.get(end..)?);
         let at = exact(self.source, Some(self.root), place.at, inner);
         let verbatim = at.filter(|at| self.source.slice(*at) == &value[start..end]);
-        let edit = match (verbatim, self.fitting(place.at, text)) {
-            (Some(at), Some(text)) => Edit { at, text },
-            _ => {
-                fix.edits.retain(|edit| !place.at.holds(edit.at));
-                self.replacement(place.at, &Value::from(changed.as_str()))
-            }
+        let edit = if let (Some(at), Some(text)) = (verbatim, self.fitting(place.at, text)) {
+            Edit { at, text }
+        } else {
+            fix.edits.retain(|edit| !place.at.holds(edit.at));
+            self.replacement(place.at, &Value::from(changed.as_str()))
         };
         if fix.edits.iter().any(|other| touches(edit.at, other.at)) {
             return None;

@@ -23,7 +23,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Outcome<Node> {
         Ok(node) => (Some(node), None),
         Err(fault) => (None, Some(fault)),
     };
-    let mut faults = slips.into_iter().chain(last);
+    let mut faults = slips.into_iter().chain(last.map(|fault| *fault));
     match (faults.next(), node) {
         (None, Some(node)) => Ok(node),
         (None, None) => Ok(Node { at: At::START, kind: Kind::Bad }),
@@ -32,7 +32,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Outcome<Node> {
             let mends = first.mend.take().into_iter().chain(faults.filter_map(|one| one.mend));
             let mends: Vec<Mend> = mends.collect();
             first.mend = (!mends.is_empty()).then_some(Mend::All(mends));
-            Err(first)
+            Err(Box::new(first))
         }
     }
 }
@@ -44,7 +44,7 @@ struct Reader<'t, 'f> {
     open: Vec<char>,
     /// Faults that were read past, each with its mend: authors who write one trailing comma or
     /// comment write more of them.
-    slips: Vec<Box<Finding>>,
+    slips: Vec<Finding>,
     nodes: usize,
     report: &'f mut Report,
 }
@@ -74,7 +74,7 @@ impl Reader<'_, '_> {
                 Some(b'/' | b'#') if self.at_comment() => {
                     let fault = self.comment();
                     self.pos = fault.place.at.end as usize;
-                    self.slips.push(fault);
+                    self.slips.push(*fault);
                 }
                 _ => return,
             }
@@ -127,7 +127,7 @@ impl Reader<'_, '_> {
                 None => return Err(self.ended()),
                 Some(b'"' | b'{' | b'[' | b'-' | b'0'..=b'9') => {
                     self.pos = key.at.end as usize;
-                    self.slips.push(self.lacks(':', "after the property name"));
+                    self.slips.push(*self.lacks(':', "after the property name"));
                 }
                 Some(_) => {
                     self.pos = key.at.end as usize;
@@ -171,7 +171,7 @@ impl Reader<'_, '_> {
                     let fault = Finding::error(comma, Rule::Syntax, "a comma after the last item")
                         .suggest("remove the comma")
                         .mend(Mend::Edit { at: comma, text: String::new() });
-                    self.slips.push(Box::new(fault));
+                    self.slips.push(fault);
                 }
                 Ok(())
             }
@@ -184,7 +184,7 @@ impl Reader<'_, '_> {
                 if !another {
                     return Err(Box::new(Finding { mend: None, ..*fault }));
                 }
-                self.slips.push(fault);
+                self.slips.push(*fault);
                 self.pos = next;
                 Ok(())
             }
@@ -233,7 +233,7 @@ impl Reader<'_, '_> {
                     .expected("a name in double quotes");
                 let text = format!("\"{word}\"");
                 let fault = fault.suggest(format!("write `{text}`"));
-                self.slips.push(Box::new(fault.mend(Mend::Edit { at, text })));
+                self.slips.push(fault.mend(Mend::Edit { at, text }));
                 self.pos += word.len();
                 Ok(Key { name: word, at })
             }
@@ -318,7 +318,7 @@ impl Reader<'_, '_> {
                 if fault.mend.is_none() || !(rest.is_empty() || rest.starts_with([',', '}', ']'])) {
                     return Err(Box::new(Finding { mend: None, ..*fault }));
                 }
-                self.slips.push(fault);
+                self.slips.push(*fault);
                 Kind::Bad
             }
         };
@@ -370,7 +370,7 @@ impl Reader<'_, '_> {
         };
         self.pos = at.end as usize;
         let fault = fault.suggest(format!("write `{text}`"));
-        self.slips.push(Box::new(fault.mend(Mend::Edit { at, text })));
+        self.slips.push(fault.mend(Mend::Edit { at, text }));
         Ok(value)
     }
 

@@ -27,6 +27,7 @@ mod order;
 mod pattern;
 pub mod plan;
 pub mod problem;
+mod repair;
 pub mod schema;
 pub mod source;
 pub mod step;

@@ -252,8 +252,6 @@ shape! {
     /// When a step is tried again.
     Retry = "a retry policy", slips &[
         ("attempts", "max_attempts"),
-        ("max_retries", "max_attempts"),
-        ("retries", "max_attempts"),
         ("delay", "initial"),
         ("interval", "initial"),
         ("max_delay", "max"),
@@ -319,7 +317,6 @@ shape! {
     Repeat = "how to repeat", slips &[
         ("interval", "every"),
         ("attempts", "max_attempts"),
-        ("max_retries", "max_attempts"),
     ];
     "until" until: req Bare = "Ends when this holds.",
     "every" every: opt Period = "The pause between two passes.",
@@ -694,9 +691,9 @@ fn check_keys(node: &Node, action: &'static str, sound: bool, report: &mut Repor
 
 /// The map of a `run` step that a stray `max_attempts` belongs in, when only one can be meant.
 fn attempts_home(node: &Node, action: &str) -> Option<&'static str> {
-    let lacks = |key: &str| match node.get(key).map(|map| (&map.kind, map.get("max_attempts"))) {
-        Some((Kind::Map(_), None)) => true,
-        _ => false,
+    let lacks = |key: &str| {
+        let map = node.get(key).filter(|map| matches!(map.kind, Kind::Map(_)));
+        map.is_some_and(|map| map.get("max_attempts").is_none())
     };
     match (action, lacks("retry"), lacks("repeat")) {
         ("run", true, false) => Some("retry"),

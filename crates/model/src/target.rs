@@ -52,11 +52,10 @@ impl Decode for CommandId {
         let text = text_that(node, Self::WANT, |_| false, report)?;
         let command = CommandId::parse(&text);
         if command.is_none() {
-            report.add(
+            let fault =
                 Finding::error(node.at, Rule::Command, format!("`{text}` names no command"))
-                    .expected("`<catalog> <command>`")
-                    .suggest("write the catalog, a space, and the command"),
-            );
+                    .expected("`<catalog> <command>`");
+            report.add(with_meant(fault, node, meant_command(&text)));
         }
         command
     }
@@ -119,34 +118,41 @@ impl Decode for Target {
                 let joined = format!("{group} {name}");
                 match CommandId::parse(&joined).filter(|_| joined == text) {
                     Some(command) => Some(Target::Command(command)),
-                    None => refuse(node, &text, Some(joined), report),
+                    None => refuse(node, &text, report),
                 }
             }
-            _ => refuse(node, &text, None, report),
+            _ => refuse(node, &text, report),
         }
     }
 }
 
-fn refuse(node: &Node, text: &str, meant: Option<String>, report: &mut Report) -> Option<Target> {
+fn refuse(node: &Node, text: &str, report: &mut Report) -> Option<Target> {
     let fault = Finding::error(node.at, Rule::Command, format!("`{text}` names nothing to run"))
         .expected("`<catalog> <command>` or `workflow <id>`")
         .actual(format!("`{text}`"));
-    // `shop/orders:get` and `shop.orders:get` are the same words with another sign between.
-    let split = text.split_once(['/', '.']).map(|(group, name)| format!("{group} {name}"));
-    let meant = meant
-        .or(split)
-        .map(|words| {
-            let (group, name) = words.split_once(' ').unwrap_or((words.as_str(), ""));
-            format!("{} {name}", group.to_ascii_lowercase().replace('_', "-"))
-        })
-        .filter(|words| CommandId::parse(words).is_some());
-    report.add(match meant {
+    report.add(with_meant(fault, node, meant_command(text)));
+    None
+}
+
+/// `shop/orders:get`, `shop.orders:get` and `Shop orders:get` are the same words spelt otherwise.
+fn meant_command(text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (group, name) = match words.as_slice() {
+        [group, name] => (*group, *name),
+        [word] => word.split_once(['/', '.'])?,
+        _ => return None,
+    };
+    let meant = format!("{} {name}", group.to_ascii_lowercase().replace('_', "-"));
+    CommandId::parse(&meant).map(|_| meant)
+}
+
+fn with_meant(fault: Finding, node: &Node, meant: Option<String>) -> Finding {
+    match meant {
         Some(meant) => fault
             .suggest(format!("write `{meant}`"))
             .mend(Mend::Replace { at: node.at, value: meant.into() }),
         None => fault.suggest("write the catalog, a space, and the command"),
-    });
-    None
+    }
 }
 
 impl Shape for Target {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::finding::{Finding, Rule, Severity};
-use crate::fix::{self, Fix};
+use crate::fix::{self, Alias, Fix};
 use crate::limits;
 use crate::source::Source;
 use crate::tree::{At, Node};
@@ -63,7 +63,12 @@ impl Violation {
 }
 
 /// Resolves a finding against the document it was found in.
-pub(crate) fn resolve(finding: Finding, source: &Source, root: Option<&Node>) -> Violation {
+pub(crate) fn resolve(
+    finding: Finding,
+    source: &Source,
+    root: Option<&Node>,
+    aliases: &[Alias],
+) -> Violation {
     let key = root.filter(|_| finding.on_key).and_then(|root| {
         let (owner, index) = root.owner_of(finding.place.at)?;
         Some(owner.entries()[index].0.at)
@@ -87,7 +92,7 @@ pub(crate) fn resolve(finding: Finding, source: &Source, root: Option<&Node>) ->
         line,
         column,
         suggestion: finding.suggestion.map(clip),
-        fix: finding.mend.and_then(|mend| fix::of(&mend, source, root)),
+        fix: finding.mend.and_then(|mend| fix::of(&mend, source, root, aliases)),
         at,
         related: finding.related,
     }

@@ -11,6 +11,7 @@ use crate::decode::Report;
 use crate::finding::{Finding, Mend, Rule, Severity};
 use crate::json;
 use crate::limits;
+use crate::repair;
 use crate::source::Source;
 use crate::tree::{At, Key, Kind, Node};
 use crate::yaml_fault;
@@ -20,70 +21,12 @@ type Outcome<T> = Result<T, Box<Finding>>;
 /// Reads a document that is YAML. Faults that leave the structure whole go to `findings`.
 pub(crate) fn read(source: &Source, report: &mut Report) -> Outcome<Node> {
     parse(source.text(), report).map_err(|mut fault| {
-        fault.mend = fault.mend.map(|mend| with_further(source.text(), mend));
+        fault.mend = fault.mend.map(|mend| {
+            let next = |text: &str| parse(text, &mut Report::default()).err()?.mend;
+            repair::with_further(source.text(), mend, next)
+        });
         fault
     })
-}
-
-/// A slip is seldom alone: who indents one line with a tab does so with the next. The mend of the
-/// first fault is followed by those of the faults that come to light behind it.
-fn with_further(text: &str, first: Mend) -> Mend {
-    let mut mends = vec![first];
-    for _ in 0..limits::REPAIR_BYTES / text.len().max(1) {
-        let edits: Vec<(At, &str)> = mends.iter().flat_map(edits_of).collect();
-        let (mended, shifts) = spliced(text, &edits);
-        let Err(fault) = parse(&mended, &mut Report::default()) else { break };
-        let next: Vec<(At, &str)> = fault.mend.iter().flat_map(edits_of).collect();
-        let back = |(at, text): &(At, &str)| {
-            let mend = |at: At| Mend::Edit { at, text: (*text).to_owned() };
-            original(*at, &shifts).map(mend)
-        };
-        let Some(next) = next.iter().map(back).collect::<Option<Vec<Mend>>>() else { break };
-        if next.is_empty() {
-            break;
-        }
-        mends.extend(next);
-    }
-    if mends.len() == 1 { mends.remove(0) } else { Mend::All(mends) }
-}
-
-/// The edits a mend of raw text consists of.
-fn edits_of(mend: &Mend) -> Vec<(At, &str)> {
-    match mend {
-        Mend::Edit { at, text } => vec![(*at, text.as_str())],
-        Mend::All(mends) => mends.iter().flat_map(edits_of).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The text with edits made, and for each edit in order where its text came to stand and how much
-/// what follows has moved.
-fn spliced(text: &str, edits: &[(At, &str)]) -> (String, Vec<(At, i64)>) {
-    let mut edits = edits.to_vec();
-    edits.sort_by_key(|(at, _)| *at);
-    let mut result = String::with_capacity(text.len());
-    let mut shifts = Vec::with_capacity(edits.len());
-    let mut from = 0;
-    for (at, put) in edits {
-        result.push_str(text.get(from..at.start as usize).unwrap_or(""));
-        let start = result.len();
-        result.push_str(put);
-        from = at.end as usize;
-        shifts.push((At::new(start, result.len()), result.len() as i64 - from as i64));
-    }
-    result.push_str(text.get(from..).unwrap_or(""));
-    (result, shifts)
-}
-
-/// Where a place of the mended text is in the text as it was; none inside what was put there.
-fn original(at: At, shifts: &[(At, i64)]) -> Option<At> {
-    if shifts.iter().any(|(put, _)| put.start <= at.end && at.start <= put.end) {
-        return None;
-    }
-    let before = shifts.iter().rev().find(|(put, _)| put.end < at.start);
-    let shift = before.map_or(0, |(_, shift)| *shift);
-    let back = |offset: u32| u32::try_from(i64::from(offset) - shift).ok();
-    Some(At { start: back(at.start)?, end: back(at.end)? })
 }
 
 /// The parser under our limits.

@@ -98,8 +98,8 @@ fn line_at(text: &str, offset: usize) -> (usize, &str) {
 fn tab(text: &str, offset: usize) -> Option<Box<Finding>> {
     let (start, line) = line_at(text, offset);
     let before = line_at(text, start.saturating_sub(1));
-    let after_start = (start + line.len() + 2).min(text.len());
-    let after = line_at(text, text.floor_char_boundary(after_start));
+    let newline = text[start..].find('\n');
+    let after = line_at(text, newline.map_or(start, |newline| start + newline + 1));
     let lines = [(start, line), before, after];
     let (start, tab) = lines.iter().find_map(|(start, line)| {
         Some((*start, indentation(line).find('\t')?)).filter(|_| !line.trim().is_empty())

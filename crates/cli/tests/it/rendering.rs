@@ -44,28 +44,20 @@ fn a_name_inside_an_expression() {
         "a.yaml",
         text,
         &expect![[r#"
-        warning[unused-input]: no step reads input `order`
-         --> a.yaml:2:10
-          |
-        2 | inputs: {order: {type: string}}
-          |          ^^^^^
-          |
-        help: use it in a step, or remove it
+            error[unknown-name]: there is no input `ordre`
+             --> a.yaml:4:38
+              |
+            4 |   - {id: a, prompt: "über ${{ inputs.ordre }}"}
+              |                                      ^^^^^
+              |
+            help: did you mean `order`?
+              |
+            4 -   - {id: a, prompt: "über ${{ inputs.ordre }}"}
+            4 +   - {id: a, prompt: "über ${{ inputs.order }}"}
+              |
 
-        error[unknown-name]: there is no input `ordre`
-         --> a.yaml:4:38
-          |
-        4 |   - {id: a, prompt: "über ${{ inputs.ordre }}"}
-          |                                      ^^^^^
-          |
-        help: did you mean `order`?
-          |
-        4 -   - {id: a, prompt: "über ${{ inputs.ordre }}"}
-        4 +   - {id: a, prompt: "über ${{ inputs.order }}"}
-          |
-
-        a.yaml: not valid: 1 error, 1 warning, 1 can be fixed with `--fix`
-    "#]],
+            a.yaml: not valid: 1 error, 1 can be fixed with `--fix`
+        "#]],
     );
 }
 

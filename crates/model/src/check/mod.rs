@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::commands::Commands;
 use crate::decode::{Report, Spot};
+use crate::expr::SegmentKind;
 use crate::finding::{Finding, Mend, Rule, Severity};
 use crate::id::StepId;
 use crate::limits;
@@ -69,6 +70,8 @@ pub(crate) struct Checker<'c> {
     /// How many findings there were before the checks.
     decoded: usize,
     pub(crate) unread_inputs: Vec<String>,
+    /// How often each input, step and output field is read, by its path.
+    pub(crate) mentions: HashMap<String, usize>,
     pub(crate) order: &'c Order<'c>,
     pub(crate) world: World<'c>,
     pub(crate) report: &'c mut Report,
@@ -116,6 +119,7 @@ pub(crate) fn run(
         root,
         decoded,
         unread_inputs: draft.unread_inputs.clone(),
+        mentions: mentions(workflow),
         order: &order,
         world,
         report,
@@ -148,6 +152,31 @@ fn unread(
         nameless |= unread(item.get("body").filter(|_| item.get("loop").is_some()), read, found);
     }
     nameless
+}
+
+/// Counts what is read, so that a misspelt reference can be told from a misspelt declaration.
+fn mentions(workflow: &Workflow) -> HashMap<String, usize> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let mut count = |path: String| *counts.entry(path).or_default() += 1;
+    let steps = workflow.all_steps();
+    let uses = of_workflow(workflow).into_iter().chain(steps.iter().flat_map(|one| of_step(one)));
+    for usage in uses {
+        for reference in usage.located.expr.references() {
+            let mut path = reference.root.clone();
+            for segment in reference.path.iter().take(3) {
+                let SegmentKind::Field(name) = &segment.kind else { break };
+                path = format!("{path}.{name}");
+                count(path.clone());
+            }
+        }
+    }
+    for step in steps {
+        step.depends_on.iter().for_each(|id| count(format!("steps.{}", id.value)));
+        if let Action::Approve(approve) = &step.action {
+            approve.on_reject.iter().for_each(|back| count(format!("steps.{}", back.to.value)));
+        }
+    }
+    counts
 }
 
 fn duplicates(steps: &[&Step], report: &mut Report) {
@@ -239,6 +268,13 @@ impl<'c> Checker<'c> {
         })
     }
 
+    /// Whether a name that does not exist is a slip for one that does. When nothing reads the one
+    /// and several places read the other, its declaration is as likely to be the slip.
+    pub(crate) fn is_slip(&self, owner: &str, name: &str, meant: &str) -> bool {
+        let read = |name: &str| self.mentions.get(&format!("{owner}.{name}")).copied();
+        read(meant).is_some() || read(name).unwrap_or(0) <= 1
+    }
+
     /// The step of an id; `None` also for one that could not be read.
     pub(crate) fn step(&self, id: &str) -> Option<&'c Step> {
         self.steps.get(id).copied()
@@ -317,10 +353,9 @@ impl<'c> Checker<'c> {
         let message = format!("there is no step `{name}`");
         let fault = Finding::error(id.at, Rule::UnknownName, message);
         let names = self.step_names();
-        let meant = suggest::nearest(
-            name,
-            names.iter().copied().filter(|id| *id != step.id.value.as_str()),
-        );
+        let others = names.iter().copied().filter(|id| *id != step.id.value.as_str());
+        let meant = suggest::nearest(name, others);
+        let meant = meant.filter(|meant| self.is_slip("steps", name, meant));
         self.report.add(match meant {
             Some(meant) => fault
                 .expected(format!("`{meant}`"))

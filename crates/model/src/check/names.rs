@@ -161,7 +161,10 @@ impl<'c> Checker<'c> {
         around: &Around<'_>,
     ) {
         let located = usage.located;
+        // A reference in parentheses begins with them.
         let start = reference.span.start;
+        let source = located.expr.source().get(start as usize..).unwrap_or("");
+        let start = start + source.find(name).unwrap_or(0) as u32;
         let place = located.place(start, start + name.len() as u32);
         let mut roots = vec!["inputs", "steps", "env", "run"];
         roots.extend(&around.extra);
@@ -238,18 +241,21 @@ impl<'c> Checker<'c> {
         let place = located.place(segment.span.start, segment.span.end);
         let fault =
             Finding::error(place, Rule::UnknownName, format!("there is no {what} `{name}`"));
-        self.report.add(match suggest::nearest(name, names.iter().copied()) {
-            Some(meant) => {
-                let (place, text) = rewritten(meant, segment, located);
-                fault
-                    .expected(format!("`{meant}`"))
-                    .suggest(format!("did you mean `{text}`?"))
-                    .mend(Mend::ReplaceText { place, text })
-            }
-            None => fault
-                .expected(suggest::list(names.iter().copied()))
-                .suggest(format!("name an existing {what}, or add this one")),
-        });
+        let meant = suggest::nearest(name, names.iter().copied());
+        self.report.add(
+            match meant.filter(|meant| self.is_slip(&format!("{what}s"), name, meant)) {
+                Some(meant) => {
+                    let (place, text) = rewritten(meant, segment, located);
+                    fault
+                        .expected(format!("`{meant}`"))
+                        .suggest(format!("did you mean `{text}`?"))
+                        .mend(Mend::ReplaceText { place, text })
+                }
+                None => fault
+                    .expected(suggest::list(names.iter().copied()))
+                    .suggest(format!("name an existing {what}, or add this one")),
+            },
+        );
     }
 
     fn step_reference(&mut self, reference: &Reference, usage: Use<'c>, around: &Around<'c>) {
@@ -474,8 +480,9 @@ impl<'c> Checker<'c> {
             SegmentKind::Dynamic => return,
         };
         let known = suggest::list(names.iter().map(String::as_str));
+        let owner = format!("steps.{name}.output");
         let meant = suggest::nearest(&field, names.iter().map(String::as_str))
-            .filter(|meant| is_plain(meant));
+            .filter(|meant| is_plain(meant) && self.is_slip(&owner, &field, meant));
         let finding = match certain {
             true => Finding::error(
                 place,

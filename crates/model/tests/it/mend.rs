@@ -9,6 +9,7 @@ mod mutants;
 mod patch;
 mod places;
 mod random;
+mod restraint;
 mod shapes;
 mod slips;
 mod typos;
@@ -51,10 +52,8 @@ fn mend(mutant: &Mutant, base: &Base) -> Outcome {
         text = fixed;
         let document = read(&text, base.format);
         if document.is_valid() {
-            return match plan::hash(&document) == base.hash() {
-                true => Outcome::Mended(round),
-                false => Outcome::Changed(text),
-            };
+            let same = plan::hash(&document) == base.hash();
+            return if same { Outcome::Mended(round) } else { Outcome::Changed(text) };
         }
     }
     let document = read(&text, base.format);
@@ -72,6 +71,7 @@ struct Tally {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "the counts are worth a look even when all is well")]
 fn mutants_are_mended_and_keep_their_meaning() {
     let (bases, mutants) = mutants::shared();
     let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
@@ -94,7 +94,7 @@ fn mutants_are_mended_and_keep_their_meaning() {
         }
     }
     let report = report(&tallies);
-    println!("{report}");
+    eprintln!("{report}");
     let total: usize = tallies.values().map(|tally| tally.mutants).sum();
     let mended: usize = tallies.values().map(|tally| tally.one_round + tally.two_rounds).sum();
     let changed: usize = tallies.values().map(|tally| tally.changed).sum();
@@ -132,10 +132,7 @@ fn difference(original: &str, text: &str) -> String {
     let known: std::collections::HashSet<&str> = original.lines().map(str::trim_end).collect();
     let lines = text.lines().map(str::trim_end).filter(|line| !known.contains(line));
     let shown: Vec<String> = lines.take(3).map(|line| around(original, line)).collect();
-    match shown.is_empty() {
-        true => "lines removed".to_owned(),
-        false => shown.join(" ⏎ "),
-    }
+    if shown.is_empty() { "lines removed".to_owned() } else { shown.join(" ⏎ ") }
 }
 
 /// A long line only around the first letter in which it differs from the nearest original.

@@ -47,7 +47,7 @@ pub(super) fn all() -> Vec<Base> {
         let format = Format::of_extension(extension).unwrap_or(Format::Yaml);
         let windows = text.replace('\n', "\r\n");
         all.push(Base { name: name.to_owned(), text, format, guide, hash: OnceLock::new() });
-        if matches!(name, "refund.yaml" | "review.yaml" | "triage.json") {
+        if matches!(name, "refund.yaml" | "review.yaml") {
             all.push(Base {
                 name: format!("{name}+crlf"),
                 text: windows,

@@ -6,8 +6,9 @@ use milepost_model::document::Document;
 use milepost_model::fix::{self, Fix};
 use milepost_model::source::Format;
 use milepost_model::violation::Violation;
+use proptest::prelude::*;
 
-use super::{mutants, patch, read};
+use super::{bases, mutants, patch, read};
 
 fn fixes(document: &Document) -> impl Iterator<Item = (&Violation, &Fix)> {
     document.violations.iter().filter_map(|one| Some((one, one.fix.as_ref()?)))
@@ -109,4 +110,31 @@ fn every_fix_does_what_it_says_and_no_more() {
         }
     }
     assert!(all.is_empty(), "{} faults\n{}", all.len(), all.join("\n"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Whatever is cut out of a document and whatever is put there instead: no panic, and every
+    /// fix is one that can be applied.
+    #[test]
+    fn anything_may_happen_to_a_text(
+        document in 0..9_usize,
+        (from, length) in (0..4000_usize, 0..12_usize),
+        put in "[\\t\\r\\n \"'{}\\[\\],:#|>!&*`$é😀a-c0-9-]{0,5}",
+    ) {
+        let bases = bases::all();
+        let base = &bases[document % bases.len()];
+        let letters: Vec<char> = base.text.chars().collect();
+        let from = from.min(letters.len());
+        let to = (from + length).min(letters.len());
+        let (head, tail) = (letters[..from].iter(), letters[to..].iter());
+        let text: String = head.copied().chain(put.chars()).chain(tail.copied()).collect();
+        let document = read(&text, base.format);
+        for (violation, fix) in fixes(&document) {
+            let fault = well_formed(&text, fix);
+            prop_assert!(fault.is_ok(), "{}: {fault:?}", violation.message);
+            read(&fix::apply(&text, [fix]), base.format);
+        }
+    }
 }

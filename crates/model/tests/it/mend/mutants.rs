@@ -28,7 +28,7 @@ const SEED: u64 = 0x6d69_6c65_706f_7374;
 /// Tries of one change on one document; several give the same text or leave it valid.
 const TRIES: usize = 2;
 /// Typos are the larger part of what people do.
-const TYPO_TRIES: usize = 6;
+const TYPO_TRIES: usize = 4;
 
 /// The documents and their mutants, made once for all tests.
 pub(super) fn shared() -> &'static (Vec<Base>, Vec<Mutant>) {
@@ -42,53 +42,52 @@ pub(super) fn shared() -> &'static (Vec<Base>, Vec<Mutant>) {
 
 fn all(bases: &[Base]) -> Vec<Mutant> {
     let mut random = Random::seeded(SEED);
-    let mut seen = HashSet::new();
-    let mut mutants = Vec::new();
+    let mut brood = Brood { bases, seen: HashSet::new(), mutants: Vec::new() };
     let mut changes: Vec<(&'static str, typos::Change, usize)> = Vec::new();
     changes.extend(typos::CHANGES.iter().map(|(kind, change)| (*kind, *change, TYPO_TRIES)));
     changes.extend(shapes::CHANGES.iter().map(|(kind, change)| (*kind, *change, TRIES)));
     changes.extend(slips::CHANGES.iter().map(|(kind, change)| (*kind, *change, TRIES)));
-    for (base_index, base) in bases.iter().enumerate() {
+    for (index, base) in bases.iter().enumerate() {
         for (kind, change, tries) in &changes {
             for _ in 0..*tries {
-                let Some(text) = change(base, &base.text, &mut random) else { continue };
-                keep(bases, base_index, vec![kind], text, &mut seen, &mut mutants);
+                if let Some(text) = change(base, &base.text, &mut random) {
+                    brood.keep(index, vec![kind], text);
+                }
             }
         }
     }
-    let single = mutants.len();
+    let single = brood.mutants.len();
     // One in seven has a second fault of another kind.
-    while (mutants.len() - single) * 100 < mutants.len() * 15 {
-        let Some(first) = random.pick(&mutants[..single]) else { break };
-        let (base, kind, text) = (first.base, first.kinds[0], first.text.clone());
+    while (brood.mutants.len() - single) * 100 < brood.mutants.len() * 15 {
+        let Some(first) = random.pick(&brood.mutants[..single]) else { break };
+        let (index, kind, text) = (first.base, first.kinds[0], first.text.clone());
         let Some((second, change, _)) = random.pick(&changes) else { break };
-        if *second == kind {
-            continue;
-        }
+        let base = &bases[index];
         // A change that does no harm on its own would stay in the text.
-        let alone = change(&bases[base], &bases[base].text, &mut random.clone());
-        if alone.is_none_or(|alone| read(&alone, bases[base].format).is_valid()) {
+        let alone = change(base, &base.text, &mut random.clone());
+        let harmless = alone.is_none_or(|alone| read(&alone, base.format).is_valid());
+        if *second == kind || harmless {
             random.next();
-            continue;
-        }
-        if let Some(text) = change(&bases[base], &text, &mut random) {
-            keep(bases, base, vec![kind, second], text, &mut seen, &mut mutants);
+        } else if let Some(text) = change(base, &text, &mut random) {
+            brood.keep(index, vec![kind, second], text);
         }
     }
-    mutants
+    brood.mutants
 }
 
-/// Keeps what is new and really broken.
-fn keep(
-    bases: &[Base],
-    base: usize,
-    kinds: Vec<&'static str>,
-    text: String,
-    seen: &mut HashSet<String>,
-    mutants: &mut Vec<Mutant>,
-) {
-    let broken = !read(&text, bases[base].format).is_valid();
-    if broken && seen.insert(text.clone()) {
-        mutants.push(Mutant { base, kinds, text });
+/// The mutants so far.
+struct Brood<'b> {
+    bases: &'b [Base],
+    seen: HashSet<String>,
+    mutants: Vec<Mutant>,
+}
+
+impl Brood<'_> {
+    /// Keeps what is new and really broken.
+    fn keep(&mut self, base: usize, kinds: Vec<&'static str>, text: String) {
+        let broken = !read(&text, self.bases[base].format).is_valid();
+        if broken && self.seen.insert(text.clone()) {
+            self.mutants.push(Mutant { base, kinds, text });
+        }
     }
 }

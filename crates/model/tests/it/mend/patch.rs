@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-pub(super) fn apply(document: &Value, patch: &[Value]) -> Result<Value, String> {
+pub(super) fn apply(document: &Value, operations: &[Value]) -> Result<Value, String> {
     let mut document = document.clone();
-    for operation in patch {
+    for operation in operations {
         let text = |key: &str| operation[key].as_str().ok_or(format!("no `{key}` in {operation}"));
         let path = text("path")?;
         match text("op")? {

@@ -98,7 +98,7 @@ fn up_from_block(base: &Base, text: &str, random: &mut Random) -> Option<String>
 }
 
 /// Keys that went one level too deep, or into a map beside their own.
-fn down(base: &Base, text: &str, random: &mut Random) -> Option<String> {
+fn down(_: &Base, text: &str, random: &mut Random) -> Option<String> {
     const PLACES: &[(&str, &str)] = &[
         (r"    timeout: 30s(\r?\n)    retry:\r?\n", "    retry:$1      timeout: 30s$1"),
         (r"    secret: true(\r?\n)    default:\r?\n", "    default:$1      secret: true$1"),
@@ -132,7 +132,6 @@ fn down(base: &Base, text: &str, random: &mut Random) -> Option<String> {
         (r"    askForFiles: false(\r?\n)", "      askForFiles: false$1"),
         (r"    modelHint: careful(\r?\n)", "      modelHint: careful$1"),
     ];
-    let _ = base;
     let fits: Vec<&(&str, &str)> =
         PLACES.iter().filter(|(find, _)| regex(find).is_match(text)).collect();
     let (find, put) = random.pick(&fits)?;
@@ -150,9 +149,11 @@ fn upper_case(_: &Base, text: &str, random: &mut Random) -> Option<String> {
         ids.captures_iter(text).filter_map(|found| Some(found.get(1)?.as_str())).collect();
     let id = *random.pick(&found)?;
     let pascal: String = id.split('-').map(|part| part[..1].to_uppercase() + &part[1..]).collect();
-    let mentions = regex(&format!(
-        r#"(\bid"?: "?|steps\.|steps\['|depends_on"?:\s*(?:- |\[)(?:[^\]\n]*, )?"?|\bto"?: "?|"body": "){id}\b"#
-    ));
+    let before = concat!(
+        r#"\bid"?: "?|steps\.|steps\['|depends_on"?:\s*(?:- |\[)(?:[^\]\n]*, )?"?|"#,
+        r#"\bto"?: "?|"body": ""#,
+    );
+    let mentions = regex(&format!(r"({before}){id}\b"));
     Some(mentions.replace_all(text, format!("${{1}}{pascal}")).into_owned())
 }
 
@@ -175,9 +176,11 @@ fn bare_keys(text: &str) -> String {
 fn single_quotes(text: &str) -> String {
     let quoted = regex(r#""([^"'\\\n]*)""#);
     // A line with escapes would be cut at the wrong quotes.
-    let line = |line: &str| match line.contains('\\') {
-        true => line.to_owned(),
-        false => quoted.replace_all(line, "'$1'").into_owned(),
+    let line = |line: &str| {
+        if line.contains('\\') {
+            return line.to_owned();
+        }
+        quoted.replace_all(line, "'$1'").into_owned()
     };
     text.split_inclusive('\n').map(line).collect()
 }

@@ -1,6 +1,7 @@
 //! Wrong letters: in keys, in words of a closed list, in names that refer to something.
 
-use std::sync::LazyLock;
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex};
 
 use regex::Regex;
 
@@ -163,12 +164,11 @@ const KEYS: &[&str] = &[
 ];
 
 static KEY: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?m)(^|[\s{,"])([A-Za-z_]+)"?:(?:\s|$)"#));
-/// Maps whose keys are the author's own, as far as one line shows them.
+/// Where maps begin whose keys are the author's own.
 static OPAQUE: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r#"\b(?:with|headers|set|provider_args|final_output|output_schema|form|schema|body|"#,
-        r#"properties|outputRequired)"?: (?:&period )?\{(?:"[^"]*"|\{[^{}]*\}|[^{}"])*\}"#,
-        r#"|(?m)^ +(?:properties|with|body):\r?\n(?: {6,}[a-z].*\r?\n)+"#,
+        r#"properties|outputRequired)"?:(?: (?:&period )?\{|\r?\n {6,}[a-z])"#,
     ))
 });
 static WORD: LazyLock<Regex> = LazyLock::new(|| {
@@ -180,17 +180,22 @@ static WORD: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 static LISTED: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r#"(?:depends_on"?:\s*\[[^\]]*?|depends_on:\s+- |\bto"?: |from_input: |"body": )"?([a-z-]+)\b"#,
-    )
+    regex(concat!(
+        r#"(?:depends_on"?:\s*\[[^\]]*?|depends_on:\s+- |\bto"?: |"#,
+        r#"from_input: |"body": )"?([a-z-]+)\b"#,
+    ))
 });
 static PATH_NAMES: LazyLock<Regex> =
     LazyLock::new(|| regex(r"\b(?:steps\.|steps\['|inputs\.)([a-z_-]+)"));
 static PATH_ROOTS: LazyLock<Regex> =
     LazyLock::new(|| regex(r"\b(steps|inputs|output|status)(?:\.|\[|\b ==)"));
 
+/// A pattern, compiled once: that takes longer than to read a document.
 pub(super) fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a pattern of this test")
+    static KNOWN: LazyLock<Mutex<HashMap<String, Regex>>> = LazyLock::new(Mutex::default);
+    let mut known = KNOWN.lock().expect("nothing panics under this lock");
+    let compile = || Regex::new(pattern).expect("a pattern of this test");
+    known.entry(pattern.to_owned()).or_insert_with(compile).clone()
 }
 
 /// The text with the range `at` replaced.
@@ -199,7 +204,8 @@ pub(super) fn spliced(text: &str, at: std::ops::Range<usize>, with: &str) -> Str
 }
 
 fn key(_: &Base, text: &str, random: &mut Random, change: Letters) -> Option<String> {
-    let own: Vec<std::ops::Range<usize>> = OPAQUE.find_iter(text).map(|one| one.range()).collect();
+    let own: Vec<std::ops::Range<usize>> =
+        OPAQUE.find_iter(text).map(|head| head.start()..end_of_map(text, head.range())).collect();
     let keys: Vec<std::ops::Range<usize>> = KEY
         .captures_iter(text)
         .filter_map(|found| found.get(2))
@@ -210,6 +216,28 @@ fn key(_: &Base, text: &str, random: &mut Random, change: Letters) -> Option<Str
     let at = random.pick(&keys)?.clone();
     let word = change(&text[at.clone()], random)?;
     Some(spliced(text, at, &word))
+}
+
+/// The end of a map: its bracket, or the first line that is indented less than its first.
+fn end_of_map(text: &str, head: std::ops::Range<usize>) -> usize {
+    let mut depth = 0;
+    if text[head.clone()].ends_with('{') {
+        for (at, sign) in text[head.end - 1..].char_indices() {
+            depth += match sign {
+                '{' => 1,
+                '}' => -1,
+                _ => 0,
+            };
+            if depth == 0 {
+                return head.end + at;
+            }
+        }
+        return text.len();
+    }
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let first = text[..head.end].rfind('\n').map_or(0, |newline| newline + 1);
+    let inside = |line: &&str| indent(line) >= head.end - 1 - first;
+    first + text[first..].split_inclusive('\n').take_while(inside).map(str::len).sum::<usize>()
 }
 
 fn word(_: &Base, text: &str, random: &mut Random) -> Option<String> {
