@@ -7,12 +7,15 @@ use unicode_width::UnicodeWidthStr;
 /// The two streams of the process.
 pub(crate) struct Terminal {
     out: anstream::AutoStream<io::StdoutLock<'static>>,
+    err: anstream::AutoStream<io::Stderr>,
     width: usize,
 }
 
 impl Terminal {
     pub(crate) fn new() -> Terminal {
-        Terminal { out: anstream::AutoStream::auto(io::stdout().lock()), width: width() }
+        let out = anstream::AutoStream::auto(io::stdout().lock());
+        let err = anstream::AutoStream::auto(io::stderr());
+        Terminal { out, err, width: width() }
     }
 
     /// The stream for results; colours are dropped where nobody would see them.
@@ -27,8 +30,7 @@ impl Terminal {
 
     /// Writes a remark. A closed standard error leaves nobody to tell.
     pub(crate) fn complain(&mut self, text: &str) {
-        let mut err = anstream::AutoStream::auto(io::stderr().lock());
-        drop(writeln!(err, "{text}"));
+        drop(writeln!(self.err, "{text}"));
     }
 
     /// Columns of the terminal, or a usual number of them.

@@ -324,7 +324,9 @@ pub fn equal(one: &Value, other: &Value) -> bool {
             }
         }
         (Value::Number(_) | Value::String(_), Value::Number(_) | Value::String(_)) => {
-            matches!((as_number(one), as_number(other)), (Some(one), Some(other)) if one == other)
+            // Compared as written, not as computed: exact equality is what is meant.
+            let pair = (as_number(one), as_number(other));
+            matches!(pair, (Some(one), Some(other)) if one.total_cmp(&other).is_eq())
         }
         (Value::Array(one), Value::Array(other)) => {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| equal(one, other))

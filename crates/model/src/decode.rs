@@ -3,160 +3,14 @@
 //! One `shape!` gives a struct, its decoder and its JSON Schema, so that the three cannot drift
 //! apart. A decoder that fails has reported why; nothing is reported below it.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
 use crate::finding::{Finding, Mend, Rule, Severity};
-use crate::limits;
-use crate::pattern::Patterns;
+pub(crate) use crate::report::Report;
 use crate::suggest;
 use crate::tree::{At, Key, Kind, Node};
-
-/// Collects findings while a document is decoded and checked.
-#[derive(Debug, Default)]
-pub(crate) struct Report {
-    pub(crate) findings: Vec<Finding>,
-    pub(crate) left_out: usize,
-    /// One of those left out was an error.
-    pub(crate) left_out_error: bool,
-    /// The string that findings are being reported in, and how many.
-    crowded: (At, usize),
-    pub(crate) patterns: Patterns,
-    /// The document's text, for what a value no longer shows: `1.10` is `1.1` to a number.
-    text: String,
-    /// The maps being read, outermost first: where a key that strayed inwards belongs.
-    owners: Vec<Owner>,
-}
-
-/// A map that is being read: which keys it takes, and which of them it has.
-#[derive(Debug)]
-struct Owner {
-    at: At,
-    keys: &'static [&'static str],
-    present: u64,
-    /// Keys it has and does not know.
-    strays: Vec<String>,
-}
-
-impl Owner {
-    fn of(node: &Node, keys: &'static [&'static str]) -> Owner {
-        let names = node.entries().iter().map(|(key, _)| key.name.as_str());
-        let strays = names.filter(|name| !keys.contains(name)).map(str::to_owned).collect();
-        let present = node.entries().iter().fold(0, |present, (key, _)| {
-            let index = keys.iter().position(|known| *known == key.name);
-            index.map_or(present, |index| present | 1 << index)
-        });
-        Owner { at: node.at, keys, present, strays }
-    }
-
-    fn lacks(&self, name: &str) -> bool {
-        let index = self.keys.iter().position(|known| *known == name);
-        index.is_some_and(|index| self.present & (1 << index) == 0)
-    }
-}
-
-impl Report {
-    pub(crate) fn of_text(text: &str) -> Report {
-        Report { text: text.to_owned(), ..Report::default() }
-    }
-
-    /// A scalar as its author wrote it; an alias is not written where it stands.
-    pub(crate) fn written(&self, node: &Node) -> Option<String> {
-        let written = self.text.get(node.at.start as usize..node.at.end as usize)?;
-        (!written.is_empty() && !written.starts_with('*')).then(|| written.to_owned())
-    }
-
-    /// The mend of a key that strayed inwards: out to the nearest map that takes it.
-    pub(crate) fn around(&self, key: &Key) -> Option<Mend> {
-        let owner = self.owners.iter().rev().find(|owner| owner.keys.contains(&&*key.name))?;
-        let name = key.name.clone();
-        let into = owner.at;
-        owner.lacks(&key.name).then(|| Mend::Move { key: key.at, into, under: None, name })
-    }
-
-    pub(crate) fn add(&mut self, finding: Finding) {
-        if self.is_full() || self.is_enough_of(&finding) {
-            self.leave_out(finding.severity);
-        } else {
-            self.findings.push(finding);
-        }
-    }
-
-    /// Whether an error was found at a node or below it. What is known of such a node is only a
-    /// part of what its author wrote, so nothing may be concluded from what it seems to lack.
-    pub(crate) fn has_error_in(&self, at: At) -> bool {
-        self.findings
-            .iter()
-            .any(|finding| finding.severity == Severity::Error && at.holds(finding.place.at))
-    }
-
-    /// Whether a map has a key that nobody knows: what it seems to lack may be just that.
-    pub(crate) fn has_stray_in(&self, map: &Node) -> bool {
-        self.findings.iter().any(|finding| {
-            let at = finding.place.at;
-            finding.rule == Rule::UnknownKey && map.entries().iter().any(|(key, _)| key.at == at)
-        })
-    }
-
-    /// Whether the map being read could take a key that it does not have.
-    pub(crate) fn could_take(&self, key: &str) -> bool {
-        self.owners.last().is_some_and(|owner| owner.lacks(key))
-    }
-
-    /// A name that is nowhere is one finding, at its first place, however often it is read.
-    pub(crate) fn merge_repeats(&mut self) {
-        let is_name = |one: &Finding| matches!(one.rule, Rule::UnknownName | Rule::UnknownPath);
-        let mut counts: HashMap<String, usize> = HashMap::new();
-        for one in self.findings.iter().filter(|one| is_name(one) && one.mend.is_none()) {
-            *counts.entry(one.message.clone()).or_default() += 1;
-        }
-        counts.retain(|_, count| *count > 1);
-        if counts.is_empty() {
-            return;
-        }
-        self.findings.sort_by_key(|one| (one.place.at.start, one.place.inner.map(|at| at.start)));
-        let mut told: HashSet<String> = HashSet::new();
-        self.findings.retain_mut(|one| {
-            let repeats = is_name(one) && one.mend.is_none();
-            let Some(count) = counts.get(&one.message).filter(|_| repeats) else { return true };
-            let first = told.insert(one.message.clone());
-            one.message = format!("{} (in {count} places)", one.message);
-            first
-        });
-    }
-
-    pub(crate) fn has_errors(&self) -> bool {
-        self.left_out_error || self.findings.iter().any(|one| one.severity == Severity::Error)
-    }
-
-    /// Nothing more is kept: what it would take to word a finding can be saved.
-    pub(crate) fn is_full(&self) -> bool {
-        self.findings.len() >= limits::FINDINGS
-    }
-
-    pub(crate) fn leave_out(&mut self, severity: Severity) {
-        self.left_out += 1;
-        self.left_out_error |= severity == Severity::Error;
-    }
-
-    /// How many there have been, kept or not.
-    pub(crate) fn count(&self) -> usize {
-        self.findings.len() + self.left_out
-    }
-
-    /// Each finding inside a text is looked for in it, so their number is bounded as well.
-    fn is_enough_of(&mut self, finding: &Finding) -> bool {
-        if finding.place.inner.is_none() {
-            return false;
-        }
-        if self.crowded.0 != finding.place.at {
-            self.crowded = (finding.place.at, 0);
-        }
-        self.crowded.1 += 1;
-        self.crowded.1 > limits::FINDINGS_IN_TEXT
-    }
-}
 
 /// A type that can be read from a node. `None` means: failed, and reported.
 pub(crate) trait Decode: Sized {
@@ -299,6 +153,13 @@ impl Shape for bool {
 /// A whole number with its bounds in the type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Int<const MIN: i64, const MAX: i64>(pub i64);
+
+impl<const MIN: i64, const MAX: i64> Int<MIN, MAX> {
+    /// The number, for those whose bounds lie within `u32`.
+    pub(crate) fn get(self) -> u32 {
+        u32::try_from(self.0).unwrap_or(u32::MAX)
+    }
+}
 
 impl<const MIN: i64, const MAX: i64> Decode for Int<MIN, MAX> {
     const WANT: &'static str = "a whole number";
@@ -530,7 +391,7 @@ impl<'n, 'r> Fields<'n, 'r> {
             mistyped(node, T::WANT, None, report);
             return None;
         }
-        report.owners.push(Owner::of(node, known));
+        report.enter(node, known);
         let fits = |_: &str, _: &Node| false;
         Some(Fields { node, known, slips: &[], homes: &[], fits, missing: Vec::new(), report })
     }
@@ -572,7 +433,7 @@ impl<'n, 'r> Fields<'n, 'r> {
     /// Reports what is missing and what is unknown. A missing key and an unknown one that was
     /// meant to be it are one finding.
     pub(crate) fn finish(mut self) {
-        self.report.owners.pop();
+        self.report.leave();
         let node = self.node;
         let unknown = |key: &Key| !self.known.contains(&key.name.as_str()) && key.name != "<<";
         let unknown: Vec<&(Key, Node)> =
@@ -666,7 +527,7 @@ impl<'n, 'r> Fields<'n, 'r> {
 
     fn required(&mut self, key: &'static str) {
         // It strayed outwards and is told to move in here.
-        if self.report.owners.iter().any(|owner| owner.strays.iter().any(|stray| stray == key)) {
+        if self.report.has_strayed(key) {
             return;
         }
         self.report.add(
@@ -770,7 +631,10 @@ pub(crate) use shape;
 
 /// An enum of words: the type, its decoder with a did-you-mean, and its schema.
 macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+    (
+        $(#[$meta:meta])*
+        $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),* $(,)? }
+    ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum $name { $($(#[$doc])* $variant),* }

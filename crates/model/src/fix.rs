@@ -285,7 +285,7 @@ impl Maker<'_> {
         let inner = place.inner?;
         let node = self.root.node_at(place.at)?;
         let value = node.text()?;
-        // A patch repeats the whole text: of a very long one that would be more than a reader bears.
+        // A patch repeats the whole text: of a very long one, more than a reader bears.
         if value.len() > limits::FIX_BYTES {
             return None;
         }

@@ -71,7 +71,7 @@ identifier!(
     "^(?=.{1,64}$)[a-z0-9][a-z0-9_-]*(\\.[a-z0-9][a-z0-9_-]*)?$",
     |text| text.len() <= ID_CHARS
         && text.split('.').count() <= 2
-        && text.split('.').all(|part| is_word(part))
+        && text.split('.').all(is_word)
 );
 identifier!(
     /// The identity of a step in its workflow.

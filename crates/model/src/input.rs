@@ -124,7 +124,7 @@ shape! {
     "mode" mode: opt Mode = "One value, or several.",
     "join" join: opt Join = "How several values become one text.",
     "provider_args" provider_args: opt Entries<Dynamic> = "Arguments of the provider.",
-    "depends_on" depends_on: opt Entries<ArgumentSource> = "Where arguments of the provider come from.",
+    "depends_on" depends_on: opt Entries<ArgumentSource> = "Where arguments come from.",
     "cache_ttl_sec" cache_ttl_sec: opt Int<0, 604_800> = "How long choices stay fresh, in seconds.",
     "on_error" on_error: opt ProviderError = "What happens when the provider fails.",
     "optional" optional: opt bool = "The run may start without it.",
@@ -132,7 +132,7 @@ shape! {
     "enum" choices: opt Vec<Value> = "The only values it takes.",
     "validate" validate: opt Rules = "What its value must satisfy.",
     "default" default: opt InputDefault = "The value when none is given.",
-    "required" required: opt RequiredSlip = "Not a key here: inputs are required unless `optional`.",
+    "required" required: opt RequiredSlip = "No key here: see `optional`.",
 }
 
 impl Input {

@@ -83,7 +83,7 @@ pub(crate) fn decode(node: &Node, rule: Rule, report: &mut Report) -> Option<Jso
     }
 }
 
-/// The keywords of JSON Schema in its editions, and those OpenAPI adds.
+/// The keywords of JSON Schema in its editions, and those `OpenAPI` adds.
 const KEYWORDS: &[&str] = &[
     "$anchor",
     "$comment",

@@ -28,6 +28,7 @@ mod pattern;
 pub mod plan;
 pub mod problem;
 mod repair;
+mod report;
 pub mod schema;
 pub mod source;
 pub mod step;

@@ -155,7 +155,7 @@ impl Source {
 fn looks_like_utf16(bytes: &[u8]) -> bool {
     let marked = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
     let head = &bytes[..bytes.len().min(64)];
-    let zeros = head.iter().filter(|byte| **byte == 0).count();
+    let zeros = head.iter().map(|byte| usize::from(*byte == 0)).sum::<usize>();
     marked || (head.len() >= 4 && zeros * 3 >= head.len())
 }
 

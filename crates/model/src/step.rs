@@ -527,7 +527,7 @@ shape! {
     "concurrency" concurrency: opt Int<1, { limits::CONCURRENCY }> = "How many items at once.",
     "output_contract" output_contract: opt OutputContract = "What its output must look like.",
     "run" run: opt Spot<Target> = "Calls `<catalog> <command>` or `workflow <id>`.",
-    "with" with: opt Entries<Dynamic> = "Arguments, wherever they travel: path, query, header, cookie.",
+    "with" with: opt Entries<Dynamic> = "Arguments, wherever they travel.",
     "body" body: opt Later = "The body of the request; of a loop, its steps.",
     "headers" headers: opt Entries<Dynamic> = "Extra headers.",
     "idempotent" idempotent: opt bool = "It may be repeated.",
@@ -602,7 +602,7 @@ impl Decode for Step {
             for_each: doc.for_each.map(|items| ForEach {
                 items,
                 name: doc.name,
-                concurrency: doc.concurrency.map_or(1, |number| number.0 as u32),
+                concurrency: doc.concurrency.map_or(1, Int::get),
             }),
             output_contract: doc.output_contract,
             action,
@@ -739,7 +739,7 @@ fn prompt(doc: &StepDoc) -> Option<Prompt> {
         model_hint: doc.model_hint.clone(),
         ask_for_files: doc.ask_for_files.unwrap_or(false),
         confirmation: doc.require_confirmation.clone().unwrap_or(Confirmation::Never),
-        max_attempts: doc.max_attempts.map(|number| number.0 as u32),
+        max_attempts: doc.max_attempts.map(Int::get),
     })
 }
 

@@ -68,17 +68,15 @@ impl Decode for Requirement {
 
     fn decode(node: &Node, report: &mut Report) -> Option<Self> {
         let text = String::decode(node, report)?;
-        match VersionReq::parse(&text) {
-            Ok(requirement) => Some(Requirement(requirement)),
-            Err(_) => {
-                report.add(
-                    Finding::error(node.at, Rule::Format, format!("`{text}` is no requirement"))
-                        .expected(Self::WANT)
-                        .suggest("write for example `>=0.1`"),
-                );
-                None
-            }
+        let requirement = VersionReq::parse(&text).ok().map(Requirement);
+        if requirement.is_none() {
+            report.add(
+                Finding::error(node.at, Rule::Format, format!("`{text}` is no requirement"))
+                    .expected(Self::WANT)
+                    .suggest("write for example `>=0.1`"),
+            );
         }
+        requirement
     }
 }
 

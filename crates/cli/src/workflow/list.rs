@@ -54,7 +54,7 @@ fn as_json(library: &Library) -> Value {
             json!({
                 "workflow_id": entry.id,
                 "kind": workflow.map(|workflow| workflow.spelling.name()),
-                "title": workflow.map(|workflow| workflow.display_title()),
+                "title": workflow.map(milepost_model::workflow::Workflow::display_title),
                 "description": workflow.and_then(|workflow| workflow.description.as_deref()),
                 "source": entry.source.name(),
                 "path": entry.path.display().to_string(),

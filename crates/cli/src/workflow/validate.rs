@@ -125,7 +125,7 @@ fn as_json(loaded: &Loaded, arguments: &Validate) -> Value {
         .collect();
     let mut file = json!({
         "path": loaded.name,
-        "kind": document.spelling.map(|spelling| spelling.name()),
+        "kind": document.spelling.map(milepost_model::workflow::Spelling::name),
         "id": document.id,
         "valid": document.is_valid(),
         "violations": violation::to_values(&document.violations),

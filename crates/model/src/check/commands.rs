@@ -28,7 +28,7 @@ struct Call<'c> {
     body: Option<&'c Dynamic>,
 }
 
-impl<'c> Checker<'c> {
+impl Checker<'_> {
     pub(crate) fn targets(&mut self) {
         for step in self.workflow.all_steps() {
             for call in calls(step) {
@@ -75,27 +75,28 @@ impl<'c> Checker<'c> {
             Lookup::NoCatalog(names) => {
                 let name = target.value.to_string();
                 let (group, rest) = name.split_once(' ').unwrap_or((&name, ""));
-                let words = names.iter().map(|name| format!("{name} {rest}")).collect();
+                let words: Vec<String> =
+                    names.iter().map(|name| format!("{name} {rest}")).collect();
                 self.unknown_target(
                     target,
-                    words,
+                    &words,
                     &format!("there is no catalog `{group}`"),
-                    names,
+                    &names,
                 );
                 return None;
             }
             Lookup::NoCommand(names) => (names, format!("there is no command `{}`", target.value)),
         };
-        self.unknown_target(target, words.clone(), &what, words);
+        self.unknown_target(target, &words, &what, &words);
         None
     }
 
     fn unknown_target(
         &mut self,
         target: &Spot<Target>,
-        words: Vec<String>,
+        words: &[String],
         message: &str,
-        shown: Vec<String>,
+        shown: &[String],
     ) {
         let written = target.value.to_string();
         let fault = Finding::error(target.at, Rule::Command, message)

@@ -13,7 +13,7 @@ use crate::input::{
 use crate::suggest;
 use crate::tree::{At, Kind};
 
-impl<'c> Checker<'c> {
+impl Checker<'_> {
     pub(crate) fn inputs(&mut self) {
         for (name, input) in &self.workflow.inputs.0 {
             self.rules(input);
@@ -91,7 +91,7 @@ impl<'c> Checker<'c> {
                 }
             }
             (DefaultFrom::Env, Some(value)) => {
-                if !value.value.as_str().is_some_and(|name| !name.is_empty()) {
+                if value.value.as_str().is_none_or(str::is_empty) {
                     let fault =
                         Finding::error(value.at, Rule::Type, "the name of a variable is text");
                     self.report.add(fault.suggest("name an environment variable"));

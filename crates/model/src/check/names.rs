@@ -206,7 +206,7 @@ impl<'c> Checker<'c> {
         }
         let Some(input) = self.workflow.inputs.get(name) else {
             let names: Vec<&str> = self.workflow.inputs.names().collect();
-            self.unknown_field("input", name, &names, segment, located);
+            self.unknown_field("input", &names, segment, located);
             return;
         };
         if input.is_secret() && usage.slot.is_shown() {
@@ -233,11 +233,11 @@ impl<'c> Checker<'c> {
     fn unknown_field(
         &mut self,
         what: &str,
-        name: &str,
         names: &[&str],
         segment: &Segment,
         located: Located<'_>,
     ) {
+        let SegmentKind::Field(name) = &segment.kind else { return };
         let place = located.place(segment.span.start, segment.span.end);
         let fault =
             Finding::error(place, Rule::UnknownName, format!("there is no {what} `{name}`"));
@@ -262,17 +262,15 @@ impl<'c> Checker<'c> {
         let located = usage.located;
         let Some(segment) = reference.path.first() else { return };
         let place = located.place(segment.span.start, segment.span.end);
-        let name = match &segment.kind {
-            SegmentKind::Field(name) => name.as_str(),
-            _ => {
-                self.report.add(
-                    Finding::error(place, Rule::UnknownName, "a step chosen at run time")
-                        .expected("the id of a step")
-                        .suggest("write the step's id: the order of steps is known before a run"),
-                );
-                return;
-            }
+        let SegmentKind::Field(name) = &segment.kind else {
+            self.report.add(
+                Finding::error(place, Rule::UnknownName, "a step chosen at run time")
+                    .expected("the id of a step")
+                    .suggest("write the step's id: the order of steps is known before a run"),
+            );
+            return;
         };
+        let name = name.as_str();
         let this = around.step.map(|step| step.id.value.as_str());
         if name == "self" && !self.is_step("self") {
             return self.own_reference(around, place);
@@ -292,7 +290,7 @@ impl<'c> Checker<'c> {
             let names = self.step_names();
             let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            self.unknown_field("step", name, &names, segment, located);
+            self.unknown_field("step", &names, segment, located);
             return;
         }
         if let Some(meant) = self.refused_id(name) {

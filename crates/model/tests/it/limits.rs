@@ -97,8 +97,8 @@ fn findings() {
 fn findings_in_one_text() {
     for count in [limit::FINDINGS_IN_TEXT - 1, limit::FINDINGS_IN_TEXT, limit::FINDINGS_IN_TEXT + 1]
     {
-        let names: String = (0..count).map(|index| format!("${{{{ x{index} }}}}")).collect();
-        let document = read(manifest("").replace("Look", &format!("'{names}'")));
+        let names: Vec<String> = (0..count).map(|index| format!("${{{{ x{index} }}}}")).collect();
+        let document = read(manifest("").replace("Look", &format!("'{}'", names.concat())));
         let cut = usize::from(count > limit::FINDINGS_IN_TEXT);
         assert_eq!(errors(&document).len(), count.min(limit::FINDINGS_IN_TEXT) + cut, "{count}");
     }
