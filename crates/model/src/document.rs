@@ -182,8 +182,10 @@ fn resolve(mut report: Report, source: &Source, root: &Node) -> Vec<Violation> {
         };
         report.findings.push(fault.suggest("mend these first"));
     }
+    // Only a fix asks where a value is repeated, and most documents need none.
+    let mended = report.findings.iter().any(|finding| finding.mend.is_some());
+    let aliases = if mended { fix::aliases(source, root) } else { Vec::new() };
     let findings = report.findings.into_iter();
-    let aliases = fix::aliases(source, root);
     let mut violations: Vec<Violation> =
         findings.map(|finding| violation::resolve(finding, source, Some(root), &aliases)).collect();
     violations.sort_by_key(|violation| (violation.at.start, violation.severity));

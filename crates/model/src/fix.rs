@@ -65,14 +65,19 @@ pub(crate) fn of(
 ) -> Option<Fix> {
     if let Some(mut edits) = raw(mend) {
         edits.sort_by_key(|edit| edit.at);
-        return Some(Fix { patch: vec![], edits });
+        return is_applicable(&edits).then_some(Fix { patch: vec![], edits });
     }
     let maker = Maker { source, root: root? };
     let mut fix = Fix { patch: vec![], edits: vec![] };
     maker.add(mend, &mut fix)?;
     repeat_for_aliases(aliases, &mut fix);
     fix.edits.sort_by_key(|edit| edit.at);
-    Some(fix)
+    is_applicable(&fix.edits).then_some(fix)
+}
+
+/// Two edits of the same bytes would leave neither.
+fn is_applicable(edits: &[Edit]) -> bool {
+    edits.windows(2).all(|two| two[0].at.end <= two[1].at.start)
 }
 
 /// The edits of a mend that is nothing else.

@@ -46,5 +46,7 @@ pub const CONCURRENCY: i64 = 64;
 pub const ITERATIONS: i64 = 1_000;
 /// Characters of a guide's prompt.
 pub const GUIDE_PROMPT_CHARS: usize = 8_192;
+/// Expressions of one document.
+pub const EXPRESSIONS: usize = 20_000;
 /// Candidates that a "did you mean" looks at.
 pub const SUGGESTION_CANDIDATES: usize = 2_000;

@@ -17,6 +17,7 @@ pub(crate) struct Report {
     /// The string that findings are being reported in, and how many.
     crowded: (At, usize),
     pub(crate) patterns: Patterns,
+    expressions: usize,
     /// The document's text, for what a value no longer shows: `1.10` is `1.1` to a number.
     text: String,
     /// The maps being read, outermost first: where a key that strayed inwards belongs.
@@ -52,6 +53,18 @@ impl Owner {
 }
 
 impl Report {
+    /// Takes note of expressions before they are read; whether there are too many of them.
+    pub(crate) fn charge_expressions(&mut self, at: At, count: usize) -> bool {
+        let before = self.expressions;
+        self.expressions += count;
+        let over = self.expressions > limits::EXPRESSIONS;
+        if over && before <= limits::EXPRESSIONS {
+            let message = format!("more than {} expressions", limits::EXPRESSIONS);
+            self.add(Finding::error(at, Rule::Expression, message).suggest("split the workflow"));
+        }
+        over
+    }
+
     /// A map begins that takes these keys.
     pub(crate) fn enter(&mut self, node: &Node, keys: &'static [&'static str]) {
         self.owners.push(Owner::of(node, keys));

@@ -89,10 +89,10 @@ impl Sketch {
 
 /// A list for a message: `a`, `b` or `c`, cut after eight.
 pub(crate) fn list<'c>(words: impl IntoIterator<Item = &'c str>) -> String {
-    let words: Vec<String> = words.into_iter().map(|word| format!("`{word}`")).collect();
-    let shown = words.len().min(8);
-    let rest = words.len() - shown;
-    match &words[..shown] {
+    let mut words = words.into_iter();
+    let shown: Vec<String> = words.by_ref().take(8).map(|word| format!("`{word}`")).collect();
+    let rest = words.count();
+    match shown.as_slice() {
         [] => "nothing".to_owned(),
         [one] => one.clone(),
         [most @ .., last] if rest == 0 => format!("{} or {last}", most.join(", ")),

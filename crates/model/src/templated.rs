@@ -60,6 +60,9 @@ impl Shape for Templated {
 }
 
 fn parse(text: &str, at: At, report: &mut Report) -> Option<Templated> {
+    if report.charge_expressions(at, text.matches("{{").count()) {
+        return None;
+    }
     for slip in template::bare_braces(text) {
         let (start, end) = (slip.span.start, slip.span.end);
         let meant = format!("${{{{ {} }}}}", slip.inner.trim());

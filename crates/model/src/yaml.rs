@@ -290,9 +290,9 @@ impl<'t> Reader<'t, '_> {
 
     fn unquoted_braces(&self, at: At) -> Box<Finding> {
         let before = self.text[..at.start as usize].trim_end();
-        let outer = before.len().saturating_sub(1);
+        let Some(outer) = before.strip_suffix('{').map(str::len) else { return bad_key(at) };
         let close = self.text[outer..].find("}}").map(|end| outer + end + 2);
-        let Some(close) = close.filter(|_| before.ends_with('{')) else { return bad_key(at) };
+        let Some(close) = close else { return bad_key(at) };
         let inside = self.text[at.start as usize + 1..close - 2].trim();
         let place = At::new(outer, close);
         let text = format!("\"${{{{ {} }}}}\"", inside.replace('\\', "\\\\").replace('"', "\\\""));

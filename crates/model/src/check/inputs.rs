@@ -273,8 +273,7 @@ impl Checker<'_> {
             }
             (None, Some(step)) => {
                 if !self.may_be_step(&step.value) {
-                    let names: Vec<String> =
-                        self.step_names().into_iter().map(str::to_owned).collect();
+                    let names = self.step_names();
                     let names: Vec<&str> = names.iter().map(String::as_str).collect();
                     self.unknown_source("step", step, &names);
                 }

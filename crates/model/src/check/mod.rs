@@ -12,7 +12,9 @@ mod reads;
 mod uses;
 mod writes;
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use serde_json::Value;
 
@@ -71,7 +73,9 @@ pub(crate) struct Checker<'c> {
     decoded: usize,
     pub(crate) unread_inputs: Vec<String>,
     /// How often each input, step and output field is read, by its path.
-    pub(crate) mentions: HashMap<String, usize>,
+    mentions: OnceCell<HashMap<String, usize>>,
+    /// The ids of all steps, sorted; worked out when the first unknown one is met.
+    names: OnceCell<Rc<[String]>>,
     pub(crate) order: &'c Order<'c>,
     pub(crate) world: World<'c>,
     pub(crate) report: &'c mut Report,
@@ -119,7 +123,8 @@ pub(crate) fn run(
         root,
         decoded,
         unread_inputs: draft.unread_inputs.clone(),
-        mentions: mentions(workflow),
+        mentions: OnceCell::new(),
+        names: OnceCell::new(),
         order: &order,
         world,
         report,
@@ -271,7 +276,8 @@ impl<'c> Checker<'c> {
     /// Whether a name that does not exist is a slip for one that does. When nothing reads the one
     /// and several places read the other, its declaration is as likely to be the slip.
     pub(crate) fn is_slip(&self, owner: &str, name: &str, meant: &str) -> bool {
-        let read = |name: &str| self.mentions.get(&format!("{owner}.{name}")).copied();
+        let mentions = self.mentions.get_or_init(|| mentions(self.workflow));
+        let read = |name: &str| mentions.get(&format!("{owner}.{name}")).copied();
         read(meant).is_some() || read(name).unwrap_or(0) <= 1
     }
 
@@ -289,12 +295,17 @@ impl<'c> Checker<'c> {
         self.nameless || self.is_step(id)
     }
 
-    pub(crate) fn step_names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.steps.keys().copied().collect();
-        let unread = self.unread_steps.keys().map(String::as_str);
-        names.extend(unread.filter(|id| StepId::parse(id).is_ok()));
-        names.sort_unstable();
-        names
+    pub(crate) fn step_names(&self) -> Rc<[String]> {
+        let names = || {
+            let read = self.steps.keys().copied();
+            let unread = self.unread_steps.keys().map(String::as_str);
+            let unread = unread.filter(|id| StepId::parse(id).is_ok());
+            let mut names: Vec<String> = read.chain(unread).map(str::to_owned).collect();
+            names.sort_unstable();
+            names.dedup();
+            names.into()
+        };
+        Rc::clone(self.names.get_or_init(names))
     }
 
     /// What the refused id of a step will be once it is mended.
@@ -353,7 +364,8 @@ impl<'c> Checker<'c> {
         let message = format!("there is no step `{name}`");
         let fault = Finding::error(id.at, Rule::UnknownName, message);
         let names = self.step_names();
-        let others = names.iter().copied().filter(|id| *id != step.id.value.as_str());
+        let names = names.iter().map(String::as_str);
+        let others = names.clone().filter(|id| *id != step.id.value.as_str());
         let meant = suggest::nearest(name, others);
         let meant = meant.filter(|meant| self.is_slip("steps", name, meant));
         self.report.add(match meant {

@@ -288,7 +288,6 @@ impl<'c> Checker<'c> {
         }
         if !self.may_be_step(name) {
             let names = self.step_names();
-            let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             self.unknown_field("step", &names, segment, located);
             return;

@@ -448,3 +448,9 @@ fn long_lines_do_not_make_positions_slow() {
     assert_eq!(document.violations.len(), 1_000);
     assert!(document.violations.iter().all(|one| one.line == 1 && one.column > 900_000));
 }
+
+#[test]
+fn a_map_as_a_key_behind_a_wide_character() {
+    let text = "id: abc\nname: n\n&&é{\"id\":\"a\"}workflow: a\n";
+    assert!(!read(text).is_valid());
+}

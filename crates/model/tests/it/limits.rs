@@ -105,6 +105,15 @@ fn findings_in_one_text() {
 }
 
 #[test]
+fn expressions() {
+    for count in [limit::EXPRESSIONS - 1, limit::EXPRESSIONS, limit::EXPRESSIONS + 1] {
+        let text = "${{ run.id }}".repeat(count);
+        let document = read(manifest("").replace("Look", &format!("'{text}'")));
+        assert_eq!(document.is_valid(), count <= limit::EXPRESSIONS, "{count}");
+    }
+}
+
+#[test]
 fn messages() {
     let around = "unknown key ``".len();
     for length in [limit::MESSAGE_CHARS - 1, limit::MESSAGE_CHARS, limit::MESSAGE_CHARS + 1] {
