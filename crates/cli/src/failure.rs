@@ -64,6 +64,14 @@ impl From<FileError> for Failure {
 }
 
 impl Failure {
+    /// The problem behind it, when there is one to tell.
+    pub(crate) fn problem(&self) -> Option<&Problem> {
+        match self {
+            Failure::Problem(problem) => Some(problem),
+            Failure::Output(_) => None,
+        }
+    }
+
     /// Tells the user, and says how the command ends.
     pub(crate) fn show(self, terminal: &mut Terminal, json: bool) -> Exit {
         match self {

@@ -85,7 +85,13 @@ fn file(path: &Path) -> Result<Loaded, Failure> {
 
 fn from_library(target: &str) -> Result<Loaded, Failure> {
     let library = library()?;
-    if let Some(entry) = library.get(target) {
+    // The beginning of an id will do where only one begins so.
+    let mut begun = library.entries().filter(|entry| entry.id.starts_with(target));
+    let sole = match (begun.next(), begun.next()) {
+        (Some(entry), None) => Some(entry),
+        _ => None,
+    };
+    if let Some(entry) = library.get(target).or(sole) {
         let file = (entry.source != SourceKind::BuiltIn).then(|| entry.path.clone());
         let name = entry.path.display().to_string();
         return Ok(Loaded { name, file, document: Arc::clone(&entry.document) });

@@ -8,6 +8,9 @@ use unicode_width::UnicodeWidthStr;
 pub(crate) struct Terminal {
     out: anstream::AutoStream<io::StdoutLock<'static>>,
     err: anstream::AutoStream<io::Stderr>,
+    /// The reader of the result has gone. What is still to be found out is found out all the same:
+    /// the exit code must not depend on how much was read.
+    gone: bool,
     width: usize,
 }
 
@@ -15,7 +18,7 @@ impl Terminal {
     pub(crate) fn new() -> Terminal {
         let out = anstream::AutoStream::auto(io::stdout().lock());
         let err = anstream::AutoStream::auto(io::stderr());
-        Terminal { out, err, width: width() }
+        Terminal { out, err, gone: false, width: width() }
     }
 
     /// The stream for results; colours are dropped where nobody would see them.
@@ -25,7 +28,16 @@ impl Terminal {
 
     /// Writes a line of the result.
     pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.out, "{text}")
+        if self.gone {
+            return Ok(());
+        }
+        match writeln!(self.out, "{text}") {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.gone = true;
+                Ok(())
+            }
+            result => result,
+        }
     }
 
     /// Writes a remark. A closed standard error leaves nobody to tell.

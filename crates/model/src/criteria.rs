@@ -339,8 +339,10 @@ fn compile(pattern: &str, flags: &str) -> Result<(), String> {
         .build()
         .map(|_| ())
         .map_err(|error| {
+            // The library tells the size limit in words only, and in more than one way.
             let words = error.to_string();
-            if words.contains("size limit") {
+            let told = words.to_lowercase();
+            if told.contains("size limit") || told.contains("building nfa") {
                 return TOO_LARGE.to_owned();
             }
             let last = words.lines().last().unwrap_or("").trim();

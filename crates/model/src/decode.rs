@@ -464,7 +464,9 @@ impl<'n, 'r> Fields<'n, 'r> {
         if self.home(name).is_some() || self.report.around(key).is_some() {
             return None;
         }
-        let absent = absent.iter().copied();
+        // `required` is known to inputs only to be refused.
+        let inputs = self.known.contains(&"optional");
+        let absent = absent.iter().copied().filter(|key| !inputs || *key != "required");
         let near = suggest::near(name, absent.clone());
         // Several are as near: the one that takes such a value, or else the one that is missed.
         let fitting: Vec<&str> =

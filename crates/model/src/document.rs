@@ -231,7 +231,10 @@ fn detect(root: &Node, report: &mut Report) -> Option<Spelling> {
     }
     let only = ["inputs", "finally", "final_output", "requires", "budget", "concurrency"];
     let guide_only = ["preconditions", "clarificationPrompts", "metaGuidance"];
-    if only.iter().any(|key| has(key)) && !has("name") {
+    let steps = root.get("steps").map_or(&[] as &[Node], Node::items);
+    let acts = ["run", "approve", "set", "wait", "fail", "for_each", "depends_on"];
+    let acts = steps.iter().any(|step| acts.iter().any(|key| step.get(key).is_some()));
+    if acts || (only.iter().any(|key| has(key)) && !has("name")) {
         return Some(Spelling::Manifest);
     }
     if has("id") || has("name") || guide_only.iter().any(|key| has(key)) {

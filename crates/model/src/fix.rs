@@ -65,19 +65,25 @@ pub(crate) fn of(
 ) -> Option<Fix> {
     if let Some(mut edits) = raw(mend) {
         edits.sort_by_key(|edit| edit.at);
-        return is_applicable(&edits).then_some(Fix { patch: vec![], edits });
+        let useful = is_applicable(&edits) && !changes_nothing(&edits, source);
+        return useful.then_some(Fix { patch: vec![], edits });
     }
     let maker = Maker { source, root: root? };
     let mut fix = Fix { patch: vec![], edits: vec![] };
     maker.add(mend, &mut fix)?;
     repeat_for_aliases(aliases, &mut fix);
     fix.edits.sort_by_key(|edit| edit.at);
-    is_applicable(&fix.edits).then_some(fix)
+    (is_applicable(&fix.edits) && !changes_nothing(&fix.edits, source)).then_some(fix)
 }
 
 /// Two edits of the same bytes would leave neither.
 fn is_applicable(edits: &[Edit]) -> bool {
     edits.windows(2).all(|two| two[0].at.end <= two[1].at.start)
+}
+
+/// Whether edits put there what is there already.
+fn changes_nothing(edits: &[Edit], source: &Source) -> bool {
+    edits.iter().all(|edit| source.slice(edit.at) == edit.text)
 }
 
 /// The edits of a mend that is nothing else.
@@ -501,21 +507,15 @@ impl Maker<'_> {
     }
 
     fn swap(&self, insertion: &Edit, removal: &Edit, fix: &mut Fix) -> Option<()> {
-        let (insert_at, remove_at) = (insertion.at, removal.at);
-        let text = if insert_at.start <= remove_at.start {
-            format!("{}{}", insertion.text, removal.text)
-        } else if insert_at.end >= remove_at.end {
-            format!("{}{}", removal.text, insertion.text)
-        } else {
+        let mut both = [insertion, removal];
+        both.sort_by_key(|edit| edit.at);
+        let [first, second] = both;
+        if first.at.end > second.at.start {
             return None;
-        };
-        let at = At {
-            start: insert_at.start.min(remove_at.start),
-            end: insert_at.end.max(remove_at.end),
-        };
-        let kept_before = self.source.slice(At { start: at.start, end: remove_at.start });
-        let kept_after = self.source.slice(At { start: remove_at.end, end: at.end });
-        fix.edits.push(Edit { at, text: format!("{kept_before}{text}{kept_after}") });
+        }
+        let between = self.source.slice(At { start: first.at.end, end: second.at.start });
+        let at = At { start: first.at.start, end: second.at.end };
+        fix.edits.push(Edit { at, text: format!("{}{between}{}", first.text, second.text) });
         Some(())
     }
 

@@ -157,7 +157,7 @@ fn decode<T>(
             )
             .expected(invalid.rule)
             .actual(format!("`{}`", invalid.text));
-            report.add(match slug(&text) {
+            report.add(match slug(&text).filter(|meant| parse(meant).is_ok()) {
                 Some(meant) => fault
                     .suggest(format!("use `{meant}`"))
                     .mend(Mend::Replace { at: node.at, value: meant.into() }),

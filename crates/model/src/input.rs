@@ -185,6 +185,43 @@ shape! {
     "format" format: opt TextFormat = "The form of the text.",
 }
 
+impl Rules {
+    /// What a value would have to be to satisfy the rules, when it does not.
+    pub fn objection(&self, value: &Value) -> Option<(Rule, String)> {
+        #[expect(clippy::cast_precision_loss, reason = "lengths and bounds of lengths are small")]
+        let bound = |int: Option<Int<0, { i64::MAX }>>| int.map(|n| n.0 as f64);
+        #[expect(clippy::cast_precision_loss, reason = "lengths of texts and lists are small")]
+        let (low, high, size, unit) = match value {
+            Value::Number(number) => {
+                (self.minimum, self.maximum, number.as_f64().unwrap_or(0.0), "a value")
+            }
+            Value::String(text) => {
+                let (low, high) = (bound(self.min_length), bound(self.max_length));
+                (low, high, text.chars().count() as f64, "a number of characters")
+            }
+            Value::Array(items) => {
+                let (low, high) = (bound(self.min_items), bound(self.max_items));
+                (low, high, items.len() as f64, "a number of items")
+            }
+            _ => return None,
+        };
+        // Rules that no value could satisfy are the fault of the rules.
+        let possible = low.zip(high).is_none_or(|(low, high)| low <= high);
+        let outside = low.is_some_and(|low| size < low) || high.is_some_and(|high| size > high);
+        if outside && possible {
+            let range = match (low, high) {
+                (Some(low), Some(high)) => format!("from {low} to {high}"),
+                (Some(low), None) => format!("of at least {low}"),
+                (_, high) => format!("of at most {}", high.unwrap_or_default()),
+            };
+            return Some((Rule::Range, format!("{unit} {range}")));
+        }
+        let pattern = self.pattern.as_ref().filter(|_| possible)?;
+        let missed = value.as_str().is_some_and(|text| !pattern.0.is_match(text));
+        missed.then(|| (Rule::Pattern, format!("a value that matches `{}`", pattern.0)))
+    }
+}
+
 words! {
     /// The form of a text.
     TextFormat {

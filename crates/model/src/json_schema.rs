@@ -73,11 +73,15 @@ pub(crate) fn decode(node: &Node, rule: Rule, report: &mut Report) -> Option<Jso
         None => Some(JsonSchema { at: node.at, value }),
         Some((pointer, message)) => {
             let found = node_at_pointer(node, &pointer);
-            report.add(match found.text().filter(|_| pointer.contains("/type")) {
-                Some(name) => unknown_type(found, name, rule),
-                None => Finding::error(found.at, rule, format!("no valid JSON Schema: {message}"))
-                    .suggest("correct the schema here"),
-            });
+            report.add(
+                match found.text().filter(|name| is_type(&pointer) && !TYPES.contains(name)) {
+                    Some(name) => unknown_type(found, name, rule),
+                    None => {
+                        Finding::error(found.at, rule, format!("no valid JSON Schema: {message}"))
+                            .suggest("correct the schema here")
+                    }
+                },
+            );
             None
         }
     }
@@ -199,6 +203,12 @@ const TYPE_SLIPS: &[(&str, &str)] = &[
     ("map", "object"),
     ("none", "null"),
 ];
+
+/// Whether a pointer ends at the `type` of a schema, or in a list of types.
+fn is_type(pointer: &str) -> bool {
+    let owner = pointer.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('/');
+    owner.ends_with("/type") && !owner.ends_with("/properties/type")
+}
 
 fn unknown_type(node: &Node, name: &str, rule: Rule) -> Finding {
     let slip = TYPE_SLIPS.iter().find(|(slip, _)| *slip == name).map(|(_, meant)| *meant);

@@ -29,6 +29,7 @@ pub mod plan;
 pub mod problem;
 mod repair;
 mod report;
+pub mod retry;
 pub mod schema;
 pub mod source;
 pub mod step;

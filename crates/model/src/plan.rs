@@ -45,7 +45,11 @@ impl<'w> Plan<'w> {
             waits_for: order.waits(index).map(|other| steps[other].id.value.as_str()).collect(),
             finally: order.is_finally(index),
         });
-        Plan { workflow, steps: planned.collect() }
+        let mut steps: Vec<PlannedStep<'w>> = planned.collect();
+        if workflow.spelling == Spelling::Guide {
+            in_sequence(&mut steps);
+        }
+        Plan { workflow, steps }
     }
 
     /// The number of waves.
@@ -73,15 +77,18 @@ impl<'w> Plan<'w> {
                 }
             }
         }
-        if workflow.spelling == Spelling::Guide {
-            // A guide is walked in the order of its text.
-            let top: Vec<usize> =
-                (0..nodes.len()).filter(|index| nodes[*index].parent.is_none()).collect();
-            let pairs = top.windows(2);
-            edges.extend(pairs.map(|two| graph::Edge { from: two[0], to: two[1], label: None }));
-        }
         back_edges(workflow, &index, &mut edges);
         Graph { title: workflow.display_title().to_owned(), nodes, edges }
+    }
+}
+
+/// A guide is walked in the order of its text: each step waits for the one before.
+fn in_sequence(steps: &mut [PlannedStep<'_>]) {
+    for index in 0..steps.len() {
+        steps[index].wave = index + 1;
+        if let Some(before) = index.checked_sub(1) {
+            steps[index].waits_for = vec![steps[before].step.id.value.as_str()];
+        }
     }
 }
 

@@ -92,6 +92,10 @@ impl Report {
 
     /// The mend of a key that strayed inwards: out to the nearest map that takes it.
     pub(crate) fn around(&self, key: &Key) -> Option<Mend> {
+        // A condition inside another map may be a condition of that map, in its author's mind.
+        if matches!(key.name.as_str(), "if" | "when") {
+            return None;
+        }
         let owner = self.owners.iter().rev().find(|owner| owner.keys.contains(&&*key.name))?;
         let name = key.name.clone();
         let into = owner.at;

@@ -6,13 +6,16 @@ use crate::condition::Condition;
 use crate::criteria::Criteria;
 use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, Text, shape, words, wrong};
 use crate::duration::Period;
+use crate::expr::Expr;
 use crate::finding::{Finding, Mend, Rule};
 use crate::guide::{Confirmation, LoopDoc, PromptBlocks, PromptFragment};
 use crate::id::StepId;
 use crate::json_schema::JsonSchema;
 use crate::limits;
+use crate::retry::Retry;
 use crate::suggest;
 use crate::target::Target;
+use crate::template::Template;
 use crate::templated::{Bare, Dynamic, Templated};
 use crate::tree::{At, Kind, Node};
 use crate::wait::Wait;
@@ -235,80 +238,6 @@ words! {
         Fail = "fail",
         /// The run goes on.
         Continue = "continue",
-    }
-}
-
-words! {
-    /// How the pauses between tries grow.
-    Backoff {
-        /// They do not.
-        Fixed = "fixed",
-        /// They double.
-        Exponential = "exponential",
-    }
-}
-
-shape! {
-    /// When a step is tried again.
-    Retry = "a retry policy", slips &[
-        ("attempts", "max_attempts"),
-        ("delay", "initial"),
-        ("interval", "initial"),
-        ("max_delay", "max"),
-    ];
-    "max_attempts" max_attempts: opt Int<1, 100> = "Tries in all, the first one included.",
-    "backoff" backoff: opt Backoff = "How the pauses grow.",
-    "initial" initial: opt Period = "The first pause.",
-    "max" max: opt Period = "The longest pause.",
-    "jitter" jitter: opt bool = "Whether pauses vary a little.",
-    "on" on: opt Vec<RetryOn> = "What is worth another try.",
-}
-
-/// What is worth another try.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RetryOn {
-    /// The connection failed.
-    Network,
-    /// It took too long.
-    Timeout,
-    /// One status.
-    Status(u16),
-    /// A hundred statuses: 4 or 5.
-    Class(u8),
-}
-
-impl Decode for RetryOn {
-    const WANT: &'static str = "`network`, `timeout`, a status such as `429`, or `5xx`";
-
-    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
-        let text = match &node.kind {
-            Kind::Str(text) => text.clone(),
-            Kind::Int(number) => number.to_string(),
-            _ => return wrong(node, report),
-        };
-        match text.as_str() {
-            "network" => return Some(RetryOn::Network),
-            "timeout" => return Some(RetryOn::Timeout),
-            "4xx" => return Some(RetryOn::Class(4)),
-            "5xx" => return Some(RetryOn::Class(5)),
-            _ => {}
-        }
-        let status = text.parse::<u16>().ok().filter(|status| (400..600).contains(status));
-        if status.is_none() {
-            let words = ["network", "timeout", "4xx", "5xx", "429"];
-            crate::decode::not_a_choice(node, &text, &words, report);
-        }
-        status.map(RetryOn::Status)
-    }
-}
-
-impl Shape for RetryOn {
-    fn schema(_: &mut Defs) -> Value {
-        json!({"anyOf": [
-            {"enum": ["network", "timeout", "4xx", "5xx"]},
-            {"type": "integer", "minimum": 400, "maximum": 599},
-            {"type": "string", "pattern": "^[45][0-9][0-9]$"},
-        ]})
     }
 }
 
@@ -582,6 +511,7 @@ impl Decode for Step {
         let doc = StepDoc::decode(node, report)?;
         let sound = report.count() == before;
         let action = sole_action(node, sound, report)?;
+        check_items(doc.for_each.as_ref(), report);
         check_keys(node, action, sound, report);
         let action = act(action, node, &doc, report)?;
         let id = match doc.id {
@@ -624,6 +554,13 @@ fn sole_action(node: &Node, sound: bool, report: &mut Report) -> Option<&'static
     let names = node.entries().iter().map(|(key, _)| key.name.as_str());
     let present: Vec<&'static str> =
         names.filter_map(|name| ACTIONS.iter().copied().find(|action| *action == name)).collect();
+    // A key that stands twice has been reported as such.
+    let present: Vec<&'static str> = present
+        .iter()
+        .enumerate()
+        .filter(|(index, name)| !present[..*index].contains(name))
+        .map(|(_, name)| *name)
+        .collect();
     match present.as_slice() {
         [action] => Some(action),
         [] if node.get("type").is_some() && sound => {
@@ -650,6 +587,27 @@ fn sole_action(node: &Node, sound: bool, report: &mut Report) -> Option<&'static
             None
         }
     }
+}
+
+/// `for_each` is a list, or one expression that yields it.
+fn check_items(items: Option<&Dynamic>, report: &mut Report) {
+    let (at, meant) = match items {
+        Some(Dynamic::Plain(_, Value::Array(_)) | Dynamic::List(..)) | None => return,
+        Some(Dynamic::Text(text)) if matches!(text.template, Template::Sole(_)) => return,
+        Some(Dynamic::Plain(at, Value::String(text))) => {
+            let reads = Expr::parse(text).is_ok_and(|expr| expr.is_path());
+            (*at, reads.then(|| format!("${{{{ {} }}}}", text.trim())))
+        }
+        Some(other) => (other.at(), None),
+    };
+    let fault = Finding::error(at, Rule::ExpressionType, "`for_each` takes a list")
+        .expected("a list, or one `${{ … }}` that yields it");
+    report.add(match meant {
+        Some(meant) => fault
+            .suggest(format!("write `{meant}`"))
+            .mend(Mend::Replace { at, value: meant.into() }),
+        None => fault.suggest("put a list here, or `${{ … }}` around an expression"),
+    });
 }
 
 fn check_keys(node: &Node, action: &'static str, sound: bool, report: &mut Report) {

@@ -71,7 +71,7 @@ pub(crate) fn is_instant(text: &str) -> bool {
         && sign(4, b"-")
         && within(number(5, 7), 1, 12)
         && sign(7, b"-")
-        && within(number(8, 10), 1, 31);
+        && within(number(8, 10), 1, days(number(0, 4), number(5, 7)));
     let time = sign(10, b"Tt ")
         && within(number(11, 13), 0, 23)
         && sign(13, b":")
@@ -93,4 +93,16 @@ pub(crate) fn is_instant(text: &str) -> bool {
             && within(offset[3..].parse().ok(), 0, 59)
     });
     zone == "Z" || zone == "z" || offset
+}
+
+/// How many days a month has.
+fn days(year: Option<u32>, month: Option<u32>) -> u32 {
+    let year = year.unwrap_or(0);
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    match month {
+        Some(2) if leap => 29,
+        Some(2) => 28,
+        Some(4 | 6 | 9 | 11) => 30,
+        _ => 31,
+    }
 }

@@ -204,7 +204,12 @@ impl<'t> Reader<'t, '_> {
             }
         };
         self.depth -= 1;
-        let at = self.extent(at, end, items.last().map(|item| item.at));
+        let mut at = self.extent(at, end, items.last().map(|item| item.at));
+        let first = items.first().map_or(at.start, |item| item.at.start) as usize;
+        if !self.text[at.start as usize..].starts_with('[') {
+            // Without indentation the parser places the list at its first item, not at the dash.
+            at.start = self.text[..first].rfind('-').map_or(at.start, |dash| dash as u32);
+        }
         Ok(Node { at, kind: Kind::List(items) })
     }
 

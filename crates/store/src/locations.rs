@@ -91,13 +91,17 @@ impl Resolver<'_> {
     fn user_config(&self) -> PathBuf {
         let base = match self.value("XDG_CONFIG_HOME") {
             Some(home) => self.expand(&home),
-            None => self.home().join(".config"),
+            None => match self.home() {
+                Some(home) => home.join(".config"),
+                // Without a home there is no user's directory: the project is all there is.
+                None => return self.working.join(".milepost").join("config.toml"),
+            },
         };
         base.join("milepost").join("config.toml")
     }
 
-    fn home(&self) -> PathBuf {
-        self.value("HOME").map_or_else(|| self.working.to_owned(), PathBuf::from)
+    fn home(&self) -> Option<PathBuf> {
+        self.value("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
     }
 
     fn path(&self, name: &str) -> Option<PathBuf> {
@@ -120,7 +124,7 @@ impl Resolver<'_> {
         if let Some(below) = text.strip_prefix('~')
             && (below.is_empty() || below.starts_with('/'))
         {
-            path = self.home().display().to_string();
+            path = self.home().unwrap_or_default().display().to_string();
             rest = below;
         }
         while let Some(dollar) = rest.find('$') {

@@ -41,6 +41,10 @@ pub(crate) fn run(arguments: &New, terminal: &mut Terminal) -> Result<Exit, Fail
         return Err(Problem::new(Code::InputInvalid, message, "end its name in `.yaml`").into());
     }
     check(&text, format)?;
+    if path.as_os_str() == "-" {
+        terminal.line(text.trim_end())?;
+        return Ok(Exit::Done);
+    }
     write_atomic(&path, text.as_bytes(), false)?;
     let shown = path.display().to_string();
     if arguments.json.json {

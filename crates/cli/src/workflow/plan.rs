@@ -78,28 +78,53 @@ fn as_json(planned: &PlannedStep<'_>, inputs: &Map<String, Value>) -> Value {
     })
 }
 
-/// Reads `name=value` pairs against the inputs the workflow declares.
+/// Reads `name=value` pairs against the inputs the workflow declares; every fault at once.
 fn inputs(pairs: &[String], workflow: &Workflow) -> Result<Map<String, Value>, Failure> {
     let mut inputs = Map::new();
+    let mut faults: Vec<Problem> = Vec::new();
     for pair in pairs {
-        let Some((name, text)) = pair.split_once('=') else {
-            let message = format!("`{pair}` is no input");
-            return Err(Problem::new(Code::InputInvalid, message, "write `-i name=value`").into());
-        };
-        let value = match workflow.inputs.get(name) {
-            Some(input) => typed(name, text, input.input_type())?,
-            // A guide declares no inputs: what is given is its context.
-            None if workflow.spelling == Spelling::Guide => {
-                serde_json::from_str(text).unwrap_or_else(|_| text.into())
+        match input(pair, workflow) {
+            Ok((name, _)) if inputs.contains_key(name) => {
+                let message = format!("input `{name}` is given twice");
+                faults.push(Problem::new(Code::InputInvalid, message, "give it once"));
             }
-            None => return Err(unknown(name, workflow).into()),
-        };
-        inputs.insert(name.to_owned(), value);
+            Ok((name, value)) => drop(inputs.insert(name.to_owned(), value)),
+            Err(problem) => faults.push(*problem),
+        }
     }
-    Ok(inputs)
+    let Some(first) = faults.first() else { return Ok(inputs) };
+    let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+    Err(Problem::new(Code::InputInvalid, messages.join("; "), first.hint.clone()).into())
 }
 
-fn typed(name: &str, text: &str, kind: InputType) -> Result<Value, Failure> {
+fn input<'p>(pair: &'p str, workflow: &Workflow) -> Result<(&'p str, Value), Box<Problem>> {
+    let Some((name, text)) = pair.split_once('=') else {
+        let message = format!("`{pair}` has no value");
+        return Err(Box::new(Problem::new(Code::InputInvalid, message, "write `-i name=value`")));
+    };
+    let value = match workflow.inputs.get(name) {
+        Some(input) => {
+            let value = typed(name, text, input.input_type())?;
+            if let Some((_, expected)) =
+                input.validate.as_ref().and_then(|rules| rules.objection(&value))
+            {
+                let message = format!("input `{name}` breaks its rules: `{text}`");
+                let hint = format!("use {expected}");
+                let problem = Problem::new(Code::InputInvalid, message, hint);
+                return Err(Box::new(problem.context("input", name)));
+            }
+            value
+        }
+        // A guide declares no inputs: what is given is its context.
+        None if workflow.spelling == Spelling::Guide => {
+            serde_json::from_str(text).unwrap_or_else(|_| text.into())
+        }
+        None => return Err(Box::new(unknown(name, workflow))),
+    };
+    Ok((name, value))
+}
+
+fn typed(name: &str, text: &str, kind: InputType) -> Result<Value, Box<Problem>> {
     let value = match kind {
         InputType::String => Value::from(text),
         _ => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
@@ -109,7 +134,7 @@ fn typed(name: &str, text: &str, kind: InputType) -> Result<Value, Failure> {
     }
     let message = format!("input `{name}` is no {}: `{text}`", kind.name());
     let hint = format!("give a value of type {}", kind.name());
-    Err(Problem::new(Code::InputInvalid, message, hint).context("input", name).into())
+    Err(Box::new(Problem::new(Code::InputInvalid, message, hint).context("input", name)))
 }
 
 fn unknown(name: &str, workflow: &Workflow) -> Problem {

@@ -1,10 +1,12 @@
 //! `milepost workflow validate`.
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::sync::Arc;
 
 use milepost_model::document::Document;
 use milepost_model::finding::Severity;
+use milepost_model::problem::Problem;
 use milepost_model::source::Source;
 use milepost_model::violation;
 use milepost_store::write_atomic;
@@ -29,6 +31,9 @@ pub(crate) fn run(arguments: &Validate, terminal: &mut Terminal) -> Result<Exit,
         let mut loaded = match target::load(target) {
             Ok(loaded) => loaded,
             Err(failure) => {
+                if arguments.json.json {
+                    files.extend(failure.problem().map(|problem| missing(target, problem)));
+                }
                 exit = worse(exit, failure.show(terminal, arguments.json.json));
                 continue;
             }
@@ -54,6 +59,22 @@ pub(crate) fn run(arguments: &Validate, terminal: &mut Terminal) -> Result<Exit,
         terminal.line(&summary.words())?;
     }
     Ok(exit)
+}
+
+/// The entry of a target that could not be read: a reader of the list must not miss it.
+fn missing(target: &OsStr, problem: &Problem) -> Value {
+    json!({
+        "path": target.to_string_lossy(),
+        "kind": null,
+        "id": null,
+        "valid": false,
+        "violations": [],
+        "problem": {
+            "error_code": problem.code.name(),
+            "message": problem.message,
+            "suggested_action": problem.hint,
+        },
+    })
 }
 
 /// A file that is not there weighs more than one that is not valid.

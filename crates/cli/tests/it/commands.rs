@@ -81,7 +81,8 @@ fn plan_knows_what_inputs_decide() {
     for (input, words) in [
         ("flag=maybe", "input `flag` is no boolean: `maybe`"),
         ("flga=true", "did you mean `flag`?"),
-        ("flag", "`flag` is no input"),
+        ("flag", "`flag` has no value"),
+        ("flag=true -i flag=false", "input `flag` is given twice"),
     ] {
         let ran = place.workflow(&format!("plan asks.yaml -i {input}")).ends(2);
         assert!(ran.err.contains(words), "{}", ran.err);

@@ -80,7 +80,9 @@ fn json_of_what_is_no_document_keeps_the_shape() {
 fn a_missing_file_among_others_is_told_in_json_too() {
     let place = Place::with(&[("good.yaml", SOUND)]);
     let ran = place.workflow("validate --json nowhere.yaml good.yaml").ends(6);
-    assert_eq!(ran.json()["files"].as_array().map(Vec::len), Some(1));
+    let files = ran.json()["files"].as_array().cloned().expect("is a list");
+    assert_eq!((files.len(), &files[0]["valid"]), (2, &json!(false)));
+    assert_eq!(files[0]["problem"]["error_code"], "FILE_NOT_FOUND");
     let problem: serde_json::Value = serde_json::from_str(&ran.err).expect("is JSON");
     assert_eq!(problem["error"]["error_code"], "FILE_NOT_FOUND");
 }
@@ -203,7 +205,7 @@ fn a_pipe_is_refused_and_not_waited_for() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_failure() {
+fn a_reader_that_leaves_early_changes_no_exit_code() {
     use std::io::{BufRead, BufReader};
     use std::process::Stdio;
 
@@ -218,5 +220,5 @@ fn a_reader_that_leaves_early_is_no_failure() {
     drop(out);
     let output = child.wait_with_output().expect("ends");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.status.code(), Some(3));
 }

@@ -155,50 +155,12 @@ impl Checker<'_> {
 
     /// A value the document itself brings must satisfy the rules the document makes for it.
     fn within(&mut self, rules: &Rules, value: &Spot<Value>, what: &str) {
-        let outside = |low: Option<f64>, high: Option<f64>, size: f64| {
-            low.is_some_and(|low| size < low) || high.is_some_and(|high| size > high)
-        };
-        #[expect(clippy::cast_precision_loss, reason = "lengths and bounds of lengths are small")]
-        let bound = |int: Option<crate::decode::Int<0, { i64::MAX }>>| int.map(|n| n.0 as f64);
-        #[expect(clippy::cast_precision_loss, reason = "lengths of texts and lists are small")]
-        let (low, high, size, unit) = match &value.value {
-            Value::Number(number) => {
-                (rules.minimum, rules.maximum, number.as_f64().unwrap_or(0.0), "a value")
-            }
-            Value::String(text) => {
-                let (low, high) = (bound(rules.min_length), bound(rules.max_length));
-                (low, high, text.chars().count() as f64, "a number of characters")
-            }
-            Value::Array(items) => {
-                let (low, high) = (bound(rules.min_items), bound(rules.max_items));
-                (low, high, items.len() as f64, "a number of items")
-            }
-            _ => return,
-        };
-        if low.zip(high).is_some_and(|(low, high)| low > high) {
-            // No value could satisfy them, which has been said of the rules.
-            return;
-        }
-        if outside(low, high, size) {
-            let range = match (low, high) {
-                (Some(low), Some(high)) => format!("from {low} to {high}"),
-                (Some(low), None) => format!("of at least {low}"),
-                (_, high) => format!("of at most {}", high.unwrap_or_default()),
-            };
+        if let Some((rule, expected)) = rules.objection(&value.value) {
             let message = format!("the {what} breaks the rules of its input");
             self.report.add(
-                Finding::error(value.at, Rule::Range, message)
-                    .expected(format!("{unit} {range}"))
-                    .suggest(format!("use {unit} {range}")),
-            );
-        } else if let (Value::String(text), Some(pattern)) = (&value.value, &rules.pattern)
-            && !pattern.0.is_match(text)
-        {
-            let message = format!("the {what} breaks the rules of its input");
-            self.report.add(
-                Finding::error(value.at, Rule::Pattern, message)
-                    .expected(format!("text that matches `{}`", pattern.0))
-                    .suggest(format!("use a value that matches `{}`", pattern.0)),
+                Finding::error(value.at, rule, message)
+                    .expected(expected.clone())
+                    .suggest(format!("use {expected}")),
             );
         }
     }

@@ -211,11 +211,16 @@ impl<'c> Checker<'c> {
         if workflow.spelling == Spelling::Manifest {
             self.misspelt();
         }
+        self.reserved();
         self.dependencies();
         self.cycles();
         if workflow.spelling == Spelling::Manifest {
             self.inputs();
             self.expressions();
+            // Under a key that could not be read everything is plain, and that has been told.
+            if !self.report.has_errors() {
+                self.plain_text();
+            }
             self.targets();
             self.writes();
         }
@@ -359,6 +364,7 @@ impl<'c> Checker<'c> {
             return;
         }
         if self.may_be_step(name) {
+            self.runs_last(id, step);
             return;
         }
         let message = format!("there is no step `{name}`");
@@ -377,6 +383,32 @@ impl<'c> Checker<'c> {
                 .expected(suggest::list(names))
                 .suggest("name an existing step, or add this one"),
         });
+    }
+
+    /// Nothing can wait for a step of `finally` but another one of them.
+    fn runs_last(&mut self, id: &Spot<StepId>, step: &Step) {
+        let among = |steps: &[Step], id: &StepId| steps.iter().any(|step| step.id.value == *id);
+        let is_last =
+            |id: &StepId| among(&self.workflow.finally, id) && !among(&self.workflow.steps, id);
+        if is_last(&id.value) && !is_last(&step.id.value) {
+            let message = format!("step `{}` runs at the very end", id.value);
+            let fault = Finding::error(id.at, Rule::Cycle, message);
+            self.report.add(fault.suggest("move it from `finally` to `steps`"));
+        }
+    }
+
+    /// `steps.self` is the pass before; a step of that name could not be read.
+    fn reserved(&mut self) {
+        for step in self.workflow.all_steps() {
+            if step.id.value.as_str() == "self" {
+                let fault = Finding::error(step.id.at, Rule::Id, "`self` is not free as an id");
+                self.report.add(
+                    fault
+                        .expected("another id: `steps.self` means the pass before")
+                        .suggest("give the step another id"),
+                );
+            }
+        }
     }
 
     /// Steps that wait for each other, each ring once, with the ring shown.

@@ -1,5 +1,7 @@
 //! Every name in every expression: does it exist there, may it be read there, has it that type.
 
+use std::collections::HashSet;
+
 use crate::check::uses::{self, Slot, Use};
 use crate::check::{Checker, Verdict};
 use crate::expr::{Kind, Reference, Segment, SegmentKind, Span};
@@ -7,7 +9,9 @@ use crate::finding::{Finding, Mend, Place, Rule};
 use crate::input::InputType;
 use crate::step::{Action, Step};
 use crate::suggest;
-use crate::templated::Located;
+use crate::template::Template;
+use crate::templated::{Dynamic, Located};
+use crate::tree::At;
 
 /// What can be read of a step.
 const OF_STEP: &[&str] = &["output", "status", "error", "attempts", "headers"];
@@ -22,18 +26,47 @@ struct Around<'s> {
     nameless_item: bool,
     /// A key that nobody knows stands in the step: it may be the one that makes a name.
     unsure: bool,
+    /// The item of a list that a secret input yields.
+    secret_item: Option<&'s str>,
 }
 
 impl<'c> Checker<'c> {
     pub(crate) fn expressions(&mut self) {
         let workflow = self.workflow;
         for usage in uses::of_workflow(workflow) {
-            let around =
-                Around { step: None, extra: Vec::new(), nameless_item: false, unsure: false };
+            let around = Around {
+                step: None,
+                extra: Vec::new(),
+                nameless_item: false,
+                unsure: false,
+                secret_item: None,
+            };
             self.usage(usage, &around);
         }
         for step in workflow.steps.iter().chain(&workflow.finally) {
             self.step_expressions(step, &[], (false, false));
+        }
+    }
+
+    /// Text that looks like a template where nothing fills templates in.
+    pub(crate) fn plain_text(&mut self) {
+        let steps = self.workflow.all_steps();
+        let uses = uses::of_workflow(self.workflow).into_iter();
+        let uses = uses.chain(steps.iter().flat_map(|step| uses::of_step(step)));
+        let filled: HashSet<At> = uses.map(|usage| usage.located.at).collect();
+        let mut open = vec![self.root];
+        while let Some(node) = open.pop() {
+            open.extend(node.items());
+            open.extend(node.entries().iter().map(|(_, value)| value));
+            let looks = node.text().is_some_and(|text| text.contains("${{"));
+            if looks && !filled.contains(&node.at) && !self.report.has_error_in(node.at) {
+                self.report.add(
+                    Finding::warning(node.at, Rule::Expression, "`${{ }}` stays as it is here")
+                        .suggest(
+                            "move it to a place that is filled in, such as `prompt` or `with`",
+                        ),
+                );
+            }
         }
     }
 
@@ -55,9 +88,11 @@ impl<'c> Checker<'c> {
             nameless_item |=
                 self.root.node_at(step.at).is_some_and(|node| node.get("as").is_some());
         }
+        let secret_item = self.secret_item(step);
         for usage in uses::of_step(step) {
             let names = if usage.slot == Slot::Items { outer.to_vec() } else { extra.clone() };
-            let around = Around { step: Some(step), extra: names, nameless_item, unsure };
+            let around =
+                Around { step: Some(step), extra: names, nameless_item, unsure, secret_item };
             self.usage(usage, &around);
         }
         if let Action::Loop(looped) = &step.action {
@@ -70,6 +105,22 @@ impl<'c> Checker<'c> {
                 self.step_expressions(inner, &extra, (nameless, unsure));
             }
         }
+    }
+
+    /// The name of an item that comes from a secret input.
+    fn secret_item(&self, step: &'c Step) -> Option<&'c str> {
+        let each = step.for_each.as_ref()?;
+        let secret = |reference: &Reference| {
+            let name = reference.path.first().map(|segment| &segment.kind);
+            let input = match name {
+                Some(SegmentKind::Field(name)) => self.workflow.inputs.get(name),
+                _ => None,
+            };
+            reference.root == "inputs" && input.is_some_and(crate::input::Input::is_secret)
+        };
+        let exprs = each.items.exprs();
+        let found = exprs.iter().any(|located| located.expr.references().iter().any(secret));
+        found.then(|| each.name.as_ref().map_or("item", |name| name.value.as_str()))
     }
 
     /// `as` must be a name an expression can write, and no name that means something else.
@@ -144,6 +195,15 @@ impl<'c> Checker<'c> {
     fn reference(&mut self, reference: &Reference, usage: Use<'c>, around: &Around<'c>) {
         match reference.root.as_str() {
             "inputs" => self.input_reference(reference, usage),
+            name if around.secret_item == Some(name) && usage.slot.is_shown() => {
+                let place = usage.located.place(reference.span.start, reference.span.end);
+                let words = usage.slot.words();
+                let message = format!("`{name}` comes from a secret input and {words} is shown");
+                self.report.add(
+                    Finding::error(place, Rule::SecretExposed, message)
+                        .suggest("use it in `with`, `body` or `headers` of a `run` step only"),
+                );
+            }
             "steps" => self.step_reference(reference, usage, around),
             "env" => self.env_reference(reference, usage.located),
             "run" => self.field_of("run", OF_RUN, reference.path.first(), usage.located),
@@ -197,8 +257,12 @@ impl<'c> Checker<'c> {
 
     fn input_reference(&mut self, reference: &Reference, usage: Use<'_>) {
         let located = usage.located;
-        let Some(segment) = reference.path.first() else { return };
-        let SegmentKind::Field(name) = &segment.kind else { return };
+        let Some((segment, SegmentKind::Field(name))) =
+            reference.path.first().map(|segment| (segment, &segment.kind))
+        else {
+            // All of them, or any: a secret one may be among them.
+            return self.all_inputs(reference, usage);
+        };
         // Inputs that could not be read, one or all of them, are there all the same.
         let all_unread = self.workflow.inputs.0.is_empty() && self.may_have(self.root.at, "inputs");
         if all_unread || self.unread_inputs.iter().any(|unread| unread == name) {
@@ -228,6 +292,19 @@ impl<'c> Checker<'c> {
                 Finding::error(place, Rule::UnknownPath, message).suggest("read the input itself"),
             );
         }
+    }
+
+    /// `inputs` as a whole is as secret as the most secret of them.
+    fn all_inputs(&mut self, reference: &Reference, usage: Use<'_>) {
+        let secret = self.workflow.inputs.0.iter().find(|(_, input)| input.is_secret());
+        let Some((name, _)) = secret.filter(|_| usage.slot.is_shown()) else { return };
+        let place = usage.located.place(reference.span.start, reference.span.end);
+        let words = usage.slot.words();
+        let message = format!("input `{}` is secret and {words} is shown", name.value);
+        self.report.add(
+            Finding::error(place, Rule::SecretExposed, message)
+                .suggest("read the inputs that are meant, one by one"),
+        );
     }
 
     fn unknown_field(
@@ -260,7 +337,15 @@ impl<'c> Checker<'c> {
 
     fn step_reference(&mut self, reference: &Reference, usage: Use<'c>, around: &Around<'c>) {
         let located = usage.located;
-        let Some(segment) = reference.path.first() else { return };
+        let Some(segment) = reference.path.first() else {
+            let place = located.place(reference.span.start, reference.span.end);
+            self.report.add(
+                Finding::error(place, Rule::UnknownName, "all steps at once")
+                    .expected("the id of a step")
+                    .suggest("name the step: the order of steps is known before a run"),
+            );
+            return;
+        };
         let place = located.place(segment.span.start, segment.span.end);
         let SegmentKind::Field(name) = &segment.kind else {
             self.report.add(
@@ -416,7 +501,11 @@ impl<'c> Checker<'c> {
         }
         let no_list =
             matches!(kind, Kind::Bool | Kind::Number | Kind::String | Kind::Null | Kind::Map);
-        if usage.slot == Slot::Items && no_list {
+        let sole = around.step.and_then(|step| step.for_each.as_ref()).is_some_and(|each| {
+            matches!(&each.items, Dynamic::Text(text)
+                if matches!(text.template, Template::Sole(_)))
+        });
+        if usage.slot == Slot::Items && no_list && sole {
             self.report.add(
                 Finding::error(place, Rule::ExpressionType, "`for_each` takes a list")
                     .expected("a list")

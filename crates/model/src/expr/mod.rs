@@ -4,9 +4,8 @@
 //! specification with optional syntax, without unsigned integers, times, messages and containers.
 //! It differs where JSON and workflows need it to: integers and floating-point numbers mix in
 //! arithmetic, results are finite, unknown functions are found before anything runs, maps are
-//! visited in key order, and every evaluation ends (`limits.rs`). `string(x)` is the text a
-//! template inserts for `x`, `has()` also takes an index, and `has()`, `.?` and `[?]` take null for
-//! absent.
+//! visited in key order, and every evaluation ends (`limits.rs`). `has()` also takes an index, and
+//! `string(1.0)` is `1.0`, the text a template inserts.
 //!
 //! Nothing here reads a clock, a file or the environment: all data comes through a [`Scope`].
 

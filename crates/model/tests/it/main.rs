@@ -8,6 +8,7 @@ mod hostile;
 mod limits;
 mod mend;
 mod properties;
+mod reviewed;
 mod schema;
 
 use milepost_model::check::World;

@@ -27,8 +27,9 @@ use SourceKind::{Path as Listed, Runtime, User};
 fn the_users_directory_is_the_runtime_directory_by_default() {
     check(&[("HOME", "/h")], &[(Runtime, "/h/.config/milepost/workflows")]);
     check(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/x")], &[(Runtime, "/x/milepost/workflows")]);
-    // A home that nobody names is the working directory: nothing outside is touched by guess.
-    check(&[], &[(Runtime, "/w/.config/milepost/workflows")]);
+    // Without a home there is the project and nothing else.
+    check(&[], &[(Runtime, "/w/.milepost/workflows")]);
+    check(&[("HOME", "relative")], &[(Runtime, "/w/.milepost/workflows")]);
 }
 
 #[test]

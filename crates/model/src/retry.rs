@@ -1,0 +1,81 @@
+//! When a step is tried again.
+
+use serde_json::{Value, json};
+
+use crate::decode::{Decode, Defs, Int, Report, Shape, shape, words, wrong};
+use crate::duration::Period;
+use crate::tree::{Kind, Node};
+
+words! {
+    /// How the pauses between tries grow.
+    Backoff {
+        /// They do not.
+        Fixed = "fixed",
+        /// They double.
+        Exponential = "exponential",
+    }
+}
+
+shape! {
+    /// When a step is tried again.
+    Retry = "a retry policy", slips &[
+        ("attempts", "max_attempts"),
+        ("delay", "initial"),
+        ("interval", "initial"),
+        ("max_delay", "max"),
+    ];
+    "max_attempts" max_attempts: opt Int<1, 100> = "Tries in all, the first one included.",
+    "backoff" backoff: opt Backoff = "How the pauses grow.",
+    "initial" initial: opt Period = "The first pause.",
+    "max" max: opt Period = "The longest pause.",
+    "jitter" jitter: opt bool = "Whether pauses vary a little.",
+    "on" on: opt Vec<RetryOn> = "What is worth another try.",
+}
+
+/// What is worth another try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetryOn {
+    /// The connection failed.
+    Network,
+    /// It took too long.
+    Timeout,
+    /// One status.
+    Status(u16),
+    /// A hundred statuses: 4 or 5.
+    Class(u8),
+}
+
+impl Decode for RetryOn {
+    const WANT: &'static str = "`network`, `timeout`, a status such as `429`, or `5xx`";
+
+    fn decode(node: &Node, report: &mut Report) -> Option<Self> {
+        let text = match &node.kind {
+            Kind::Str(text) => text.clone(),
+            Kind::Int(number) => number.to_string(),
+            _ => return wrong(node, report),
+        };
+        match text.as_str() {
+            "network" => return Some(RetryOn::Network),
+            "timeout" => return Some(RetryOn::Timeout),
+            "4xx" => return Some(RetryOn::Class(4)),
+            "5xx" => return Some(RetryOn::Class(5)),
+            _ => {}
+        }
+        let status = text.parse::<u16>().ok().filter(|status| (400..600).contains(status));
+        if status.is_none() {
+            let words = ["network", "timeout", "4xx", "5xx", "429"];
+            crate::decode::not_a_choice(node, &text, &words, report);
+        }
+        status.map(RetryOn::Status)
+    }
+}
+
+impl Shape for RetryOn {
+    fn schema(_: &mut Defs) -> Value {
+        json!({"anyOf": [
+            {"enum": ["network", "timeout", "4xx", "5xx"]},
+            {"type": "integer", "minimum": 400, "maximum": 599},
+            {"type": "string", "pattern": "^[45][0-9][0-9]$"},
+        ]})
+    }
+}
