@@ -512,6 +512,14 @@ impl Decode for Step {
         let sound = report.count() == before;
         let action = sole_action(node, sound, report)?;
         check_items(doc.for_each.as_ref(), report);
+        if action == "loop" && node.get("type").is_none() && sound {
+            let (map, key) = (node.at, "type".to_owned());
+            report.add(
+                Finding::error(node.at, Rule::Combination, "a step with `loop` has `type: loop`")
+                    .suggest("add `type: loop`")
+                    .mend(Mend::Insert { map, key, value: "loop".into() }),
+            );
+        }
         check_keys(node, action, sound, report);
         let action = act(action, node, &doc, report)?;
         let id = match doc.id {

@@ -4,13 +4,16 @@ use serde_json::Value;
 
 use crate::check::Checker;
 use crate::check::reads::Reads;
-use crate::decode::Spot;
+use crate::decode::{Entries, Spot};
+use crate::expr::SegmentKind;
 use crate::finding::{Finding, Mend, Rule};
 use crate::id::WorkflowId;
 use crate::input::{
     ArgumentSource, DefaultDoc, DefaultFrom, FromDoc, Input, InputType, Mode, Rules,
 };
+use crate::limits;
 use crate::suggest;
+use crate::templated::Dynamic;
 use crate::tree::{At, Kind};
 
 impl Checker<'_> {
@@ -26,6 +29,7 @@ impl Checker<'_> {
             }
             self.provider_arguments(name, input);
         }
+        self.input_rings();
     }
 
     /// Rules that cannot hold, or that belong to another type.
@@ -192,6 +196,42 @@ impl Checker<'_> {
         }
     }
 
+    /// Inputs whose choices wait for each other, each ring once.
+    fn input_rings(&mut self) {
+        let inputs = &self.workflow.inputs;
+        // More than may be there have been refused already, and would take long.
+        if inputs.0.len() > limits::INPUTS {
+            return;
+        }
+        let mut told: Vec<&str> = Vec::new();
+        for (name, _) in &inputs.0 {
+            let mut path = vec![name.value.as_str()];
+            let mut open: Vec<(&str, usize)> =
+                waits_for(inputs, &name.value).into_iter().map(|next| (next, 1)).collect();
+            let mut seen: Vec<&str> = Vec::new();
+            while let Some((next, depth)) = open.pop() {
+                path.truncate(depth);
+                path.push(next);
+                if next == name.value {
+                    break;
+                }
+                if !seen.contains(&next) {
+                    seen.push(next);
+                    let further = waits_for(inputs, next).into_iter();
+                    open.extend(further.map(|next| (next, depth + 1)));
+                }
+            }
+            let ring = path.len() > 1 && path.last() == Some(&name.value.as_str());
+            if ring && !told.contains(&name.value.as_str()) {
+                let shown = path.join(" → ");
+                let message = format!("these inputs wait for each other: {shown}");
+                let fault = Finding::error(name.at, Rule::Cycle, message);
+                self.report.add(fault.suggest("take one of these references away"));
+                told.extend(path);
+            }
+        }
+    }
+
     /// `depends_on` names inputs and steps that exist and agrees with the arguments.
     fn provider_arguments(&mut self, name: &Spot<String>, input: &Input) {
         if let (None, Some(at)) = (&input.provider, orphan(input))
@@ -207,9 +247,12 @@ impl Checker<'_> {
                 self.argument_source(name, from);
             }
             let authored = input.provider_args.as_ref().and_then(|args| args.get(&argument.value));
-            if let (Some(authored), ArgumentSource::Value(value)) = (authored, source)
-                && !same(authored, value)
-            {
+            let differs = match (authored, source) {
+                (Some(authored), ArgumentSource::Value(value)) => !same(authored, value),
+                (Some(authored), ArgumentSource::From(from)) => !reads(authored, from),
+                (None, _) => false,
+            };
+            if differs {
                 let message = format!("`{}` is given twice and differs", argument.value);
                 self.report.add(
                     Finding::error(argument.at, Rule::Combination, message)
@@ -286,8 +329,43 @@ fn orphan(input: &Input) -> Option<At> {
     select.or(args).or(sources)
 }
 
-fn same(one: &crate::templated::Dynamic, other: &crate::templated::Dynamic) -> bool {
-    use crate::templated::Dynamic;
+/// The inputs that the choices of an input wait for.
+fn waits_for<'w>(inputs: &'w Entries<Input>, name: &str) -> Vec<&'w str> {
+    let Some(input) = inputs.get(name) else { return Vec::new() };
+    let args = input.provider_args.iter().flat_map(|args| &args.0).map(|(_, value)| value);
+    let sources = input.depends_on.iter().flat_map(|sources| &sources.0);
+    let mut found = Vec::new();
+    for located in args.flat_map(Dynamic::exprs) {
+        for reference in located.expr.references().iter().filter(|one| one.root == "inputs") {
+            if let Some(SegmentKind::Field(name)) = reference.path.first().map(|one| &one.kind) {
+                found.push(name.as_str());
+            }
+        }
+    }
+    for (_, source) in sources {
+        if let ArgumentSource::From(from) = source {
+            found.extend(from.from_input.iter().map(|name| name.value.as_str()));
+        }
+    }
+    found.retain(|name| inputs.get(name).is_some());
+    found
+}
+
+/// Whether an argument reads the input or step that is said to be its source.
+fn reads(authored: &Dynamic, from: &FromDoc) -> bool {
+    let source = from.from_input.as_ref().map(|name| ("inputs", &name.value));
+    let source = source.or(from.from_step.as_ref().map(|name| ("steps", &name.value)));
+    let Some((root, name)) = source else { return true };
+    authored.exprs().iter().any(|located| {
+        located.expr.references().iter().any(|reference| {
+            let first = reference.path.first().map(|segment| &segment.kind);
+            reference.root == root
+                && matches!(first, Some(SegmentKind::Field(field)) if field == name)
+        })
+    })
+}
+
+fn same(one: &Dynamic, other: &Dynamic) -> bool {
     match (one, other) {
         (Dynamic::Plain(_, one), Dynamic::Plain(_, other)) => one == other,
         (Dynamic::Text(one), Dynamic::Text(other)) => one.template == other.template,

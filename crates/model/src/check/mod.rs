@@ -213,6 +213,7 @@ impl<'c> Checker<'c> {
         }
         self.reserved();
         self.dependencies();
+        self.bodies(&workflow.steps, &mut Vec::new());
         self.cycles();
         if workflow.spelling == Spelling::Manifest {
             self.inputs();
@@ -383,6 +384,29 @@ impl<'c> Checker<'c> {
                 .expected(suggest::list(names))
                 .suggest("name an existing step, or add this one"),
         });
+    }
+
+    /// Inside a loop the order is that of the text: nothing waits for what comes later in its body,
+    /// or for the loop it is in.
+    fn bodies(&mut self, steps: &'c [Step], around: &mut Vec<&'c str>) {
+        for step in steps {
+            let Action::Loop(looped) = &step.action else { continue };
+            around.push(step.id.value.as_str());
+            for (index, inner) in looped.body.iter().enumerate() {
+                for id in &inner.depends_on {
+                    let later = looped.body[index + 1..].iter().any(|one| one.id.value == id.value);
+                    let message = match (later, around.contains(&id.value.as_str())) {
+                        (true, _) => format!("step `{}` comes later in the loop", id.value),
+                        (_, true) => format!("this step is in the loop `{}`", id.value),
+                        _ => continue,
+                    };
+                    let fault = Finding::error(id.at, Rule::Cycle, message);
+                    self.report.add(fault.suggest("take this dependency away"));
+                }
+            }
+            self.bodies(&looped.body, around);
+            around.pop();
+        }
     }
 
     /// Nothing can wait for a step of `finally` but another one of them.

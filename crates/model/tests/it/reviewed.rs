@@ -100,6 +100,35 @@ fn orders_that_cannot_run() {
 }
 
 #[test]
+fn inputs_that_wait_for_each_other() {
+    let head = "workflow: w\ninputs:\n";
+    let tail = "steps: [{id: s, prompt: '${{ inputs.a }} ${{ inputs.b }}'}]\n";
+    let input = |name: &str, rest: &str| format!("  {name}: {{provider: 'x y', {rest}}}\n");
+    let a = input("a", "provider_args: {p: '${{ inputs.b }}'}");
+    let b = input("b", "depends_on: {p: {from_input: a}}");
+    check(&format!("{head}{a}{b}{tail}"), &[(3, 3, "cycle")]);
+    let b = input("b", "mode: single");
+    check(&format!("{head}{a}{b}{tail}"), &[]);
+    let a = input("a", "provider_args: {p: 5}, depends_on: {p: {from_input: b}}");
+    check(&format!("{head}{a}{b}{tail}"), &[(3, 60, "combination")]);
+}
+
+#[test]
+fn bodies_of_loops_run_in_their_order() {
+    let text = concat!(
+        "workflow: w\nsteps:\n  - id: l\n    type: loop\n",
+        "    loop: {type: for, count: 2, maxIterations: 3}\n",
+        "    body: [{id: c, prompt: p, depends_on: [d]}, {id: d, prompt: p, depends_on: [l]}]\n",
+    );
+    check(text, &[(6, 44, "cycle"), (6, 81, "cycle")]);
+    check(&text.replace("[d]", "[]").replace("[l]", "[c]"), &[]);
+    check(
+        &text.replace("[d]", "[]").replace("[l]", "[c]").replace("    type: loop\n", ""),
+        &[(3, 5, "combination")],
+    );
+}
+
+#[test]
 fn moments_that_do_not_exist() {
     let at = |moment: &str| format!("workflow: w\nsteps: [{{id: a, wait: '{moment}'}}]\n");
     check(&at("2030-02-30T09:00:00Z"), &[(2, 23, "format")]);
