@@ -21,6 +21,9 @@ pub(crate) fn of(error: &ScanError, text: &str) -> Box<Finding> {
     if let Some(fault) = tab(text, offset) {
         return fault;
     }
+    if let Some(fault) = glued_dash(text, offset) {
+        return Box::new(fault);
+    }
     let special = braces(text, offset)
         .or_else(|| glued_colon(error.kind(), text, offset))
         .or_else(|| unopened(error.kind(), text, offset))
@@ -334,6 +337,22 @@ fn double_quoted(text: &str) -> Option<&str> {
         closes
     });
     end.map(|(end, _)| &text[..=end])
+}
+
+/// `-id: x` in the line of a fault or the one above: a key to YAML, an item to its author.
+fn glued_dash(text: &str, offset: usize) -> Option<Finding> {
+    lines_up(text, offset).take(2).find_map(|(start, line)| {
+        let item = line.trim_start();
+        let key = item.strip_prefix('-')?.split(':').next()?;
+        let word = !key.is_empty() && key.chars().all(|c| c.is_alphabetic() || c == '_');
+        let dash = start + line.len() - item.len();
+        let at = At::new(dash, dash + 1);
+        word.then(|| {
+            Finding::error(at, Rule::Syntax, "no space after the dash")
+                .suggest("put a space after the dash")
+                .mend(Mend::Edit { at: At::new(dash + 1, dash + 1), text: " ".into() })
+        })
+    })
 }
 
 /// How far from the beginning of its line a negation is recognised.

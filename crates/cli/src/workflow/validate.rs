@@ -98,8 +98,8 @@ fn fix(loaded: &mut Loaded, terminal: &mut Terminal) -> Result<usize, Failure> {
         let before = fixable(&loaded.document);
         let bytes = source.with_text(&next);
         let document = Document::read(&bytes, Some(source.format()), target::world());
-        // A fix that mends nothing would be offered for ever.
-        if document.source.as_ref().is_some_and(|new| new.text() == source.text()) {
+        // A fix that mends nothing would be offered for ever, and must not be written.
+        if told(&document) == told(&loaded.document) {
             break;
         }
         applied += before.saturating_sub(fixable(&document)).max(1);
@@ -125,6 +125,12 @@ fn pass_on(loaded: &Loaded, terminal: &mut Terminal) -> Result<(), Failure> {
         terminal.out().write_all(&source.with_text(source.text()))?;
     }
     Ok(())
+}
+
+/// The errors of a document, as far as a person tells them apart.
+fn told(document: &Document) -> Vec<(&'static str, &str)> {
+    let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
+    errors.map(|one| (one.rule.name(), one.message.as_str())).collect()
 }
 
 fn fixable(document: &Document) -> usize {
@@ -180,10 +186,10 @@ fn show(
         let text = diagnostics::render(violation, &loaded.name, document.source.as_ref(), width);
         say(&format!("{text}\n"), terminal)?;
     }
-    say(&wrap(&verdict(loaded, fixed), width), terminal)
+    say(&wrap(&verdict(loaded, fixed, arguments), width), terminal)
 }
 
-fn verdict(loaded: &Loaded, fixed: usize) -> String {
+fn verdict(loaded: &Loaded, fixed: usize, arguments: &Validate) -> String {
     let document = &loaded.document;
     let of = |severity| document.violations.iter().filter(|one| one.severity == severity).count();
     let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
@@ -207,7 +213,7 @@ fn verdict(loaded: &Loaded, fixed: usize) -> String {
         words.push(format!("{commands} unchecked: no catalog here knows them"));
     }
     let fixable = fixable(document);
-    if fixable > 0 && fixed == 0 {
+    if fixable > 0 && !arguments.fix {
         words.push(format!("{fixable} can be fixed with `--fix`"));
     }
     format!("{}: {}", safe(&loaded.name), words.join(", "))

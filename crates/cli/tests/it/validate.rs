@@ -222,3 +222,12 @@ fn a_reader_that_leaves_early_changes_no_exit_code() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(3));
 }
+
+#[test]
+fn a_fix_that_mends_nothing_is_not_written() {
+    let text = "workflow: w\nsteps:\n  - id: h\n   prompt: x\n";
+    let place = Place::with(&[("odd.yaml", text)]);
+    let ran = place.workflow("validate --fix odd.yaml").ends(3);
+    assert!(!ran.out.contains("fixed"), "{}", ran.out);
+    assert_eq!(place.text("odd.yaml"), text);
+}

@@ -152,6 +152,13 @@ fn a_fix_changes_something() {
 }
 
 #[test]
+fn a_dash_without_its_space() {
+    let text = "workflow: w\nsteps:\n  -id: h\n   prompt: x\n";
+    check(text, &[(3, 3, "syntax")]);
+    assert_eq!(read(text).violations[0].message, "no space after the dash");
+}
+
+#[test]
 fn steps_that_act_make_a_manifest() {
     let document = read("name: abc\nsteps: [{id: a, run: shop a:get}]\n");
     assert_eq!(document.spelling, Some(Spelling::Manifest));
