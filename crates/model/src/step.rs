@@ -208,18 +208,27 @@ impl Decode for NeedsDoc {
     const WANT: &'static str = Needs::WANT;
 
     fn decode(node: &Node, report: &mut Report) -> Option<Self> {
-        if !matches!(node.kind, Kind::List(_)) {
+        // One name is as clear as a list of them, unless it may be a misspelt `all` or `any`.
+        let step = node.text().filter(|text| {
+            !matches!(*text, "all" | "any")
+                && suggest::nearest(text, ["all", "any"]).is_none()
+                && StepId::parse(text).is_ok()
+                && report.could_take("depends_on")
+        });
+        if !matches!(node.kind, Kind::List(_)) && step.is_none() {
             return Needs::decode(node, report).map(NeedsDoc);
         }
         let message = "`needs` says `all` or `any`, not which steps";
         let fault = Finding::error(node.at, Rule::Type, message)
             .expected(Needs::WANT)
-            .actual("a list")
+            .actual(node.noun())
             .suggest("list the steps under `depends_on`");
-        report.add(if report.could_take("depends_on") {
-            fault.mend(Mend::RenameKey { key: node.at, to: "depends_on".into() })
-        } else {
-            fault
+        let rename = Mend::RenameKey { key: node.at, to: "depends_on".into() };
+        let value = step.map(|step| Mend::Replace { at: node.at, value: json!([step]) });
+        report.add(match (report.could_take("depends_on"), value) {
+            (true, Some(value)) => fault.mend(Mend::All(vec![rename, value])),
+            (true, None) => fault.mend(rename),
+            (false, _) => fault,
         });
         None
     }
@@ -327,7 +336,12 @@ pub struct Approve {
 
 shape! {
     /// A question written as a map.
-    ApproveDoc = "a question", slips &[("prompt", "message"), ("timeout", "expires")];
+    ApproveDoc = "a question", slips &[
+        ("question", "message"),
+        ("approvers", "by"),
+        ("prompt", "message"),
+        ("timeout", "expires"),
+    ];
     "message" message: req Templated = "The question.",
     "form" form: opt JsonSchema = "The schema of the answer.",
     "by" by: opt Vec<String> = "Who may answer.",

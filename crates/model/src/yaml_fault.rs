@@ -21,6 +21,9 @@ pub(crate) fn of(error: &ScanError, text: &str) -> Box<Finding> {
     if let Some(fault) = tab(text, offset) {
         return fault;
     }
+    if let Some(fault) = trailing_comma(error.kind(), text, offset) {
+        return Box::new(fault);
+    }
     if let Some(fault) = glued_dash(text, offset) {
         return Box::new(fault);
     }
@@ -337,6 +340,22 @@ fn double_quoted(text: &str) -> Option<&str> {
         closes
     });
     end.map(|(end, _)| &text[..=end])
+}
+
+/// `title: "T",`: the comma of JSON behind a value of YAML.
+fn trailing_comma(kind: &ErrorKind, text: &str, offset: usize) -> Option<Finding> {
+    let behind = matches!(
+        kind,
+        ErrorKind::InvalidTrailingDoubleQuotedScalar | ErrorKind::InvalidTrailingSingleQuotedScalar
+    );
+    let (start, line) = line_at(text, offset);
+    let comma = start + line.trim_end().strip_suffix(',')?.len();
+    let at = At::new(comma, comma + 1);
+    (behind && comma >= offset).then(|| {
+        Finding::error(at, Rule::Syntax, "a comma at the end of the line")
+            .suggest("remove the comma")
+            .mend(Mend::Edit { at, text: String::new() })
+    })
 }
 
 /// `-id: x` in the line of a fault or the one above: a key to YAML, an item to its author.

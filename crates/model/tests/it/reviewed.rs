@@ -151,6 +151,33 @@ fn a_fix_changes_something() {
     }
 }
 
+/// The text after one round of fixes.
+#[track_caller]
+fn fixes(text: &str, expected: &str) {
+    let document = read_as(text, Format::Yaml);
+    assert_eq!(document.fixed().as_deref(), Some(expected), "{:#?}", document.violations);
+    assert!(read_as(expected, Format::Yaml).is_valid());
+}
+
+#[test]
+fn habits_of_other_formats() {
+    fixes(
+        "workflow: w\ntitle: \"T\",\nsteps: [{id: a, wait: 1s}]\n",
+        "workflow: w\ntitle: \"T\"\nsteps: [{id: a, wait: 1s}]\n",
+    );
+    fixes(
+        "workflow: w\nsteps:\n  - {id: look, wait: 1s}\n  - {id: b, needs: look, wait: 1s}\n",
+        concat!(
+            "workflow: w\nsteps:\n  - {id: look, wait: 1s}\n",
+            "  - {id: b, depends_on: [\"look\"], wait: 1s}\n",
+        ),
+    );
+    fixes(
+        "workflow: w\nsteps: [{id: a, approve: {question: Go?, approvers: [lead]}}]\n",
+        "workflow: w\nsteps: [{id: a, approve: {message: Go?, by: [lead]}}]\n",
+    );
+}
+
 #[test]
 fn a_dash_without_its_space() {
     let text = "workflow: w\nsteps:\n  -id: h\n   prompt: x\n";
