@@ -12,6 +12,8 @@ pub const LOOK_BACK_LINES: usize = 40;
 pub const DEPTH: usize = 64;
 /// Nodes that all aliases of a YAML document may add up to.
 pub const ALIAS_NODES: usize = 1_000;
+/// Anchors of a YAML document.
+pub const ANCHORS: usize = 1_000;
 /// Keys and values of one document.
 pub const NODES: usize = 100_000;
 /// Findings kept for one document; more are counted, not kept.

@@ -128,7 +128,7 @@ impl<'t> Reader<'t, '_> {
                 }
                 let bad = tag.is_some();
                 let node = if bad { self.tagged(at) } else { self.scalar(&text, style, at)? };
-                self.remember(anchor, &node, 1);
+                self.remember(anchor, &node, 1)?;
                 Ok(node)
             }
             Event::SequenceStart(_, anchor, tag) => {
@@ -136,7 +136,7 @@ impl<'t> Reader<'t, '_> {
                 if tag.is_some() {
                     node.kind = self.tagged(at).kind;
                 }
-                self.remember_collection(anchor, &node);
+                self.remember_collection(anchor, &node)?;
                 Ok(node)
             }
             Event::MappingStart(_, anchor, tag) => {
@@ -144,7 +144,7 @@ impl<'t> Reader<'t, '_> {
                 if tag.is_some() {
                     node.kind = self.tagged(at).kind;
                 }
-                self.remember_collection(anchor, &node);
+                self.remember_collection(anchor, &node)?;
                 Ok(node)
             }
             Event::Alias(id) => self.alias(id, at),
@@ -156,18 +156,23 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// An anchored node is kept with its size, so that an alias is charged before it is copied.
-    fn remember(&mut self, anchor: usize, node: &Node, size: usize) {
-        if anchor > 0 {
-            let kept = (size <= limits::ALIAS_NODES).then(|| node.clone());
-            self.anchors.insert(anchor, (kept, size));
+    fn remember(&mut self, anchor: usize, node: &Node, size: usize) -> Outcome<()> {
+        if anchor == 0 {
+            return Ok(());
         }
+        if self.anchors.len() == limits::ANCHORS {
+            let message = format!("more than {} anchors", limits::ANCHORS);
+            let fault = Finding::error(node.at, Rule::Syntax, message);
+            return Err(Box::new(fault.suggest("write the values out")));
+        }
+        let kept = (size <= limits::ALIAS_NODES).then(|| node.clone());
+        self.anchors.insert(anchor, (kept, size));
+        Ok(())
     }
 
-    fn remember_collection(&mut self, anchor: usize, node: &Node) {
-        if anchor > 0 {
-            let size = node.count();
-            self.remember(anchor, node, size);
-        }
+    fn remember_collection(&mut self, anchor: usize, node: &Node) -> Outcome<()> {
+        let size = if anchor > 0 { node.count() } else { 0 };
+        self.remember(anchor, node, size)
     }
 
     fn alias(&mut self, id: usize, at: At) -> Outcome<Node> {
@@ -276,7 +281,7 @@ impl<'t> Reader<'t, '_> {
                 }
                 let name = text.into_owned();
                 let node = Node { at, kind: Kind::Str(name.clone()) };
-                self.remember(anchor, &node, 1);
+                self.remember(anchor, &node, 1)?;
                 Ok(Key { name, at })
             }
             Event::Alias(id) => match self.alias(id, at)?.kind {

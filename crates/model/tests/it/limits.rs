@@ -105,6 +105,15 @@ fn findings_in_one_text() {
 }
 
 #[test]
+fn anchors() {
+    for count in [limit::ANCHORS - 1, limit::ANCHORS, limit::ANCHORS + 1] {
+        let tags: Vec<String> = (0..count).map(|index| format!("&a{index} t")).collect();
+        let document = read(manifest(&format!("tags: [{}]\n", tags.join(", "))));
+        assert_eq!(document.is_valid(), count <= limit::ANCHORS, "{count}");
+    }
+}
+
+#[test]
 fn expressions() {
     for count in [limit::EXPRESSIONS - 1, limit::EXPRESSIONS, limit::EXPRESSIONS + 1] {
         let text = "${{ run.id }}".repeat(count);
