@@ -66,7 +66,11 @@ fn standard_input() -> Result<Loaded, Failure> {
         let message = format!("cannot read standard input: {error}");
         Problem::new(Code::StorageFailed, message, "pass a file instead")
     })?;
-    let document = Arc::new(Document::read(&bytes, None, world()));
+    let document = match bytes.len() > DOCUMENT_BYTES {
+        true => Document::too_large(None),
+        false => Document::read(&bytes, None, world()),
+    };
+    let document = Arc::new(document);
     Ok(Loaded { name: "<stdin>".into(), file: None, document })
 }
 
@@ -75,9 +79,7 @@ fn file(path: &Path) -> Result<Loaded, Failure> {
     let format = path.extension().and_then(|e| e.to_str()).and_then(Format::of_extension);
     let document = match read_document(path, DOCUMENT_BYTES) {
         Ok(bytes) => Document::read(&bytes, format, world()),
-        Err(FileError::TooLarge { bytes, .. }) => {
-            Document::too_large(usize::try_from(bytes).unwrap_or(usize::MAX))
-        }
+        Err(FileError::TooLarge { bytes, .. }) => Document::too_large(usize::try_from(bytes).ok()),
         Err(error) => return Err(error.into()),
     };
     Ok(Loaded { name, file: Some(path.to_owned()), document: Arc::new(document) })

@@ -40,21 +40,13 @@ impl Document {
     /// Reads and checks bytes. A format that is not given is told by the first character.
     pub fn read(bytes: &[u8], format: Option<Format>, world: World<'_>) -> Document {
         match Source::decode(bytes, format) {
-            Ok(source) => Document::of(source, None, world),
-            Err(finding) => Document::unreadable(*finding),
-        }
-    }
-
-    /// Reads bytes that are judged as a guide whatever their keys.
-    pub fn read_guide(bytes: &[u8], format: Option<Format>, world: World<'_>) -> Document {
-        match Source::decode(bytes, format) {
-            Ok(source) => Document::of(source, Some(Spelling::Guide), world),
+            Ok(source) => Document::of(source, world),
             Err(finding) => Document::unreadable(*finding),
         }
     }
 
     /// The answer for a document that is larger than any may be, without reading it.
-    pub fn too_large(bytes: usize) -> Document {
+    pub fn too_large(bytes: Option<usize>) -> Document {
         Document::unreadable(*crate::source::too_large(bytes))
     }
 
@@ -70,7 +62,7 @@ impl Document {
         }
     }
 
-    fn of(source: Source, spelling: Option<Spelling>, world: World<'_>) -> Document {
+    fn of(source: Source, world: World<'_>) -> Document {
         let mut report = Report::of_text(source.text());
         let read = match (source.fence(), source.format()) {
             (Some(finding), _) => Err(finding),
@@ -89,7 +81,7 @@ impl Document {
                 };
             }
         };
-        let spelling = spelling.or_else(|| detect(&root, &mut report));
+        let spelling = detect(&root, &mut report);
         let id = spelling.and_then(|spelling| authored_id(&root, spelling));
         let mut unchecked = Vec::new();
         let draft = spelling.and_then(|spelling| draft(&root, spelling, &mut report));
@@ -256,13 +248,6 @@ fn draft(root: &Node, spelling: Spelling, report: &mut Report) -> Option<Draft> 
 }
 
 fn guide_draft(root: &Node, report: &mut Report) -> Option<Draft> {
-    if let Some((key, _)) = root.entry("workflow")
-        && root.get("id").is_none()
-    {
-        let fault = Finding::error(key.at, Rule::DocumentKind, "this is a manifest, not a guide");
-        report.add(fault.suggest("validate it with `workflow.validate`"));
-        return None;
-    }
     let doc = GuideDoc::decode(root, report)?;
     guide::check_version(&doc, root.at, root, report);
     let steps = guide::steps(&doc, root, report);

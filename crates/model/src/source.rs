@@ -56,7 +56,7 @@ impl Source {
     /// Decodes bytes. The one finding says why they are no text of ours.
     pub fn decode(bytes: &[u8], format: Option<Format>) -> Result<Source, Box<Finding>> {
         if bytes.len() > limits::DOCUMENT_BYTES {
-            return Err(too_large(bytes.len()));
+            return Err(too_large(Some(bytes.len())));
         }
         let (bom, body) = match bytes.strip_prefix(b"\xef\xbb\xbf") {
             Some(rest) => (true, rest),
@@ -160,10 +160,13 @@ fn looks_like_utf16(bytes: &[u8]) -> bool {
 }
 
 /// What a document over the limit is told, whoever found out first.
-pub fn too_large(bytes: usize) -> Box<Finding> {
+///
+/// Of a stream nobody knows the size: it is not read to its end.
+pub fn too_large(bytes: Option<usize>) -> Box<Finding> {
     let limit = limits::DOCUMENT_BYTES;
+    let size = bytes.map_or_else(|| format!("more than {limit}"), |bytes| bytes.to_string());
     Box::new(
-        Finding::error(At::START, Rule::Syntax, format!("the document has {bytes} bytes"))
+        Finding::error(At::START, Rule::Syntax, format!("the document has {size} bytes"))
             .expected(format!("at most {limit} bytes"))
             .suggest("split it into several workflows and run them from one another"),
     )

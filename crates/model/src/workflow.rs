@@ -91,12 +91,6 @@ impl Workflow {
     pub fn display_title(&self) -> &str {
         self.title.as_deref().unwrap_or_else(|| self.id.value.as_str())
     }
-
-    /// Whether the guide contract can serve it: every step is for an agent.
-    pub fn is_agent_only(&self) -> bool {
-        let agent = |step: &&Step| matches!(step.action, Action::Prompt(_) | Action::Loop(_));
-        self.all_steps().iter().all(agent)
-    }
 }
 
 fn collect<'s>(steps: &'s [Step], found: &mut Vec<&'s Step>) {

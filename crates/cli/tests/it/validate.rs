@@ -224,6 +224,18 @@ fn a_reader_that_leaves_early_changes_no_exit_code() {
 }
 
 #[test]
+fn the_size_of_a_stream_is_not_made_up() {
+    let place = Place::with(&[("large.yaml", &"#".repeat(3 * 1024 * 1024))]);
+    let file = place.workflow("validate large.yaml").ends(3).out;
+    assert!(file.contains("the document has 3145728 bytes"), "{file}");
+    let large = std::fs::File::open(place.path("large.yaml")).expect("opens");
+    let mut command = place.command();
+    let output = command.args(["workflow", "validate", "-"]).stdin(large).output().expect("runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("the document has more than 1048576 bytes"), "{text}");
+}
+
+#[test]
 fn a_fix_that_mends_nothing_is_not_written() {
     let text = "workflow: w\nsteps:\n  - id: h\n   prompt: x\n";
     let place = Place::with(&[("odd.yaml", text)]);

@@ -93,7 +93,7 @@ fn bytes_that_are_no_text_are_placed() {
 fn documents_over_the_limit_are_not_read() {
     let size = 64 * 1024 * 1024;
     one(vec![b'x'; size], 1, 1, "the document has 67108864 bytes");
-    one_of(&Document::too_large(size), 1, 1, "the document has 67108864 bytes");
+    one_of(&Document::too_large(Some(size)), 1, 1, "the document has 67108864 bytes");
 }
 
 #[test]
