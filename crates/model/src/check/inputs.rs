@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use crate::check::Checker;
-use crate::check::reads::Reads;
 use crate::decode::{Entries, Spot};
 use crate::expr::SegmentKind;
 use crate::finding::{Finding, Mend, Rule};
@@ -305,12 +304,11 @@ impl Checker<'_> {
         if self.report.has_errors() {
             return;
         }
-        let reads = Reads::of(self.workflow);
-        if reads.all_inputs {
+        if self.reads.all_inputs {
             return;
         }
         for (name, _) in &self.workflow.inputs.0 {
-            if !reads.inputs.contains_key(name.value.as_str()) {
+            if !self.reads.inputs.contains_key(name.value.as_str()) {
                 let message = format!("no step reads input `{}`", name.value);
                 self.report.add(
                     Finding::warning(name.at, Rule::UnusedInput, message)

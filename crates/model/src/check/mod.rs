@@ -20,7 +20,6 @@ use serde_json::Value;
 
 use crate::commands::Commands;
 use crate::decode::{Report, Spot};
-use crate::expr::SegmentKind;
 use crate::finding::{Finding, Mend, Rule, Severity};
 use crate::id::StepId;
 use crate::limits;
@@ -32,6 +31,7 @@ use crate::tree::{At, Kind, Node};
 use crate::workflow::{Spelling, Workflow};
 
 pub(crate) use outputs::Verdict;
+use reads::{Of, Reads};
 pub use uses::{Slot, Use};
 pub(crate) use uses::{of_step, of_workflow};
 
@@ -66,14 +66,11 @@ pub(crate) struct Checker<'c> {
     pub(crate) unread_steps: HashMap<String, At>,
     /// A step without an id that could be read: any unknown name may be meant for it.
     pub(crate) nameless: bool,
-    /// Keys that nobody knows.
-    pub(crate) strays: Vec<At>,
     pub(crate) root: &'c Node,
     /// How many findings there were before the checks.
     decoded: usize,
     pub(crate) unread_inputs: Vec<String>,
-    /// How often each input, step and output field is read, by its path.
-    mentions: OnceCell<HashMap<String, usize>>,
+    pub(crate) reads: Reads<'c>,
     /// The ids of all steps, sorted; worked out when the first unknown one is met.
     names: OnceCell<Rc<[String]>>,
     pub(crate) order: &'c Order<'c>,
@@ -102,8 +99,6 @@ pub(crate) fn run(
         all.iter().rev().map(|step| (step.id.value.as_str(), *step)).collect();
     let mut unread_steps = HashMap::new();
     let mut nameless = false;
-    let unknown = report.findings.iter().filter(|finding| finding.rule == Rule::UnknownKey);
-    let strays = unknown.map(|finding| finding.place.at).collect();
     for key in ["steps", "finally"] {
         let list = root.get(key);
         nameless |= match list {
@@ -119,11 +114,10 @@ pub(crate) fn run(
         steps: read,
         unread_steps,
         nameless,
-        strays,
         root,
         decoded,
         unread_inputs: draft.unread_inputs.clone(),
-        mentions: OnceCell::new(),
+        reads: Reads::of(workflow),
         names: OnceCell::new(),
         order: &order,
         world,
@@ -157,31 +151,6 @@ fn unread(
         nameless |= unread(item.get("body").filter(|_| item.get("loop").is_some()), read, found);
     }
     nameless
-}
-
-/// Counts what is read, so that a misspelt reference can be told from a misspelt declaration.
-fn mentions(workflow: &Workflow) -> HashMap<String, usize> {
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    let mut count = |path: String| *counts.entry(path).or_default() += 1;
-    let steps = workflow.all_steps();
-    let uses = of_workflow(workflow).into_iter().chain(steps.iter().flat_map(|one| of_step(one)));
-    for usage in uses {
-        for reference in usage.located.expr.references() {
-            let mut path = reference.root.clone();
-            for segment in reference.path.iter().take(3) {
-                let SegmentKind::Field(name) = &segment.kind else { break };
-                path = format!("{path}.{name}");
-                count(path.clone());
-            }
-        }
-    }
-    for step in steps {
-        step.depends_on.iter().for_each(|id| count(format!("steps.{}", id.value)));
-        if let Action::Approve(approve) = &step.action {
-            approve.on_reject.iter().for_each(|back| count(format!("steps.{}", back.to.value)));
-        }
-    }
-    counts
 }
 
 fn duplicates(steps: &[&Step], report: &mut Report) {
@@ -281,10 +250,14 @@ impl<'c> Checker<'c> {
 
     /// Whether a name that does not exist is a slip for one that does. When nothing reads the one
     /// and several places read the other, its declaration is as likely to be the slip.
-    pub(crate) fn is_slip(&self, owner: &str, name: &str, meant: &str) -> bool {
-        let mentions = self.mentions.get_or_init(|| mentions(self.workflow));
-        let read = |name: &str| mentions.get(&format!("{owner}.{name}")).copied();
-        read(meant).is_some() || read(name).unwrap_or(0) <= 1
+    pub(crate) fn is_slip(&self, of: Of<'_>, name: &str, meant: &str) -> bool {
+        self.reads.count(of, meant) > 0 || self.reads.count(of, name) <= 1
+    }
+
+    /// Whether a key that nobody knows stands in a range.
+    pub(crate) fn has_stray(&self, at: At) -> bool {
+        let before = &self.report.findings[..self.decoded];
+        before.iter().any(|one| one.rule == Rule::UnknownKey && at.holds(one.place.at))
     }
 
     /// The step of an id; `None` also for one that could not be read.
@@ -374,7 +347,7 @@ impl<'c> Checker<'c> {
         let names = names.iter().map(String::as_str);
         let others = names.clone().filter(|id| *id != step.id.value.as_str());
         let meant = suggest::nearest(name, others);
-        let meant = meant.filter(|meant| self.is_slip("steps", name, meant));
+        let meant = meant.filter(|meant| self.is_slip(Of::Steps, name, meant));
         self.report.add(match meant {
             Some(meant) => fault
                 .expected(format!("`{meant}`"))

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::check::reads::Of;
 use crate::check::uses::{self, Slot, Use};
 use crate::check::{Checker, Verdict};
 use crate::expr::{Kind, Reference, Segment, SegmentKind, Span};
@@ -76,7 +77,7 @@ impl<'c> Checker<'c> {
         outer: &[&'c str],
         (nameless, unsure): (bool, bool),
     ) {
-        let unsure = unsure || self.strays.iter().any(|stray| step.at.holds(*stray));
+        let unsure = unsure || self.has_stray(step.at);
         let mut extra = outer.to_vec();
         let mut nameless_item = nameless;
         if let Some(each) = &step.for_each {
@@ -270,7 +271,7 @@ impl<'c> Checker<'c> {
         }
         let Some(input) = self.workflow.inputs.get(name) else {
             let names: Vec<&str> = self.workflow.inputs.names().collect();
-            self.unknown_field("input", &names, segment, located);
+            self.unknown_field(Of::Inputs, &names, segment, located);
             return;
         };
         if input.is_secret() && usage.slot.is_shown() {
@@ -309,30 +310,29 @@ impl<'c> Checker<'c> {
 
     fn unknown_field(
         &mut self,
-        what: &str,
+        of: Of<'_>,
         names: &[&str],
         segment: &Segment,
         located: Located<'_>,
     ) {
+        let what = of.noun();
         let SegmentKind::Field(name) = &segment.kind else { return };
         let place = located.place(segment.span.start, segment.span.end);
         let fault =
             Finding::error(place, Rule::UnknownName, format!("there is no {what} `{name}`"));
         let meant = suggest::nearest(name, names.iter().copied());
-        self.report.add(
-            match meant.filter(|meant| self.is_slip(&format!("{what}s"), name, meant)) {
-                Some(meant) => {
-                    let (place, text) = rewritten(meant, segment, located);
-                    fault
-                        .expected(format!("`{meant}`"))
-                        .suggest(format!("did you mean `{text}`?"))
-                        .mend(Mend::ReplaceText { place, text })
-                }
-                None => fault
-                    .expected(suggest::list(names.iter().copied()))
-                    .suggest(format!("name an existing {what}, or add this one")),
-            },
-        );
+        self.report.add(match meant.filter(|meant| self.is_slip(of, name, meant)) {
+            Some(meant) => {
+                let (place, text) = rewritten(meant, segment, located);
+                fault
+                    .expected(format!("`{meant}`"))
+                    .suggest(format!("did you mean `{text}`?"))
+                    .mend(Mend::ReplaceText { place, text })
+            }
+            None => fault
+                .expected(suggest::list(names.iter().copied()))
+                .suggest(format!("name an existing {what}, or add this one")),
+        });
     }
 
     fn step_reference(&mut self, reference: &Reference, usage: Use<'c>, around: &Around<'c>) {
@@ -374,7 +374,7 @@ impl<'c> Checker<'c> {
         if !self.may_be_step(name) {
             let names = self.step_names();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            self.unknown_field("step", &names, segment, located);
+            self.unknown_field(Of::Steps, &names, segment, located);
             return;
         }
         if let Some(meant) = self.refused_id(name) {
@@ -566,9 +566,8 @@ impl<'c> Checker<'c> {
             SegmentKind::Dynamic => return,
         };
         let known = suggest::list(names.iter().map(String::as_str));
-        let owner = format!("steps.{name}.output");
         let meant = suggest::nearest(&field, names.iter().map(String::as_str))
-            .filter(|meant| is_plain(meant) && self.is_slip(&owner, &field, meant));
+            .filter(|meant| is_plain(meant) && self.is_slip(Of::Output(name), &field, meant));
         let finding = match certain {
             true => Finding::error(
                 place,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::check::{Checker, of_step, of_workflow};
 use crate::condition::Condition;
-use crate::expr::{Expr, SegmentKind};
+use crate::expr::{Expr, Segment, SegmentKind};
 use crate::finding::{Finding, Mend, Rule};
 use crate::guide::{Confirmation, Count};
 use crate::input::ArgumentSource;
@@ -19,11 +19,43 @@ use crate::workflow::Workflow;
 pub(crate) struct Reads<'w> {
     pub(crate) inputs: BTreeMap<&'w str, usize>,
     pub(crate) steps: BTreeMap<&'w str, usize>,
+    /// Fields of outputs, by step and name.
+    outputs: BTreeMap<(&'w str, &'w str), usize>,
     /// Something reads `inputs` as a whole.
     pub(crate) all_inputs: bool,
 }
 
+/// Whose parts are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Of<'n> {
+    Inputs,
+    Steps,
+    /// The output of a step.
+    Output(&'n str),
+}
+
+impl Of<'_> {
+    /// The word for one of them.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Of::Inputs => "input",
+            Of::Steps => "step",
+            Of::Output(_) => "field",
+        }
+    }
+}
+
 impl<'w> Reads<'w> {
+    /// In how many places something is read.
+    pub(crate) fn count(&self, of: Of<'_>, name: &str) -> usize {
+        let found = match of {
+            Of::Inputs => self.inputs.get(name),
+            Of::Steps => self.steps.get(name),
+            Of::Output(step) => self.outputs.get(&(step, name)),
+        };
+        found.copied().unwrap_or(0)
+    }
+
     pub(crate) fn of(workflow: &'w Workflow) -> Reads<'w> {
         let mut reads = Reads::default();
         for usage in of_workflow(workflow) {
@@ -65,9 +97,22 @@ impl<'w> Reads<'w> {
             match (reference.root.as_str(), name) {
                 ("inputs", Some(name)) => self.input(name),
                 ("inputs", None) => self.all_inputs = true,
-                ("steps", Some(name)) => self.step(name),
+                ("steps", Some(name)) => {
+                    self.step(name);
+                    self.output(name, &reference.path[1..]);
+                }
                 _ => {}
             }
+        }
+    }
+
+    fn output(&mut self, step: &'w str, path: &'w [Segment]) {
+        if let [first, second, ..] = path
+            && let (SegmentKind::Field(part), SegmentKind::Field(field)) =
+                (&first.kind, &second.kind)
+            && part == "output"
+        {
+            *self.outputs.entry((step, field)).or_default() += 1;
         }
     }
 
@@ -107,10 +152,9 @@ impl<'c> Checker<'c> {
     /// slip is in the declaration, and the readers are right.
     pub(crate) fn misspelt(&mut self) {
         let workflow = self.workflow;
-        let reads = Reads::of(workflow);
         let inputs: Vec<(&'c str, At)> =
             workflow.inputs.0.iter().map(|(name, _)| (name.value.as_str(), name.at)).collect();
-        for (wrong, right) in pairs(&inputs, &reads.inputs) {
+        for (wrong, right) in pairs(&inputs, &self.reads.inputs) {
             let at = wrong.1;
             let mend = Mend::RenameKey { key: at, to: right.to_owned() };
             self.declared_as("input", wrong, right, mend);
@@ -119,7 +163,7 @@ impl<'c> Checker<'c> {
         let steps = workflow.all_steps();
         let steps: Vec<(&'c str, At)> =
             steps.iter().map(|step| (step.id.value.as_str(), step.id.at)).collect();
-        for (wrong, right) in pairs(&steps, &reads.steps) {
+        for (wrong, right) in pairs(&steps, &self.reads.steps) {
             let at = wrong.1;
             let mend = Mend::Replace { at, value: right.into() };
             self.declared_as("step", wrong, right, mend);
