@@ -14,7 +14,7 @@ use crate::suggest;
 use crate::target::Target;
 use crate::template::Template;
 use crate::templated::Dynamic;
-use crate::tree::{At, Key, Node};
+use crate::tree::{At, Node};
 
 /// A call as it is written, in a step, in a check of one, or by an input.
 struct Call<'c> {
@@ -129,7 +129,8 @@ impl Checker<'_> {
             let free: Vec<&str> = names.filter(|name| !is_given(name)).collect();
             let meant = suggest::nearest(&key.value, free.iter().copied());
             missing.retain(|name| Some(*name) != meant);
-            self.unknown_argument(key, call.target, meant, &free);
+            let message = format!("`{}` takes no argument `{}`", call.target.value, key.value);
+            self.not_taken(key.at, message, meant, &free);
         }
         // What could not be read may be what seems to be missing.
         missing.retain(|_| !self.may_have(call.owner, call.key));
@@ -144,20 +145,14 @@ impl Checker<'_> {
         self.body(call, info);
     }
 
-    fn unknown_argument(
-        &mut self,
-        key: &Spot<String>,
-        target: &Spot<Target>,
-        meant: Option<&str>,
-        free: &[&str],
-    ) {
-        let message = format!("`{}` takes no argument `{}`", target.value, key.value);
-        let fault = Finding::error(key.at, Rule::Argument, message)
+    /// A key that neither the arguments nor the body of a command have.
+    fn not_taken(&mut self, key: At, message: String, meant: Option<&str>, free: &[&str]) {
+        let fault = Finding::error(key, Rule::Argument, message)
             .expected(suggest::list(free.iter().copied()));
         self.report.add(match meant {
             Some(meant) => fault
                 .suggest(format!("did you mean `{meant}`?"))
-                .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() }),
+                .mend(Mend::RenameKey { key, to: meant.to_owned() }),
             None => fault.suggest("remove it"),
         });
     }
@@ -246,7 +241,8 @@ impl Checker<'_> {
             let lost = meant.is_some_and(|meant| missing.contains(&meant));
             if closed || lost {
                 missing.retain(|name| Some(*name) != meant);
-                self.unknown_body_key(key, meant, &free);
+                let message = format!("the body takes no `{}`", key.name);
+                self.not_taken(key.at, message, meant, &free);
             }
         }
         for name in missing {
@@ -256,18 +252,6 @@ impl Checker<'_> {
                     .suggest(format!("add `{name}`")),
             );
         }
-    }
-
-    fn unknown_body_key(&mut self, key: &Key, meant: Option<&str>, free: &[&str]) {
-        let message = format!("the body takes no `{}`", key.name);
-        let fault = Finding::error(key.at, Rule::Argument, message)
-            .expected(suggest::list(free.iter().copied()));
-        self.report.add(match meant {
-            Some(meant) => fault
-                .suggest(format!("did you mean `{meant}`?"))
-                .mend(Mend::RenameKey { key: key.at, to: meant.to_owned() }),
-            None => fault.suggest("remove it"),
-        });
     }
 
     /// The kind of value an argument will have, as far as it is known.
