@@ -42,6 +42,35 @@ pub enum Test {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable(pub String);
 
+/// Where conditions and prompts find their variables: the caller's context, perhaps with the
+/// variables of loops laid over it.
+pub trait Variables {
+    /// The value at a dotted path; null counts as present.
+    fn get(&self, path: &str) -> Option<&Value>;
+
+    /// All of them as one object.
+    fn to_value(&self) -> Value;
+}
+
+impl Variables for Value {
+    fn get(&self, path: &str) -> Option<&Value> {
+        // A key that has dots in it is taken as it is written.
+        Value::get(self, path).or_else(|| descend(self, path))
+    }
+
+    fn to_value(&self) -> Value {
+        self.clone()
+    }
+}
+
+/// What stands at a dotted path under a value; a number in it is the index of a list.
+pub(crate) fn descend<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    path.split('.').try_fold(value, |value, part| match value {
+        Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+        _ => value.get(part),
+    })
+}
+
 /// An operator with what it compares to.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the variants are the operators of the document")]
@@ -86,25 +115,12 @@ pub struct Wanted {
     pub expected: Option<Vec<Value>>,
 }
 
-impl Variable {
-    /// The value in a context; null counts as present.
-    pub fn lookup<'c>(&self, context: &'c Value) -> Option<&'c Value> {
-        if let Some(value) = context.get(&self.0) {
-            return Some(value);
-        }
-        self.0.split('.').try_fold(context, |value, part| match value {
-            Value::Array(items) => items.get(part.parse::<usize>().ok()?),
-            _ => value.get(part),
-        })
-    }
-}
-
 impl Condition {
     /// Whether it holds. A missing variable equals null and nothing else.
-    pub fn holds(&self, context: &Value) -> bool {
+    pub fn holds(&self, context: &dyn Variables) -> bool {
         self.tests.iter().all(|test| match test {
-            Test::Truthy(variable) => variable.lookup(context).is_some_and(is_truthy),
-            Test::Compare(variable, comparison) => comparison.holds(variable.lookup(context)),
+            Test::Truthy(variable) => context.get(&variable.0).is_some_and(is_truthy),
+            Test::Compare(variable, comparison) => comparison.holds(context.get(&variable.0)),
             Test::And(parts) => parts.iter().all(|part| part.holds(context)),
             Test::Or(parts) => parts.iter().any(|part| part.holds(context)),
             Test::Not(part) => !part.holds(context),
@@ -112,7 +128,7 @@ impl Condition {
     }
 
     /// Whether it holds, fails, or waits for a variable.
-    pub fn decide(&self, context: &Value) -> Truth {
+    pub fn decide(&self, context: &dyn Variables) -> Truth {
         all(self.tests.iter().map(|test| test.decide(context)))
     }
 
@@ -190,13 +206,13 @@ impl fmt::Display for Comparison {
 }
 
 impl Test {
-    fn decide(&self, context: &Value) -> Truth {
+    fn decide(&self, context: &dyn Variables) -> Truth {
         match self {
-            Test::Truthy(variable) => match variable.lookup(context) {
+            Test::Truthy(variable) => match context.get(&variable.0) {
                 Some(value) => Truth::from(is_truthy(value)),
                 None => wanted(variable, None),
             },
-            Test::Compare(variable, comparison) => match variable.lookup(context) {
+            Test::Compare(variable, comparison) => match context.get(&variable.0) {
                 Some(value) => Truth::from(comparison.holds(Some(value))),
                 None => wanted(variable, comparison.expected()),
             },
