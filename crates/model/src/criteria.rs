@@ -10,6 +10,7 @@ use crate::condition::Condition;
 use crate::decode::{Decode, Defs, Report, Shape, mistyped, text_that};
 use crate::finding::{Finding, Mend, Rule, Severity};
 use crate::json_schema::{self, JsonSchema};
+use crate::lazy::Lazy;
 use crate::limits;
 use crate::pattern::TOO_LARGE;
 use crate::suggest;
@@ -47,12 +48,7 @@ pub enum CheckKind {
     /// The output holds this text.
     Contains(String),
     /// The output matches.
-    Regex {
-        /// The pattern, in the syntax of `fancy-regex`.
-        pattern: String,
-        /// The flags that count: of `i`, `m`, `s`, `x`, `u`.
-        flags: String,
-    },
+    Regex(RulePattern),
     /// The output has a length, in characters.
     Length {
         /// At least.
@@ -62,6 +58,27 @@ pub enum CheckKind {
     },
     /// The output is JSON of this schema.
     Schema(JsonSchema),
+}
+
+/// The pattern of a rule, with look-around and back-references.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RulePattern {
+    /// The pattern, in the syntax of `fancy-regex`.
+    pub source: String,
+    /// The flags that count: of `i`, `m`, `s`, `x`, `u`.
+    pub flags: String,
+    compiled: Lazy<Result<fancy_regex::Regex, String>>,
+}
+
+impl RulePattern {
+    /// Whether a text matches somewhere; the cause when that cannot be told within the limits.
+    pub fn is_match(&self, text: &str) -> Result<bool, String> {
+        let compiled = self.compiled.get_or_init(|| build(&self.source, &self.flags));
+        let regex = compiled.as_ref().map_err(Clone::clone)?;
+        regex.is_match(text).map_err(|_| {
+            format!("it takes more than {} steps on this output", limits::PATTERN_STEPS)
+        })
+    }
 }
 
 impl Criteria {
@@ -151,7 +168,7 @@ fn check(node: &Node, report: &mut Report) -> Option<Check> {
         "regex" => regex(node, report),
         "length" => length(node, report),
         _ => required(node, "schema", report)
-            .and_then(|node| json_schema::decode(node, Rule::Criteria, report))
+            .and_then(|node| json_schema::decode(node, Rule::Schema, report))
             .map(CheckKind::Schema),
     };
     if report.count() > before {
@@ -314,7 +331,7 @@ fn regex(node: &Node, report: &mut Report) -> Option<CheckKind> {
         );
         return None;
     }
-    Some(CheckKind::Regex { pattern, flags })
+    Some(CheckKind::Regex(RulePattern { source: pattern, flags, compiled: Lazy::default() }))
 }
 
 /// Whether a pattern with look-around and back-references is sound, within the limits.
@@ -322,11 +339,7 @@ fn compile(pattern: &str, flags: &str) -> Result<(), String> {
     if pattern.len() > limits::PATTERN_BYTES {
         return Err(format!("it is longer than {} bytes", limits::PATTERN_BYTES));
     }
-    let flags: String = flags.chars().filter(|flag| "imsx".contains(*flag)).collect();
-    let source = match flags.is_empty() {
-        true => pattern.to_owned(),
-        false => format!("(?{flags}){pattern}"),
-    };
+    let source = with_flags(pattern, flags);
     // Compiling costs a hundred times what parsing does, and only counted repetition, many classes
     // or look-around can make a sound pattern fail it.
     let classes = source.matches(['\\', '.']).count();
@@ -334,10 +347,22 @@ fn compile(pattern: &str, flags: &str) -> Result<(), String> {
     if modest && regex_syntax::parse(&source).is_ok() {
         return Ok(());
     }
-    fancy_regex::RegexBuilder::new(&source)
+    build(pattern, flags).map(|_| ())
+}
+
+fn with_flags(pattern: &str, flags: &str) -> String {
+    let flags: String = flags.chars().filter(|flag| "imsx".contains(*flag)).collect();
+    match flags.is_empty() {
+        true => pattern.to_owned(),
+        false => format!("(?{flags}){pattern}"),
+    }
+}
+
+fn build(pattern: &str, flags: &str) -> Result<fancy_regex::Regex, String> {
+    fancy_regex::RegexBuilder::new(&with_flags(pattern, flags))
         .delegate_size_limit(limits::PATTERN_COMPILED_BYTES)
+        .backtrack_limit(limits::PATTERN_STEPS)
         .build()
-        .map(|_| ())
         .map_err(|error| {
             // The library tells the size limit in words only, and in more than one way.
             let words = error.to_string();

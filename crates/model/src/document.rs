@@ -12,6 +12,7 @@ use crate::guide::{self, GuideDoc};
 use crate::limits;
 use crate::manifest::{self, Draft, ManifestDoc};
 use crate::source::{Format, Source};
+use crate::step::Step;
 use crate::suggest;
 use crate::tree::{Kind, Node};
 use crate::violation::{self, Violation};
@@ -27,7 +28,8 @@ pub struct Document {
     pub spelling: Option<Spelling>,
     /// Its id, when one could be read.
     pub id: Option<String>,
-    /// The workflow, unless there are errors.
+    /// The workflow, unless there are errors. Those in the validation criteria of a guide do not
+    /// count: only the steps that have them cannot be judged.
     pub workflow: Option<Workflow>,
     /// Everything that was found, in the order of the text.
     pub violations: Vec<Violation>,
@@ -40,7 +42,15 @@ impl Document {
     /// Reads and checks bytes. A format that is not given is told by the first character.
     pub fn read(bytes: &[u8], format: Option<Format>, world: World<'_>) -> Document {
         match Source::decode(bytes, format) {
-            Ok(source) => Document::of(source, world),
+            Ok(source) => Document::of(source, None, world),
+            Err(finding) => Document::unreadable(*finding),
+        }
+    }
+
+    /// Reads and checks the JSON text of a guide: it is judged as one whatever its keys are.
+    pub fn read_guide(text: &str, world: World<'_>) -> Document {
+        match Source::decode(text.as_bytes(), Some(Format::Json)) {
+            Ok(source) => Document::of(source, Some(Spelling::Guide), world),
             Err(finding) => Document::unreadable(*finding),
         }
     }
@@ -62,7 +72,7 @@ impl Document {
         }
     }
 
-    fn of(source: Source, world: World<'_>) -> Document {
+    fn of(source: Source, spelling: Option<Spelling>, world: World<'_>) -> Document {
         let mut report = Report::of_text(source.text());
         let read = match (source.fence(), source.format()) {
             (Some(finding), _) => Err(finding),
@@ -81,7 +91,10 @@ impl Document {
                 };
             }
         };
-        let spelling = detect(&root, &mut report);
+        let spelling = match spelling {
+            Some(Spelling::Guide) => as_guide(&root, &mut report),
+            Some(Spelling::Manifest) | None => detect(&root, &mut report),
+        };
         let id = spelling.and_then(|spelling| authored_id(&root, spelling));
         let mut unchecked = Vec::new();
         let draft = spelling.and_then(|spelling| draft(&root, spelling, &mut report));
@@ -89,7 +102,8 @@ impl Document {
             unchecked = check::run(draft, &root, world, &mut report);
         }
         let violations = resolve(report, &source, &root);
-        let workflow = draft.map(|draft| draft.workflow).filter(|_| !has_errors(&violations));
+        let workflow =
+            draft.map(|draft| draft.workflow).filter(|_| is_usable(&violations, spelling, &root));
         Document {
             source: Some(source),
             spelling,
@@ -118,9 +132,25 @@ impl Document {
         !has_errors(&self.violations)
     }
 
+    /// The errors in the validation criteria of a step, which make that it cannot be judged.
+    pub fn criteria_faults(&self, step: &Step) -> Vec<&Violation> {
+        let errors = self.violations.iter().filter(|one| one.severity == Severity::Error);
+        let mut errors = errors.peekable();
+        if errors.peek().is_none() {
+            return Vec::new();
+        }
+        let owner = format!("{}/{CRITERIA}", self.pointer(step.at));
+        errors.filter(|one| is_within(&one.path, &owner)).collect()
+    }
+
     /// The document's data without places, once it parses.
     pub fn parsed(&self) -> Option<serde_json::Value> {
         self.root.as_ref().map(Node::to_value)
+    }
+
+    /// How many steps its author wrote at the top level.
+    pub fn step_count(&self) -> usize {
+        self.root.as_ref().and_then(|root| root.get("steps")).map_or(0, |node| node.items().len())
     }
 
     /// What stands at a place, as its author wrote it: a step, for those who show steps whole.
@@ -161,6 +191,51 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 fn has_errors(violations: &[Violation]) -> bool {
     violations.iter().any(|violation| violation.severity == Severity::Error)
+}
+
+const CRITERIA: &str = "validationCriteria";
+
+/// Whether a workflow can be used although its document has errors.
+fn is_usable(violations: &[Violation], spelling: Option<Spelling>, root: &Node) -> bool {
+    let mut errors = violations.iter().filter(|one| one.severity == Severity::Error).peekable();
+    if errors.peek().is_none() {
+        return true;
+    }
+    if spelling != Some(Spelling::Guide) {
+        return false;
+    }
+    let mut criteria = Vec::new();
+    collect_criteria(root.get("steps"), "/steps", &mut criteria);
+    errors.all(|error| criteria.iter().any(|owner| is_within(&error.path, owner)))
+}
+
+/// The pointers of all validation criteria of a guide.
+fn collect_criteria(steps: Option<&Node>, pointer: &str, found: &mut Vec<String>) {
+    for (index, step) in steps.map_or(&[] as &[Node], Node::items).iter().enumerate() {
+        let here = format!("{pointer}/{index}");
+        if step.get(CRITERIA).is_some() {
+            found.push(format!("{here}/{CRITERIA}"));
+        }
+        collect_criteria(step.get("body"), &format!("{here}/body"), found);
+    }
+}
+
+fn is_within(path: &str, owner: &str) -> bool {
+    path.strip_prefix(owner).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// A document that has to be a guide; a manifest is told where it belongs.
+fn as_guide(root: &Node, report: &mut Report) -> Option<Spelling> {
+    if !matches!(root.kind, Kind::Map(_)) {
+        return detect(root, report);
+    }
+    let Some((key, _)) = root.entry("workflow") else { return Some(Spelling::Guide) };
+    report.add(
+        Finding::error(key.at, Rule::DocumentKind, "this is a manifest, not a guide")
+            .expected("`id` and `name` at the top")
+            .suggest("validate it with `workflow.validate`"),
+    );
+    None
 }
 
 fn resolve(mut report: Report, source: &Source, root: &Node) -> Vec<Violation> {

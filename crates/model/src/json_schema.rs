@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 
 use crate::decode::{Decode, Defs, Report, Shape, wrong};
 use crate::finding::{Finding, Mend, Rule};
+use crate::lazy::Lazy;
 use crate::limits;
 use crate::suggest;
 use crate::tree::{At, Key, Kind, Node};
+use crate::violation::clip;
 
 /// A JSON Schema that is one.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +20,38 @@ pub struct JsonSchema {
     pub at: At,
     /// The schema.
     pub value: Value,
+    compiled: Lazy<Option<jsonschema::Validator>>,
+}
+
+/// What does not fit a schema, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit {
+    /// The JSON pointer of the value; empty for the whole.
+    pub pointer: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl JsonSchema {
+    /// What of a value does not fit; nothing when it does. At most so many as a reader can use.
+    pub fn misfits(&self, value: &Value) -> Vec<Misfit> {
+        let compiled = self.compiled.get_or_init(|| compile(&self.value).ok());
+        let Some(validator) = compiled else { return Vec::new() };
+        let errors = validator.iter_errors(value).take(limits::MISFITS);
+        let misfit = |error: jsonschema::ValidationError<'_>| Misfit {
+            pointer: error.instance_path().to_string(),
+            message: clip(error.to_string()),
+        };
+        errors.map(misfit).collect()
+    }
+}
+
+fn compile(schema: &Value) -> Result<jsonschema::Validator, jsonschema::ValidationError<'static>> {
+    let patterns = jsonschema::PatternOptions::fancy_regex()
+        .backtrack_limit(limits::PATTERN_STEPS)
+        .size_limit(limits::PATTERN_COMPILED_BYTES);
+    let options = jsonschema::options().should_validate_formats(true);
+    options.with_pattern_options(patterns).build(schema)
 }
 
 impl Decode for JsonSchema {
@@ -70,7 +104,7 @@ pub(crate) fn decode(node: &Node, rule: Rule, report: &mut Report) -> Option<Jso
         return None;
     }
     match fault(&value) {
-        None => Some(JsonSchema { at: node.at, value }),
+        None => Some(JsonSchema { at: node.at, value, compiled: Lazy::default() }),
         Some((pointer, message)) => {
             let found = node_at_pointer(node, &pointer);
             report.add(
@@ -233,7 +267,7 @@ fn fault(schema: &Value) -> Option<(String, String)> {
     if let Err(error) = jsonschema::meta::validate(schema) {
         return Some((error.instance_path().to_string(), error.to_string()));
     }
-    let error = jsonschema::options().should_validate_formats(true).build(schema).err()?;
+    let error = compile(schema).err()?;
     Some((error.instance_path().to_string(), error.to_string()))
 }
 

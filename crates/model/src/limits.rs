@@ -34,6 +34,16 @@ pub const INPUTS: usize = 200;
 pub const PATTERN_BYTES: usize = 4 * 1024;
 /// Bytes of a compiled regular expression.
 pub const PATTERN_COMPILED_BYTES: usize = 1024 * 1024;
+/// Steps a pattern with look-around or back-references may take on one text.
+pub const PATTERN_STEPS: usize = 1_000_000;
+/// Violations of a JSON Schema that are told of one value.
+pub const MISFITS: usize = 20;
+/// Bytes of an output that is judged.
+pub const OUTPUT_BYTES: usize = 1024 * 1024;
+/// Bytes of a caller's context, serialised.
+pub const CONTEXT_BYTES: usize = 256 * 1024;
+/// Steps a caller may name as completed.
+pub const COMPLETED_STEPS: usize = 100_000;
 /// Patterns too large to compile that are tried in one document: finding out takes a while.
 pub const LARGE_PATTERNS: usize = 5;
 /// Bytes of a JSON Schema, serialised.

@@ -99,7 +99,7 @@ pub(crate) fn resolve(
 }
 
 /// A text that quotes something endless, with its middle left out.
-fn clip(text: String) -> String {
+pub(crate) fn clip(text: String) -> String {
     let count = if text.len() > limits::MESSAGE_CHARS { text.chars().count() } else { 0 };
     if count <= limits::MESSAGE_CHARS {
         return text;

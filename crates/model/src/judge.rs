@@ -1,0 +1,275 @@
+//! Judging the output of an agent step by its rules.
+//!
+//! A rule whose condition does not hold is *not applicable*: it neither passes nor fails, and a
+//! composition none of whose members applies does not apply either. What does not apply is valid.
+
+use serde_json::Value;
+
+use crate::condition::Variables;
+use crate::criteria::{Check, CheckKind, Criteria, RulePattern};
+use crate::json_schema::{JsonSchema, Misfit};
+use crate::step::Prompt;
+
+/// What is wrong with an output, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Issue {
+    /// The author's message, or what exactly does not fit.
+    pub message: String,
+    /// The one next action: what was expected, what was found.
+    pub suggestion: String,
+}
+
+/// A rule that cannot judge: its pattern gave up.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the pattern `{pattern}` cannot be matched: {cause}")]
+pub struct Undecidable {
+    /// The pattern.
+    pub pattern: String,
+    /// Why.
+    pub cause: String,
+}
+
+/// Every issue of an output; none when it is valid.
+pub fn output(
+    prompt: &Prompt,
+    output: &str,
+    context: &dyn Variables,
+) -> Result<Vec<Issue>, Undecidable> {
+    if output.trim().is_empty() {
+        return Ok(vec![Issue {
+            message: "The output is blank".to_owned(),
+            suggestion: "Write what was done and what came of it.".to_owned(),
+        }]);
+    }
+    let mut issues = Vec::new();
+    if let Some(schema) = &prompt.output_schema {
+        let message = "The output does not fit the schema of the step";
+        issues.extend(schema_issues(schema, message, output));
+    }
+    if let Some(criteria) = &prompt.criteria
+        && let Outcome::Fails(found) = criteria.judge(output, context)?
+    {
+        issues.extend(found);
+    }
+    Ok(issues)
+}
+
+enum Outcome {
+    NotApplicable,
+    Passes,
+    Fails(Vec<Issue>),
+}
+
+impl Criteria {
+    /// The messages of the rules that apply under a context: what an output will be checked for.
+    pub fn applicable(&self, context: &dyn Variables) -> Vec<String> {
+        match self {
+            Criteria::All(parts) => {
+                parts.iter().flat_map(|part| part.applicable(context)).collect()
+            }
+            Criteria::Any(parts) => {
+                let all = parts.iter().flat_map(|part| part.applicable(context)).collect();
+                one_of(all).into_iter().collect()
+            }
+            Criteria::Not(part) => {
+                part.applicable(context).iter().map(|message| denied(message)).collect()
+            }
+            Criteria::Check(check) if check.applies(context) => vec![check.message.clone()],
+            Criteria::Check(_) => Vec::new(),
+        }
+    }
+
+    fn judge(&self, output: &str, context: &dyn Variables) -> Result<Outcome, Undecidable> {
+        match self {
+            Criteria::All(parts) => all(parts, output, context),
+            Criteria::Any(parts) => any(parts, output, context),
+            Criteria::Not(part) => Ok(match part.judge(output, context)? {
+                Outcome::NotApplicable => Outcome::NotApplicable,
+                Outcome::Passes => Outcome::Fails(refusals(part, context)),
+                Outcome::Fails(_) => Outcome::Passes,
+            }),
+            Criteria::Check(check) if check.applies(context) => {
+                let issues = check.issues(output)?;
+                Ok(if issues.is_empty() { Outcome::Passes } else { Outcome::Fails(issues) })
+            }
+            Criteria::Check(_) => Ok(Outcome::NotApplicable),
+        }
+    }
+}
+
+fn all(parts: &[Criteria], output: &str, context: &dyn Variables) -> Result<Outcome, Undecidable> {
+    let (mut issues, mut applies) = (Vec::new(), false);
+    for part in parts {
+        match part.judge(output, context)? {
+            Outcome::NotApplicable => {}
+            Outcome::Passes => applies = true,
+            Outcome::Fails(found) => issues.extend(found),
+        }
+    }
+    Ok(match (issues.is_empty(), applies) {
+        (false, _) => Outcome::Fails(issues),
+        (true, true) => Outcome::Passes,
+        (true, false) => Outcome::NotApplicable,
+    })
+}
+
+fn any(parts: &[Criteria], output: &str, context: &dyn Variables) -> Result<Outcome, Undecidable> {
+    let mut failed = Vec::new();
+    for part in parts {
+        match part.judge(output, context)? {
+            Outcome::NotApplicable => {}
+            Outcome::Passes => return Ok(Outcome::Passes),
+            Outcome::Fails(found) => failed.push(found),
+        }
+    }
+    Ok(match failed.len() {
+        0 => Outcome::NotApplicable,
+        1 => Outcome::Fails(failed.swap_remove(0)),
+        _ => {
+            let leaves: Vec<Issue> = failed.into_iter().flatten().collect();
+            let messages = leaves.iter().map(|issue| issue.message.clone()).collect();
+            let suggestions: Vec<&str> =
+                leaves.iter().map(|issue| issue.suggestion.as_str()).collect();
+            let message = one_of(messages).unwrap_or_default();
+            let suggestion = format!("Do one of these: {}", suggestions.join(" Or: "));
+            Outcome::Fails(vec![Issue { message, suggestion }])
+        }
+    })
+}
+
+/// Messages of alternatives as one.
+fn one_of(mut messages: Vec<String>) -> Option<String> {
+    match messages.len() {
+        0 | 1 => messages.pop(),
+        _ => Some(format!("one of: {}", messages.join("; "))),
+    }
+}
+
+fn denied(message: &str) -> String {
+    format!("must not hold: {message}")
+}
+
+/// What a failed `not` says: the message of what holds and must not.
+fn refusals(part: &Criteria, context: &dyn Variables) -> Vec<Issue> {
+    let message = part.applicable(context).join("; ");
+    let told = match part {
+        Criteria::Check(check) => check.kind.as_refusal(),
+        _ => "Change the output so that this does not hold.".to_owned(),
+    };
+    vec![Issue { message: denied(&message), suggestion: told }]
+}
+
+impl Check {
+    fn applies(&self, context: &dyn Variables) -> bool {
+        self.condition.as_ref().is_none_or(|condition| condition.holds(context))
+    }
+
+    fn issues(&self, output: &str) -> Result<Vec<Issue>, Undecidable> {
+        let one = |suggestion: String| vec![Issue { message: self.message.clone(), suggestion }];
+        Ok(match &self.kind {
+            CheckKind::Contains(text) if output.contains(text.as_str()) => Vec::new(),
+            CheckKind::Contains(text) => one(absent(text, output)),
+            CheckKind::Regex(pattern) => match matches(pattern, output)? {
+                true => Vec::new(),
+                false => one(format!("Make the output match {}.", shown(pattern))),
+            },
+            CheckKind::Length { min, max } => {
+                let count = output.chars().count() as u64;
+                let found = format!("the output has {count}");
+                match (min, max) {
+                    (Some(min), _) if count < *min => {
+                        one(format!("Write at least {min} characters: {found}."))
+                    }
+                    (_, Some(max)) if count > *max => {
+                        one(format!("Write at most {max} characters: {found}."))
+                    }
+                    _ => Vec::new(),
+                }
+            }
+            CheckKind::Schema(schema) => schema_issues(schema, &self.message, output),
+        })
+    }
+}
+
+impl CheckKind {
+    fn as_refusal(&self) -> String {
+        match self {
+            CheckKind::Contains(text) => format!("Remove `{}` from the output.", excerpt(text)),
+            CheckKind::Regex(pattern) => {
+                format!("Change the output so that it does not match {}.", shown(pattern))
+            }
+            CheckKind::Length { min, max } => {
+                let bounds = [("at least", min), ("at most", max)];
+                let bounds = bounds
+                    .iter()
+                    .filter_map(|(word, bound)| bound.map(|bound| format!("{word} {bound}")));
+                let bounds: Vec<String> = bounds.collect();
+                format!("Its length must not be {} characters.", bounds.join(" and "))
+            }
+            CheckKind::Schema(_) => {
+                "Change the output so that it does not fit the schema.".to_owned()
+            }
+        }
+    }
+}
+
+fn matches(pattern: &RulePattern, output: &str) -> Result<bool, Undecidable> {
+    let undecidable = |cause| Undecidable { pattern: pattern.source.clone(), cause };
+    pattern.is_match(output).map_err(undecidable)
+}
+
+fn shown(pattern: &RulePattern) -> String {
+    format!("`/{}/{}`", excerpt(&pattern.source), pattern.flags)
+}
+
+fn absent(text: &str, output: &str) -> String {
+    let wanted = excerpt(text);
+    let folded = output.to_lowercase();
+    match folded.contains(&text.to_lowercase()) {
+        true => format!("Write `{wanted}` exactly so: it is there in other letters only."),
+        false => {
+            let count = output.chars().count();
+            format!("Add `{wanted}`: the output ({count} characters) does not contain it.")
+        }
+    }
+}
+
+fn schema_issues(schema: &JsonSchema, message: &str, output: &str) -> Vec<Issue> {
+    let one = |suggestion: String| vec![Issue { message: message.to_owned(), suggestion }];
+    let value: Value = match serde_json::from_str(output) {
+        Ok(value) => value,
+        Err(error) if output.trim_start().starts_with("```") => {
+            return one(format!("Send the JSON alone, without a code fence ({error})."));
+        }
+        Err(error) => return one(format!("Send JSON and nothing else: {error}.")),
+    };
+    let misfits = schema.misfits(&value);
+    if misfits.is_empty() {
+        return Vec::new();
+    }
+    let first = "Correct the places named below; each is a JSON pointer into the output.";
+    let mut issues = one(first.to_owned());
+    issues.extend(misfits.iter().map(|misfit| schema_issue(misfit, &value)));
+    issues
+}
+
+fn schema_issue(misfit: &Misfit, value: &Value) -> Issue {
+    let place = match misfit.pointer.as_str() {
+        "" => "the output as a whole",
+        pointer => pointer,
+    };
+    let found = value.pointer(&misfit.pointer).map(ToString::to_string).unwrap_or_default();
+    Issue {
+        message: format!("{place}: {}", misfit.message),
+        suggestion: format!("Correct {place}: it is `{}` now.", excerpt(&found)),
+    }
+}
+
+/// A text as it fits into a sentence.
+fn excerpt(text: &str) -> String {
+    const CHARS: usize = 120;
+    match text.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
