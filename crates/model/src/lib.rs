@@ -5,6 +5,7 @@
 //! [`violation::Violation`] come out.
 
 mod align;
+pub mod brief;
 pub mod check;
 pub mod commands;
 pub mod condition;
@@ -21,6 +22,8 @@ pub mod id;
 pub mod input;
 mod json;
 pub mod json_schema;
+pub mod judge;
+mod lazy;
 pub mod limits;
 pub mod manifest;
 mod order;
@@ -41,6 +44,7 @@ pub mod tree;
 pub mod version;
 pub mod violation;
 pub mod wait;
+pub mod walk;
 pub mod workflow;
 mod yaml;
 mod yaml_fault;

@@ -74,6 +74,21 @@ codes! {
     StorageFailed = "STORAGE_FAILED", Execution;
 }
 
+/// One thing that is wrong with the arguments of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Argument {
+    /// JSON pointer into the arguments.
+    pub path: String,
+    /// The keyword of the schema it goes back to.
+    pub rule: &'static str,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// What would be right.
+    pub expected: String,
+    /// What is there.
+    pub actual: String,
+}
+
 /// Something a user has to know about.
 #[derive(Debug, Clone)]
 pub struct Problem {
@@ -87,6 +102,8 @@ pub struct Problem {
     pub hint: String,
     /// The findings behind it, when a document is the cause.
     pub violations: Vec<Violation>,
+    /// What is wrong with the arguments, when they are the cause.
+    pub arguments: Vec<Argument>,
 }
 
 impl Problem {
@@ -98,6 +115,7 @@ impl Problem {
             context: Map::new(),
             hint: hint.into(),
             violations: Vec::new(),
+            arguments: Vec::new(),
         }
     }
 

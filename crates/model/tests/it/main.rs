@@ -5,11 +5,13 @@ mod depot;
 mod expr;
 mod golden;
 mod hostile;
+mod judge;
 mod limits;
 mod mend;
 mod properties;
 mod reviewed;
 mod schema;
+mod walk;
 
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;

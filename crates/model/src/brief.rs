@@ -1,0 +1,202 @@
+//! What an agent is told: the prompt with its variables filled in, and the sections around it.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value};
+
+use crate::condition::Variables;
+use crate::expr::{Expr, Fuel, MapScope, Outcome};
+use crate::guide::{BlockText, Confirmation, PromptBlocks};
+use crate::step::{Prompt, PromptText};
+use crate::template::{Part, Template};
+
+/// A text whose variables have been filled in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filled {
+    /// The text; a variable that is not set shows as `[unset: name]`.
+    pub text: String,
+    /// The variables that are not set, each once.
+    pub missing: Vec<String>,
+}
+
+/// The prompt of a step of a guide before its variables are filled in: blocks as sections,
+/// fragments whose conditions hold appended. A manifest's prompt is the text of its author.
+pub fn prompt(prompt: &Prompt, context: &dyn Variables) -> Option<String> {
+    let PromptText::Guide { text, blocks, fragments } = &prompt.text else { return None };
+    let mut parts: Vec<String> = text.iter().cloned().collect();
+    parts.extend(blocks.as_deref().map(sections).filter(|text| !text.is_empty()));
+    for fragment in fragments {
+        if fragment.when.as_ref().is_none_or(|when| when.holds(context)) {
+            parts.push(fragment.text.clone());
+        }
+    }
+    Some(parts.join("\n\n"))
+}
+
+/// A text of the step's prompt with its variables filled in.
+pub fn filled(step: &Prompt, text: &str, context: &dyn Variables) -> Filled {
+    match &step.text {
+        PromptText::Template(templated) => render(&templated.template, context),
+        PromptText::Guide { .. } => fill(text, context),
+    }
+}
+
+/// Whether a person confirms the step under a context.
+pub fn is_confirmed(confirmation: &Confirmation, context: &dyn Variables) -> bool {
+    match confirmation {
+        Confirmation::Never => false,
+        Confirmation::Always => true,
+        Confirmation::When(condition) => condition.holds(context),
+    }
+}
+
+/// Fills `{{name}}`, `{{a.b}}` and `{{n + 1}}` from the context. What is none of these is left as
+/// it is written: prompts quote other people's templates.
+pub fn fill(text: &str, context: &dyn Variables) -> Filled {
+    let mut filled = Filled { text: String::with_capacity(text.len()), missing: Vec::new() };
+    let mut rest = text;
+    while let Some(start) = rest.find("{{") {
+        filled.text.push_str(&rest[..start]);
+        let after = &rest[start + 2..];
+        let reference = after.find("}}").and_then(|end| Some((Reference::of(&after[..end])?, end)));
+        match reference {
+            Some((reference, end)) => {
+                reference.write(context, &mut filled);
+                rest = &after[end + 2..];
+            }
+            None => {
+                filled.text.push_str("{{");
+                rest = after;
+            }
+        }
+    }
+    filled.text.push_str(rest);
+    filled
+}
+
+/// A variable, and what is added to it.
+struct Reference<'t> {
+    path: &'t str,
+    plus: i64,
+}
+
+impl Reference<'_> {
+    fn of(text: &str) -> Option<Reference<'_>> {
+        let text = text.trim();
+        let (path, plus) = match text.split_once(['+', '-']) {
+            // A hyphen without spaces belongs to a name.
+            Some((path, number)) if path.ends_with(' ') => {
+                let number: i64 = number.trim().parse().ok().filter(|number| *number >= 0)?;
+                let minus = text.as_bytes().get(path.len()) == Some(&b'-');
+                (path.trim_end(), if minus { -number } else { number })
+            }
+            _ => (text, 0),
+        };
+        let is_name = |part: &str| {
+            let rest = part.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'));
+            rest && !part.is_empty()
+        };
+        path.split('.').all(is_name).then_some(Reference { path, plus })
+    }
+
+    fn write(&self, context: &dyn Variables, filled: &mut Filled) {
+        let Some(value) = context.get(self.path) else {
+            unset(self.path, filled);
+            return;
+        };
+        let sum = value.as_i64().and_then(|number| number.checked_add(self.plus));
+        let _ = match (value, sum) {
+            (Value::String(text), _) => filled.text.write_str(text),
+            (_, Some(sum)) => write!(filled.text, "{sum}"),
+            (value, None) => write!(filled.text, "{value}"),
+        };
+    }
+}
+
+fn unset(name: &str, filled: &mut Filled) {
+    let _ = write!(filled.text, "[unset: {name}]");
+    if !filled.missing.iter().any(|known| known == name) {
+        filled.missing.push(name.to_owned());
+    }
+}
+
+/// A manifest's prompt: its `inputs` are the context.
+fn render(template: &Template, context: &dyn Variables) -> Filled {
+    let (sole, parts) = match template {
+        Template::Literal(text) => {
+            return Filled { text: text.clone(), missing: Vec::new() };
+        }
+        Template::Sole(placed) => ([Part::Expr(placed.clone())], [].as_slice()),
+        Template::Mixed(parts) => ([Part::Text(String::new())], parts.as_slice()),
+    };
+    let scope = inputs_scope(context);
+    let mut filled = Filled::default();
+    for part in sole.iter().chain(parts) {
+        match part {
+            Part::Text(text) => filled.text.push_str(text),
+            Part::Expr(placed) => match placed.expr.eval(&scope, &mut Fuel::default()) {
+                Ok(Outcome::Value(Value::String(text))) => filled.text.push_str(&text),
+                Ok(Outcome::Value(value)) => filled.text.push_str(&value.to_string()),
+                Ok(Outcome::Omit) | Err(_) => unset(placed.expr.source().trim(), &mut filled),
+            },
+        }
+    }
+    filled
+}
+
+fn inputs_scope(context: &dyn Variables) -> MapScope {
+    MapScope::new(Map::from_iter([("inputs".to_owned(), context.to_value())]))
+}
+
+/// Whether an expression of a manifest holds while a caller walks it; the cause when that cannot
+/// be told from the context alone.
+pub(crate) fn expression_holds(expr: &Expr, context: &dyn Variables) -> Result<bool, String> {
+    let held = expr.eval_bool(&inputs_scope(context), &mut Fuel::default());
+    held.map_err(|error| error.to_string())
+}
+
+/// Prompt blocks as sections, in their order.
+fn sections(blocks: &PromptBlocks) -> String {
+    let mut sections = Vec::new();
+    if let Some(goal) = &blocks.goal {
+        sections.push(format!("## Goal\n{}", block(goal)));
+    }
+    let lists = [
+        ("Constraints", &blocks.constraints, false),
+        ("Procedure", &blocks.procedure, true),
+        ("Verify", &blocks.verify, false),
+    ];
+    for (title, list, numbered) in lists {
+        if title == "Verify"
+            && let Some(required) = &blocks.output_required
+        {
+            let lines =
+                required.0.iter().map(|(name, text)| format!("- {}: {}", name.value, block(text)));
+            sections.push(format!("## Output required\n{}", lines.collect::<Vec<_>>().join("\n")));
+        }
+        let Some(list) = list else { continue };
+        let lines = list.iter().enumerate().map(|(index, text)| match numbered {
+            true => format!("{}. {}", index + 1, block(text)),
+            false => format!("- {}", block(text)),
+        });
+        sections.push(format!("## {title}\n{}", lines.collect::<Vec<_>>().join("\n")));
+    }
+    sections.join("\n\n")
+}
+
+/// Text of a block. Newer editions assemble it from parts: those that hold text are shown.
+fn block(text: &BlockText) -> String {
+    plain(&text.0)
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(""),
+        Value::Object(map) => match map.get("text") {
+            Some(text) => plain(text),
+            None => value.to_string(),
+        },
+        other => other.to_string(),
+    }
+}

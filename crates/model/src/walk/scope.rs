@@ -1,0 +1,95 @@
+//! The caller's context with the variables of the loops around a step laid over it.
+
+use serde_json::{Map, Value};
+
+use super::Pass;
+use crate::condition::{Variables, descend};
+
+/// Variables: those of the innermost loop first, the caller's last.
+#[derive(Debug, Clone)]
+pub struct Scope<'w, 'c> {
+    base: &'c Value,
+    over: Vec<(&'w str, Variable<'c>)>,
+}
+
+#[derive(Debug, Clone)]
+enum Variable<'c> {
+    /// Part of the caller's context.
+    Theirs(&'c Value),
+    /// A number of ours.
+    Ours(Value),
+}
+
+impl<'w, 'c> Scope<'w, 'c> {
+    /// The caller's context alone.
+    pub fn of(base: &'c Value) -> Self {
+        Scope { base, over: Vec::new() }
+    }
+
+    pub(super) fn depth(&self) -> usize {
+        self.over.len()
+    }
+
+    pub(super) fn enter(&mut self, pass: &Pass<'w, 'c>) {
+        let spec = pass.spec;
+        let numbers =
+            [(&spec.iteration_var, pass.iteration + 1), (&spec.index_var, pass.iteration)];
+        for (name, number) in numbers {
+            if let Some(name) = name {
+                self.over.push((name, Variable::Ours(number.into())));
+            }
+        }
+        if let (Some(name), Some(item)) = (&spec.item_var, pass.item) {
+            self.over.push((name, Variable::Theirs(item)));
+        }
+    }
+
+    pub(super) fn leave(&mut self, depth: usize) {
+        self.over.truncate(depth);
+    }
+
+    /// A value of the caller's, for as long as the caller's context lives.
+    pub(super) fn theirs(&self, path: &str) -> Option<&'c Value> {
+        match self.own(path) {
+            Some((Variable::Theirs(value), rest)) => below(value, rest),
+            Some((Variable::Ours(_), _)) => None,
+            None => Variables::get(self.base, path),
+        }
+    }
+
+    /// The loop variable a path begins with, and the rest of the path.
+    fn own<'p>(&self, path: &'p str) -> Option<(&Variable<'c>, Option<&'p str>)> {
+        let name = path.split('.').next().unwrap_or(path);
+        let (_, variable) = self.over.iter().rev().find(|(own, _)| *own == name)?;
+        Some((variable, path.get(name.len() + 1..)))
+    }
+}
+
+fn below<'v>(value: &'v Value, rest: Option<&str>) -> Option<&'v Value> {
+    match rest {
+        Some(rest) => descend(value, rest),
+        None => Some(value),
+    }
+}
+
+impl Variables for Scope<'_, '_> {
+    fn get(&self, path: &str) -> Option<&Value> {
+        match self.own(path) {
+            Some((Variable::Theirs(value), rest)) => below(value, rest),
+            Some((Variable::Ours(value), rest)) => below(value, rest),
+            None => Variables::get(self.base, path),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        let mut all = self.base.as_object().cloned().unwrap_or_else(Map::new);
+        for (name, variable) in &self.over {
+            let value = match variable {
+                Variable::Theirs(value) => (*value).clone(),
+                Variable::Ours(value) => value.clone(),
+            };
+            all.insert((*name).to_owned(), value);
+        }
+        Value::Object(all)
+    }
+}
