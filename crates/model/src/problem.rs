@@ -72,6 +72,24 @@ codes! {
     InputInvalid = "INPUT_INVALID", Validation;
     /// Reading or writing failed.
     StorageFailed = "STORAGE_FAILED", Execution;
+    /// No step of the guide has this id.
+    StepNotFound = "STEP_NOT_FOUND", NotFound;
+    /// Validation criteria that cannot be applied.
+    CriteriaInvalid = "CRITERIA_INVALID", Validation;
+    /// A context that the guide cannot be walked with.
+    StateInvalid = "STATE_INVALID", Conflict;
+    /// Parameters that do not fit the method or tool.
+    ParamsInvalid = "PARAMS_INVALID", Validation;
+    /// A line that is no JSON.
+    ParseError = "PARSE_ERROR", Validation;
+    /// JSON that is no request.
+    RequestInvalid = "INVALID_REQUEST", Validation;
+    /// No method has this name.
+    MethodNotFound = "METHOD_NOT_FOUND", NotFound;
+    /// A fault of ours.
+    Internal = "INTERNAL_ERROR", Internal;
+    /// A request before the handshake, or a handshake for a version that is not spoken.
+    ServerError = "SERVER_ERROR", Conflict;
 }
 
 /// One thing that is wrong with the arguments of a call.

@@ -2,6 +2,13 @@
 
 /// Name and text of each.
 pub(crate) const WORKFLOWS: &[(&str, &str)] = &[
+    ("bug-investigation.json", include_str!("../../../examples/guides/bug-investigation.json")),
+    ("code-review.json", include_str!("../../../examples/guides/code-review.json")),
+    (
+        "feature-implementation.json",
+        include_str!("../../../examples/guides/feature-implementation.json"),
+    ),
     ("refund-order.yaml", include_str!("../../../examples/refund-order.yaml")),
+    ("release-checklist.json", include_str!("../../../examples/guides/release-checklist.json")),
     ("review-change.json", include_str!("../../../examples/review-change.json")),
 ];

@@ -156,19 +156,23 @@ fn list_shows_the_sound_and_reports_the_rest() {
     let ran = in_library(&place, "list").ends(0);
     assert_eq!(
         ran.out,
-        "ID             KIND      STEPS  SOURCE    TITLE\n\
-         refund-order   manifest  5      built-in  Refund an order\n\
-         review-change  guide     5      built-in  Review a change\n\
-         sound          manifest  1      path      sound\n"
+        "ID                      KIND      STEPS  SOURCE    TITLE\n\
+         bug-investigation       guide     14     built-in  Bug investigation\n\
+         code-review             guide     11     built-in  Code review\n\
+         feature-implementation  guide     15     built-in  Feature implementation\n\
+         refund-order            manifest  5      built-in  Refund an order\n\
+         release-checklist       guide     14     built-in  Release checklist\n\
+         review-change           guide     5      built-in  Review a change\n\
+         sound                   manifest  1      path      sound\n"
     );
     assert!(ran.err.contains("slip.yaml` is left out: line 4: unknown key `promt`"), "{}", ran.err);
     assert!(ran.err.contains("e\\u{1b}[31m.yaml"), "{}", ran.err);
     assert!(!ran.err.contains('\u{1b}'));
     let listed = in_library(&place, "list --json").ends(0).quiet().json();
     let workflows = listed["workflows"].as_array().expect("is a list");
-    assert_eq!(workflows.len(), 3);
+    assert_eq!(workflows.len(), 7);
     assert_eq!(
-        (&workflows[2]["source"], base(&workflows[2]["path"])),
+        (&workflows[6]["source"], base(&workflows[6]["path"])),
         (&json!("path"), "sound.yaml")
     );
     assert_eq!(listed["invalid"].as_array().map(Vec::len), Some(2));
@@ -190,7 +194,7 @@ fn sources_show_what_wins() {
         })
         .collect();
     let expected = [
-        ("built-in", 2, true),
+        ("built-in", 6, true),
         ("user", 0, false),
         ("path", 1, true),
         ("path", 1, true),

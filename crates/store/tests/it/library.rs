@@ -34,7 +34,7 @@ fn the_later_of_four_sources_wins_and_the_others_say_so() {
     let shadowed: Vec<_> = library.sources().iter().map(row).collect();
     let by = |id: &str, by: SourceKind| (id.to_owned(), by);
     let expected = vec![
-        (BuiltIn, 2, vec![by("refund-order", User)]),
+        (BuiltIn, 6, vec![by("refund-order", User)]),
         (User, 2, vec![by("refund-order", Listed), by("mine", Listed)]),
         (Listed, 1, vec![by("refund-order", Listed)]),
         (Listed, 2, vec![by("refund-order", Runtime)]),
