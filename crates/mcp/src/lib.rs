@@ -1,7 +1,8 @@
 //! The MCP door: everything between bytes and a contract.
 //!
 //! [`frame`] cuts bytes into lines, [`message`] reads a line, [`Session`] answers it. None of these
-//! reads or writes by itself.
+//! reads or writes: [`serve_stdio`] drives them over a pipe, and another transport may as well.
+//! Nothing but answers ever goes to the client.
 
 mod answer;
 mod contract;
@@ -12,9 +13,11 @@ pub mod message;
 mod params;
 mod scan;
 mod session;
+mod stdio;
 mod version;
 
 pub use contract::Contract;
 pub use fault::Fault;
 pub use session::{Flow, Output, Session};
+pub use stdio::{ServeError, serve_stdio};
 pub use version::{Options, Revision, Surface};
