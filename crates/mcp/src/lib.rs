@@ -13,11 +13,15 @@ pub mod message;
 mod params;
 mod scan;
 mod session;
+mod signals;
 mod stdio;
 mod version;
 
 pub use contract::Contract;
 pub use fault::Fault;
 pub use session::{Flow, Output, Session};
+#[cfg(unix)]
+pub use signals::UntilStopped;
+pub use signals::stdin_until_signal;
 pub use stdio::{ServeError, serve_stdio};
 pub use version::{Options, Revision, Surface};

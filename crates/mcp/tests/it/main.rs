@@ -3,6 +3,8 @@
 mod bytes;
 mod flow;
 mod properties;
+#[cfg(unix)]
+mod signals;
 mod transcripts;
 
 use std::io::{self, Read};
