@@ -1,0 +1,131 @@
+//! Answers as bytes, appended to a buffer. No answer holds a line end.
+
+use serde_json::Value;
+
+use crate::fault::Fault;
+use crate::message::Id;
+use crate::scan::plain_prefix;
+
+/// What a request is answered with when it is not a fault.
+pub(crate) enum Reply<'c> {
+    /// JSON text that does not change.
+    Fixed(&'static str),
+    /// JSON text that was made for this answer.
+    Made(String),
+    /// The contract's tools.
+    Tools(&'c str),
+    /// What a tool gave, in the wrapping of `tools/call`.
+    Gave(String),
+    /// Why a tool gave nothing, for the model to read.
+    Failed(Fault),
+}
+
+pub(crate) fn reply(out: &mut Vec<u8>, id: Id<'_>, reply: &Reply<'_>) {
+    begin(out, id);
+    out.extend_from_slice(b",\"result\":");
+    match reply {
+        Reply::Fixed(result) => out.extend_from_slice(result.as_bytes()),
+        Reply::Made(result) => json(out, result),
+        Reply::Tools(tools) => {
+            out.extend_from_slice(b"{\"tools\":");
+            json(out, tools);
+            out.push(b'}');
+        }
+        Reply::Gave(result) => {
+            content(out, result);
+            out.push(b'}');
+        }
+        Reply::Failed(fault) => {
+            content(out, &object(fault));
+            out.extend_from_slice(b",\"isError\":true}");
+        }
+    }
+    out.push(b'}');
+}
+
+pub(crate) fn fault(out: &mut Vec<u8>, id: Id<'_>, fault: &Fault) {
+    begin(out, id);
+    out.extend_from_slice(b",\"error\":");
+    out.extend_from_slice(object(fault).as_bytes());
+    out.push(b'}');
+}
+
+fn begin(out: &mut Vec<u8>, id: Id<'_>) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.as_json().as_bytes());
+}
+
+/// A tool's result, once as text and once as it is: older clients know only the text.
+fn content(out: &mut Vec<u8>, result: &str) {
+    out.reserve(2 * result.len() + 128);
+    out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":");
+    string(out, result);
+    out.extend_from_slice(b"}],\"structuredContent\":");
+    json(out, result);
+}
+
+fn object(fault: &Fault) -> String {
+    let message = Value::from(fault.message.as_ref());
+    let data =
+        if fault.data.is_null() { String::new() } else { format!(",\"data\":{}", fault.data) };
+    format!("{{\"code\":{},\"message\":{message}{data}}}", fault.code)
+}
+
+/// JSON text of somebody else. A line end in it can only be white space, and would end our line.
+fn json(out: &mut Vec<u8>, text: &str) {
+    let start = out.len();
+    out.extend_from_slice(text.as_bytes());
+    for byte in &mut out[start..] {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+}
+
+/// A text as a JSON string.
+fn string(out: &mut Vec<u8>, text: &str) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.push(b'"');
+    let mut rest = text.as_bytes();
+    loop {
+        let (plain, special) = rest.split_at(plain_prefix(rest));
+        out.extend_from_slice(plain);
+        let Some((byte, after)) = special.split_first() else { break };
+        match byte {
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            other => {
+                let digits = [HEX[usize::from(other >> 4)], HEX[usize::from(other & 15)]];
+                out.extend_from_slice(b"\\u00");
+                out.extend_from_slice(&digits);
+            }
+        }
+        rest = after;
+    }
+    out.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_written_string_reads_back_as_the_text() {
+        let all: String = ('\0'..='\u{250}').chain("\u{2028}😀".chars()).collect();
+        for text in ["", "plain", "a\"b\\c\n", "\u{7f}ä", &all] {
+            let mut out = Vec::new();
+            string(&mut out, text);
+            assert_eq!(serde_json::from_slice::<String>(&out).expect("is JSON"), text);
+            assert!(out.iter().all(|byte| *byte >= 0x20));
+        }
+    }
+
+    #[test]
+    fn foreign_json_loses_its_line_ends() {
+        let mut out = Vec::new();
+        json(&mut out, "{\r\n  \"a\": 1\n}");
+        assert_eq!(out, b"{    \"a\": 1 }");
+    }
+}

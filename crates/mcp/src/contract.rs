@@ -1,0 +1,17 @@
+//! What stands behind the edge.
+
+use serde_json::{Map, Value};
+
+use crate::fault::Fault;
+
+/// A set of tools. The edge knows no tool by name; a contract knows nothing of JSON-RPC.
+pub trait Contract: Send + Sync {
+    /// The `tools` array of `tools/list`, as JSON text.
+    fn tools(&self) -> &str;
+
+    /// Every tool's name. Each is a method of its own as well.
+    fn names(&self) -> &[&str];
+
+    /// Calls a tool that [`names`](Contract::names) has; the result is the JSON text of an object.
+    fn call(&self, tool: &str, arguments: &Map<String, Value>) -> Result<String, Fault>;
+}

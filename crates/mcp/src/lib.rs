@@ -1,0 +1,27 @@
+//! The MCP door: everything between bytes and a contract.
+//!
+//! [`frame`] cuts bytes into lines, [`message`] reads a line, [`Session`] answers it. None of these
+//! reads or writes: [`serve_stdio`] drives them over a pipe, and another transport may as well.
+//! Nothing but answers ever goes to the client.
+
+mod answer;
+mod contract;
+pub mod fault;
+pub mod frame;
+pub mod limits;
+pub mod message;
+mod params;
+mod scan;
+mod session;
+mod signals;
+mod stdio;
+mod version;
+
+pub use contract::Contract;
+pub use fault::Fault;
+pub use session::{Flow, Output, Session};
+#[cfg(unix)]
+pub use signals::UntilStopped;
+pub use signals::stdin_until_signal;
+pub use stdio::{ServeError, serve_stdio};
+pub use version::{Options, Revision, Surface};

@@ -1,0 +1,255 @@
+//! From a line to messages: what JSON-RPC 2.0 and MCP say about the envelope, and nothing about
+//! what is in it.
+//!
+//! Nothing is built but what must be: an id and `params` stay the text they were sent as.
+
+use std::borrow::Cow;
+use std::str;
+
+use crate::fault::Fault;
+use crate::limits;
+use crate::scan::{self, Scanner, SyntaxFault, What};
+
+/// What a line holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Incoming<'a> {
+    /// White space.
+    Nothing,
+    /// One message.
+    One(Message<'a>),
+    /// An array of messages, at least one.
+    Batch(Vec<Message<'a>>),
+    /// No message at all.
+    Unreadable(Fault),
+}
+
+/// One message from the client.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message<'a> {
+    /// Wants an answer.
+    Request(Request<'a>),
+    /// Wants none, whatever is wrong with it.
+    Notification(Notification<'a>),
+    /// Answers a request of ours.
+    Response,
+    /// Is none of these; the answer says why.
+    Bad {
+        /// The id, where it could be read.
+        id: Id<'a>,
+        /// What is wrong.
+        fault: Fault,
+    },
+}
+
+/// What wants an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request<'a> {
+    /// What the answer repeats.
+    pub id: Id<'a>,
+    /// What is asked for.
+    pub method: Cow<'a, str>,
+    /// With what.
+    pub params: Params<'a>,
+}
+
+/// What wants no answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notification<'a> {
+    /// What is told.
+    pub method: Cow<'a, str>,
+}
+
+/// An id as it was written: `1.0`, `"\u0061"` and integers of any length come back unchanged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Id<'a>(&'a str);
+
+impl<'a> Id<'a> {
+    /// The id of an answer to what has none that could be read.
+    pub const NULL: Id<'static> = Id("null");
+
+    /// The JSON text of the id.
+    pub fn as_json(self) -> &'a str {
+        self.0
+    }
+}
+
+/// The parameters as they were written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Params<'a> {
+    /// Absent, null or an empty array.
+    None,
+    /// The JSON text of an object.
+    Object(&'a str),
+    /// The JSON text of an array that is not empty.
+    Array(&'a str),
+}
+
+/// Reads one line.
+pub fn read(line: &[u8]) -> Incoming<'_> {
+    match str::from_utf8(line) {
+        Ok(text) => read_text(text).unwrap_or_else(|fault| unreadable(text, fault)),
+        Err(error) => {
+            let (valid, _) = line.split_at(error.valid_up_to());
+            let text = str::from_utf8(valid).unwrap_or_default();
+            unreadable(text, SyntaxFault { at: text.len(), what: What::NoUtf8 })
+        }
+    }
+}
+
+fn unreadable(text: &str, fault: SyntaxFault) -> Incoming<'_> {
+    let column = text[..fault.at].chars().count() + 1;
+    // A message is one line, so there is no other.
+    let details = format!("{} at line 1, column {column}", fault.what);
+    Incoming::Unreadable(Fault::parse_error(&details))
+}
+
+fn read_text(text: &str) -> Result<Incoming<'_>, SyntaxFault> {
+    if text.trim_ascii().is_empty() {
+        return Ok(Incoming::Nothing);
+    }
+    if text.starts_with('\u{feff}') {
+        return Err(SyntaxFault { at: 0, what: What::ByteOrderMark });
+    }
+    let mut scanner = Scanner::new(text);
+    let incoming = match scanner.peek()? {
+        b'{' => Incoming::One(Envelope::scan(&mut scanner)?.message()),
+        b'[' => batch(&mut scanner)?,
+        _ => {
+            scanner.value()?;
+            Incoming::One(no_object())
+        }
+    };
+    scanner.end()?;
+    Ok(incoming)
+}
+
+fn no_object() -> Message<'static> {
+    Message::Bad { id: Id::NULL, fault: Fault::invalid_request("a message must be an object") }
+}
+
+fn batch<'a>(scanner: &mut Scanner<'a>) -> Result<Incoming<'a>, SyntaxFault> {
+    let mut members = Vec::new();
+    let mut count = 0;
+    scanner.array(|member| {
+        count += 1;
+        if count <= limits::BATCH_MESSAGES {
+            members.push(member);
+        }
+    })?;
+    if count == 0 {
+        let fault = Fault::invalid_request("a batch must hold a message");
+        return Ok(Incoming::Unreadable(fault));
+    }
+    if count > limits::BATCH_MESSAGES {
+        let details = "the batch holds more messages than it may";
+        return Ok(Incoming::Unreadable(Fault::over_limit(details, limits::BATCH_MESSAGES)));
+    }
+    let messages = members.into_iter().map(|member| {
+        if !member.starts_with('{') {
+            return Ok(no_object());
+        }
+        Ok(Envelope::scan(&mut Scanner::new(member))?.message())
+    });
+    messages.collect::<Result<_, _>>().map(Incoming::Batch)
+}
+
+/// The members of a message as they were written.
+#[derive(Default)]
+struct Envelope<'a> {
+    jsonrpc: Option<&'a str>,
+    id: Option<&'a str>,
+    method: Option<&'a str>,
+    params: Option<&'a str>,
+    /// There is a `result` or an `error`.
+    answers: bool,
+    /// A member that is there twice: which of the two is meant cannot be known.
+    twice: Option<&'static str>,
+}
+
+impl<'a> Envelope<'a> {
+    fn scan(scanner: &mut Scanner<'a>) -> Result<Envelope<'a>, SyntaxFault> {
+        let mut envelope = Envelope::default();
+        scanner.object(|key, value| envelope.put(key, value))?;
+        Ok(envelope)
+    }
+
+    fn put(&mut self, key: &'a str, value: &'a str) {
+        let Some(key) = scan::decode(key) else { return };
+        let (name, slot) = match key.as_ref() {
+            "jsonrpc" => ("jsonrpc", &mut self.jsonrpc),
+            "id" => ("id", &mut self.id),
+            "method" => ("method", &mut self.method),
+            "params" => ("params", &mut self.params),
+            "result" | "error" => {
+                self.answers = true;
+                return;
+            }
+            // What newer revisions add is not ours to refuse.
+            _ => return,
+        };
+        // Of several the id counts: an answer must not repeat one of two.
+        if slot.replace(value).is_some() && (name == "id" || self.twice.is_none()) {
+            self.twice = Some(name);
+        }
+    }
+
+    fn message(self) -> Message<'a> {
+        if self.method.is_none() && self.answers {
+            return Message::Response;
+        }
+        let method = self.method.and_then(scan::decode);
+        if self.id.is_none()
+            && let Some(method) = method
+        {
+            return Message::Notification(Notification { method });
+        }
+        let id = self.id();
+        match self.request(method) {
+            Ok((method, params)) => Message::Request(Request { id, method, params }),
+            Err(fault) => Message::Bad { id, fault },
+        }
+    }
+
+    fn id(&self) -> Id<'a> {
+        match self.id {
+            Some(id) if is_id(id) && self.twice != Some("id") => Id(id),
+            _ => Id::NULL,
+        }
+    }
+
+    fn request(&self, method: Option<Cow<'a, str>>) -> Result<(Cow<'a, str>, Params<'a>), Fault> {
+        if let Some(name) = self.twice {
+            return Err(Fault::invalid_request(format!("`{name}` is there twice")));
+        }
+        if self.id.is_some_and(|id| !is_id(id)) {
+            return Err(Fault::invalid_request("id must be a string or a number"));
+        }
+        if self.jsonrpc.and_then(scan::decode).as_deref() != Some("2.0") {
+            return Err(Fault::invalid_request("jsonrpc must be \"2.0\""));
+        }
+        let Some(method) = method else {
+            let details = match self.method {
+                None => "method is required",
+                Some(_) => "method must be a string",
+            };
+            return Err(Fault::invalid_request(details));
+        };
+        Ok((method, self.params()?))
+    }
+
+    fn params(&self) -> Result<Params<'a>, Fault> {
+        match self.params {
+            None | Some("null") => Ok(Params::None),
+            Some(text) if text.starts_with('{') => Ok(Params::Object(text)),
+            Some(text) if text.starts_with('[') => {
+                let is_empty = text[1..].trim_ascii_start() == "]";
+                Ok(if is_empty { Params::None } else { Params::Array(text) })
+            }
+            Some(_) => Err(Fault::invalid_request("params must be an object or an array")),
+        }
+    }
+}
+
+fn is_id(written: &str) -> bool {
+    written.starts_with(|first: char| matches!(first, '"' | '-' | '0'..='9'))
+}

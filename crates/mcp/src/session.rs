@@ -1,0 +1,261 @@
+//! The life of one connection: a line in, answer bytes out.
+//!
+//! ```text
+//! state       message                             next
+//! new         initialize that is answered         agreed (with its revision)
+//! new         initialize that is refused          new
+//! new         ping, server/discover, a fault      new
+//! agreed      initialize                          agreed (refused)
+//! any         shutdown                            over (Flow::Exit)
+//! ```
+//!
+//! A session reads nothing and writes nothing by itself: whoever owns the pipe drives it.
+
+use std::any::Any;
+use std::hash::{BuildHasher, RandomState};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use milepost_model::suggest;
+use serde_json::{Map, Value};
+
+use crate::answer::{self, Reply};
+use crate::contract::Contract;
+use crate::fault::Fault;
+use crate::frame::Frame;
+use crate::limits;
+use crate::message::{self, Id, Incoming, Message, Params, Request};
+use crate::params;
+use crate::version::{Options, Revision};
+
+/// Whether more lines are wanted.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// The next line may come.
+    Continue,
+    /// What is in the output is the last there is.
+    Exit,
+}
+
+/// What a session has to say; its owner sends it and empties it.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// Whole lines for the client.
+    pub answers: Vec<u8>,
+    /// Whole lines for the people who run the server.
+    pub log: String,
+}
+
+/// One connection.
+pub struct Session<'c> {
+    contract: &'c dyn Contract,
+    options: Options,
+    /// The revision that a handshake settled.
+    agreed: Option<Revision>,
+}
+
+impl<'c> Session<'c> {
+    /// A connection on which nothing was said yet.
+    pub fn new(contract: &'c dyn Contract, options: Options) -> Session<'c> {
+        Session { contract, options, agreed: None }
+    }
+
+    /// Answers one line, in full, before it returns.
+    pub fn line(&mut self, frame: Frame<'_>, output: &mut Output) -> Flow {
+        let incoming = match frame {
+            Frame::Line(line) => message::read(line),
+            Frame::Oversized => Incoming::Unreadable(Fault::oversized_line()),
+        };
+        let before = output.answers.len();
+        let flow = match incoming {
+            Incoming::Nothing => Flow::Continue,
+            Incoming::One(message) => self.message(&message, output),
+            Incoming::Batch(messages) => self.batch(&messages, output),
+            Incoming::Unreadable(fault) => {
+                answer::fault(&mut output.answers, Id::NULL, &fault);
+                Flow::Continue
+            }
+        };
+        if output.answers.len() > before {
+            output.answers.push(b'\n');
+        }
+        flow
+    }
+
+    fn batch(&mut self, messages: &[Message<'_>], output: &mut Output) -> Flow {
+        if self.agreed.is_some_and(|revision| !revision.has_batches()) {
+            let fault = Fault::invalid_request("this protocol version has no batches");
+            answer::fault(&mut output.answers, Id::NULL, &fault);
+            return Flow::Continue;
+        }
+        let mut flow = Flow::Continue;
+        let first = output.answers.len();
+        for message in messages {
+            let before = output.answers.len();
+            // Opens the array before the first answer and parts the others.
+            output.answers.push(if before == first { b'[' } else { b',' });
+            let opened = output.answers.len();
+            if self.member(message, first, output) == Flow::Exit {
+                flow = Flow::Exit;
+            }
+            if output.answers.len() == opened {
+                output.answers.truncate(before);
+            }
+        }
+        if output.answers.len() > first {
+            output.answers.push(b']');
+        }
+        flow
+    }
+
+    /// One message of a batch whose answers begin at `first`.
+    fn member(&mut self, message: &Message<'_>, first: usize, output: &mut Output) -> Flow {
+        let Message::Request(request) = message else { return self.message(message, output) };
+        let fault = if request.method == "initialize" {
+            Fault::invalid_request("initialize must not be in a batch")
+        } else if output.answers.len() - first > limits::BATCH_ANSWER_BYTES {
+            let details = "the answers before this one are as long as those of a batch may be";
+            Fault::over_limit(details, limits::BATCH_ANSWER_BYTES)
+        } else {
+            return self.message(message, output);
+        };
+        answer::fault(&mut output.answers, request.id, &fault);
+        Flow::Continue
+    }
+
+    fn message(&mut self, message: &Message<'_>, output: &mut Output) -> Flow {
+        let request = match message {
+            // There is none yet that would change anything, and we ask clients nothing.
+            Message::Notification(_) | Message::Response => return Flow::Continue,
+            Message::Bad { id, fault } => {
+                answer::fault(&mut output.answers, *id, fault);
+                return Flow::Continue;
+            }
+            Message::Request(request) => request,
+        };
+        match self.reply(request, &mut output.log) {
+            Ok(reply) => answer::reply(&mut output.answers, request.id, &reply),
+            Err(fault) => answer::fault(&mut output.answers, request.id, &fault),
+        }
+        if request.method == "shutdown" { Flow::Exit } else { Flow::Continue }
+    }
+
+    fn reply(&mut self, request: &Request<'_>, log: &mut String) -> Result<Reply<'c>, Fault> {
+        let (method, params) = (request.method.as_ref(), request.params);
+        match method {
+            "ping" => return Ok(Reply::Fixed("{}")),
+            "shutdown" => return Ok(Reply::Fixed("null")),
+            "initialize" => return self.initialize(params),
+            // The stateless era opens with it; that it is unknown tells a client to shake hands.
+            "server/discover" => return Err(Fault::method_not_found(method)),
+            _ if self.agreed.is_none() => return Err(Fault::not_initialized()),
+            _ => {}
+        }
+        match method {
+            "tools/call" => self.call_tool(params, log),
+            "tools/list" => one_page(params, Reply::Tools(self.contract.tools())),
+            "resources/list" => one_page(params, Reply::Fixed("{\"resources\":[]}")),
+            "resources/templates/list" => {
+                one_page(params, Reply::Fixed("{\"resourceTemplates\":[]}"))
+            }
+            "prompts/list" => one_page(params, Reply::Fixed("{\"prompts\":[]}")),
+            _ if self.contract.names().contains(&method) => {
+                let arguments = params::object(params)?;
+                self.call(method, &arguments, log)?.map(Reply::Made)
+            }
+            _ => Err(Fault::method_not_found(method)),
+        }
+    }
+
+    fn initialize(&mut self, params: Params<'_>) -> Result<Reply<'c>, Fault> {
+        if self.agreed.is_some() {
+            return Err(Fault::invalid_request("the session is initialized already"));
+        }
+        let params = params::object(params)?;
+        let requested = required(&params, "protocolVersion")?;
+        let requested = requested
+            .as_str()
+            .ok_or_else(|| Fault::invalid_params("protocolVersion must be a string"))?;
+        if !required(&params, "capabilities")?.is_object() {
+            return Err(params::not_an_object("capabilities"));
+        }
+        let revision = self.options.negotiate(requested)?;
+        self.agreed = Some(revision);
+        Ok(Reply::Made(format!(
+            concat!(
+                r#"{{"protocolVersion":"{}","capabilities":{{"tools":{{"listChanged":false,"#,
+                r#""notifyProgress":false}},"resources":{{"listChanged":false}}}},"serverInfo":"#,
+                r#"{{"name":"workflowlookup","version":"{}","#,
+                r#""description":"Workflow Orchestration System MCP Server"}}}}"#,
+            ),
+            revision,
+            env!("CARGO_PKG_VERSION"),
+        )))
+    }
+
+    fn call_tool(&self, params: Params<'_>, log: &mut String) -> Result<Reply<'c>, Fault> {
+        let mut params = params::object(params)?;
+        let arguments = match params.get_mut("arguments").map(Value::take) {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(arguments)) => arguments,
+            Some(_) => return Err(params::not_an_object("arguments")),
+        };
+        let tool = required(&params, "name")?
+            .as_str()
+            .ok_or_else(|| Fault::invalid_params("name is required: it must be a string"))?;
+        let names = self.contract.names();
+        if !names.contains(&tool) {
+            let nearest = suggest::nearest(tool, names.iter().copied());
+            return Err(Fault::unknown_tool(tool, nearest));
+        }
+        // A failure of the tool is a result: a model reads results, and mends its arguments.
+        Ok(match self.call(tool, &arguments, log)? {
+            Ok(result) => Reply::Gave(result),
+            Err(fault) => Reply::Failed(fault),
+        })
+    }
+
+    /// What the contract says; the outer fault is ours, in whatever style the call was made.
+    fn call(
+        &self,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        log: &mut String,
+    ) -> Result<Result<String, Fault>, Fault> {
+        // The contract promises nothing about its state after a panic but that it is `Sync`: what
+        // it shares between calls is behind locks, which say for themselves that they are poisoned.
+        let called = catch_unwind(AssertUnwindSafe(|| self.contract.call(tool, arguments)));
+        called.map_err(|panic| {
+            let id = correlation_id();
+            log.extend(["internal error ", &id, ": tool `", tool, "`: ", &said(&*panic), "\n"]);
+            Fault::internal(&id)
+        })
+    }
+}
+
+/// A list that fits one page: nobody was ever given a cursor into it.
+fn one_page<'c>(params: Params<'_>, reply: Reply<'c>) -> Result<Reply<'c>, Fault> {
+    match params::object(params)?.get("cursor") {
+        None | Some(Value::Null) => Ok(reply),
+        Some(_) => Err(Fault::invalid_params("cursor is not known")),
+    }
+}
+
+fn required<'m>(params: &'m Map<String, Value>, name: &str) -> Result<&'m Value, Fault> {
+    let given = params.get(name).filter(|value| !value.is_null());
+    given.ok_or_else(|| Fault::invalid_params(format!("{name} is required")))
+}
+
+/// What a panic said, as one line.
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a panic without words").replace(['\n', '\r'], " ")
+}
+
+/// 128 bits that tell one failure from all others. They guard nothing, so the keys with which the
+/// standard library protects its maps are random enough.
+fn correlation_id() -> String {
+    let random = RandomState::new();
+    format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1))
+}

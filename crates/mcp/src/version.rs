@@ -1,0 +1,140 @@
+//! The revisions of MCP that open with a handshake, and which of them a client gets.
+
+use std::fmt::{self, Display};
+
+use serde_json::json;
+
+use crate::fault::{Fault, SERVER_ERROR};
+
+/// A revision of MCP, named by its date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Revision {
+    /// 2024-11-05.
+    V20241105,
+    /// 2025-03-26.
+    V20250326,
+    /// 2025-06-18.
+    V20250618,
+    /// 2025-11-25.
+    V20251125,
+}
+
+impl Revision {
+    /// All of them, oldest first.
+    pub const ALL: [Revision; 4] =
+        [Revision::V20241105, Revision::V20250326, Revision::V20250618, Revision::V20251125];
+    /// The one that a client from the future gets.
+    pub const NEWEST: Revision = Revision::V20251125;
+
+    /// The revision of a date, if we speak it.
+    pub fn parse(date: &str) -> Option<Revision> {
+        Revision::ALL.into_iter().find(|revision| revision.as_str() == date)
+    }
+
+    /// The date, as in `protocolVersion`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Revision::V20241105 => "2024-11-05",
+            Revision::V20250326 => "2025-03-26",
+            Revision::V20250618 => "2025-06-18",
+            Revision::V20251125 => "2025-11-25",
+        }
+    }
+
+    /// Whether a line may hold an array of messages.
+    pub fn has_batches(self) -> bool {
+        match self {
+            Revision::V20241105 | Revision::V20250326 => true,
+            Revision::V20250618 | Revision::V20251125 => false,
+        }
+    }
+}
+
+impl Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What is served to whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Surface {
+    /// The handshake decides; a client newer than we are is answered with our newest revision.
+    #[default]
+    Auto,
+    /// The five guide tools, whatever the revision; an unknown revision is refused.
+    Workflowlookup,
+}
+
+/// How a session behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// What is served to whom.
+    pub surface: Surface,
+    /// The one revision that is spoken; all of them when there is none.
+    pub protocol: Option<Revision>,
+}
+
+impl Options {
+    /// The revision that answers a client's `protocolVersion`.
+    pub fn negotiate(&self, requested: &str) -> Result<Revision, Fault> {
+        let spoken = match &self.protocol {
+            Some(one) => std::slice::from_ref(one),
+            None => &Revision::ALL,
+        };
+        if let Some(revision) = spoken.iter().find(|revision| revision.as_str() == requested) {
+            return Ok(*revision);
+        }
+        match (self.surface, self.protocol) {
+            (Surface::Auto, None) if is_later(requested) => Ok(Revision::NEWEST),
+            (Surface::Auto | Surface::Workflowlookup, _) => Err(unsupported(spoken, requested)),
+        }
+    }
+}
+
+fn unsupported(spoken: &[Revision], requested: &str) -> Fault {
+    let spoken: Vec<&str> = spoken.iter().map(|revision| revision.as_str()).collect();
+    let data = json!({ "supportedVersions": spoken, "requestedVersion": requested });
+    Fault::new(SERVER_ERROR, "Unsupported protocol version", data)
+}
+
+/// Whether a version is a date after that of our newest revision.
+fn is_later(version: &str) -> bool {
+    let is_date = version.len() == 10
+        && version.bytes().enumerate().all(|(index, byte)| match index {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        })
+        && ("01"..="12").contains(&&version[5..7])
+        && ("01"..="31").contains(&&version[8..]);
+    // Dates of this form sort as text.
+    is_date && version > Revision::NEWEST.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_real_date_after_our_newest_is_later() {
+        for later in ["2025-11-26", "2026-07-28", "9999-12-31"] {
+            assert!(is_later(later), "{later}");
+        }
+        for other in [
+            "2025-11-25",
+            "2024-10-01",
+            "banana",
+            "",
+            "2026-13-01",
+            "2026-00-01",
+            "2026-01-32",
+            "2026-1-01",
+            "2026-07-28x",
+            "2026/07/28",
+            "DRAFT-2026",
+            "２０２６-1",
+        ] {
+            assert!(!is_later(other), "{other}");
+        }
+    }
+}
