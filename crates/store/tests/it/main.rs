@@ -2,6 +2,7 @@
 
 mod library;
 mod limits;
+mod living;
 mod locations;
 mod writing;
 
