@@ -13,7 +13,9 @@ use milepost_model::limits::DOCUMENT_BYTES;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::source::Format;
 use milepost_model::suggest;
-use milepost_store::{FileError, Library, Locations, SourceKind, read_document};
+use milepost_store::{
+    Entry, FileError, Found, Invalid, Library, Listing, Locations, SourceKind, read_document,
+};
 
 use crate::failure::Failure;
 
@@ -31,17 +33,14 @@ pub(crate) fn world() -> World<'static> {
     World { commands: &NoCommands, env_allow: None }
 }
 
-/// Where workflows live for this user and working directory.
-pub(crate) fn locations() -> Result<Locations, Failure> {
+/// The library of this user and working directory.
+pub(crate) fn library() -> Result<Library, Failure> {
     let working = std::env::current_dir().map_err(|error| {
         let message = format!("there is no working directory: {error}");
         Problem::new(Code::StorageFailed, message, "change into a directory that exists")
     })?;
-    Ok(Locations::resolve(&|name| std::env::var(name).ok(), &working))
-}
-
-pub(crate) fn library() -> Result<Library, Failure> {
-    Ok(Library::scan(&locations()?, world())?)
+    let locations = Locations::resolve(&|name| std::env::var(name).ok(), &working);
+    Ok(Library::open(locations))
 }
 
 /// Finds and reads what the user named.
@@ -87,29 +86,47 @@ fn file(path: &Path) -> Result<Loaded, Failure> {
 
 fn from_library(target: &str) -> Result<Loaded, Failure> {
     let library = library()?;
-    // The beginning of an id will do where only one begins so.
-    let mut begun = library.entries().filter(|entry| entry.id.starts_with(target));
-    let sole = match (begun.next(), begun.next()) {
-        (Some(entry), None) => Some(entry),
-        _ => None,
+    let invalid = match library.get(target, world())? {
+        Some(Found::Workflow(entry)) => return Ok(of_entry(&entry)),
+        Some(Found::Invalid(invalid)) => Some(invalid),
+        None => None,
     };
-    if let Some(entry) = library.get(target).or(sole) {
-        let file = (entry.source != SourceKind::BuiltIn).then(|| entry.path.clone());
-        let name = entry.path.display().to_string();
-        return Ok(Loaded { name, file, document: Arc::clone(&entry.document) });
+    let listing = library.listing(world())?;
+    // The beginning of an id will do where only one begins so.
+    let mut begun = listing.items.iter().filter(|item| item.id.starts_with(target));
+    if let (Some(sole), None) = (begun.next(), begun.next())
+        && let Some(Found::Workflow(entry)) = library.get(&sole.id, world())?
+    {
+        return Ok(of_entry(&entry));
     }
     // An invalid file with this id is what the user means, and its errors are the answer.
-    for invalid in library.invalid() {
-        if let Some(document) = &invalid.document
-            && document.id.as_deref() == Some(target)
-        {
-            let file = Some(invalid.path.clone());
-            let name = invalid.path.display().to_string();
-            return Ok(Loaded { name, file, document: Arc::clone(document) });
-        }
+    match invalid {
+        Some(invalid) => of_invalid(&invalid),
+        None => Err(missing(target, &listing).into()),
     }
+}
+
+fn of_entry(entry: &Entry) -> Loaded {
+    let file = (entry.source != SourceKind::BuiltIn).then(|| entry.path.clone());
+    let name = entry.path.display().to_string();
+    Loaded { name, file, document: Arc::clone(&entry.document) }
+}
+
+fn of_invalid(invalid: &Invalid) -> Result<Loaded, Failure> {
+    let name = invalid.path.display().to_string();
+    if let Some(document) = &invalid.document {
+        let file = Some(invalid.path.clone());
+        return Ok(Loaded { name, file, document: Arc::clone(document) });
+    }
+    let hint = "make it a regular file that may be read";
+    let problem = Problem::new(Code::StorageFailed, invalid.reason.clone(), hint);
+    Err(problem.context("path", name).into())
+}
+
+fn missing(target: &str, listing: &Listing) -> Problem {
     let message = format!("there is no file and no workflow `{target}`");
-    let hint = match suggest::nearest(target, library.entries().map(|entry| entry.id.as_str())) {
+    let ids = listing.items.iter().map(|item| item.id.as_str());
+    let hint = match suggest::nearest(target, ids) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => "see `milepost workflow list`".to_owned(),
     };
@@ -117,5 +134,5 @@ fn from_library(target: &str) -> Result<Loaded, Failure> {
         Ok(_) => Code::WorkflowNotFound,
         Err(_) => Code::FileNotFound,
     };
-    Err(Problem::new(code, message, hint).context("workflow_id", target).into())
+    Problem::new(code, message, hint).context("workflow_id", target)
 }

@@ -87,6 +87,12 @@ impl Workflow {
         found
     }
 
+    /// Whether an agent alone can work it off: every step is a prompt, or a loop around such.
+    pub fn is_agent_only(&self) -> bool {
+        let mut steps = self.all_steps().into_iter();
+        steps.all(|step| matches!(step.action, Action::Prompt(_) | Action::Loop(_)))
+    }
+
     /// The name people see.
     pub fn display_title(&self) -> &str {
         self.title.as_deref().unwrap_or_else(|| self.id.value.as_str())
@@ -99,5 +105,34 @@ fn collect<'s>(steps: &'s [Step], found: &mut Vec<&'s Step>) {
         if let Action::Loop(looped) = &step.action {
             collect(&looped.body, found);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::World;
+    use crate::commands::NoCommands;
+    use crate::document::Document;
+
+    fn check_agent_only(rest: &str, expected: bool) {
+        let world = World { commands: &NoCommands, env_allow: None };
+        let text = format!("workflow: x\nsteps:\n{rest}");
+        let document = Document::read(text.as_bytes(), None, world);
+        let workflow = document.workflow.unwrap_or_else(|| panic!("{:?}", document.violations));
+        assert_eq!(workflow.is_agent_only(), expected, "{text}");
+    }
+
+    #[test]
+    fn every_step_counts_with_those_of_loops_and_of_the_end() {
+        let prompt = "  - {id: a, prompt: Look}\n";
+        let looped = |body: &str| {
+            let head = "id: b, type: loop, title: B, loop: {type: for, count: 2, maxIterations: 2}";
+            format!("  - {{{head}, body: [{body}]}}\n")
+        };
+        check_agent_only(prompt, true);
+        check_agent_only(&looped("{id: c, prompt: Look}"), true);
+        check_agent_only(&looped("{id: c, set: {x: 1}}"), false);
+        check_agent_only(&format!("{prompt}  - {{id: b, wait: 1s}}\n"), false);
+        check_agent_only(&format!("{prompt}finally: [{{id: z, set: {{x: 1}}}}]\n"), false);
     }
 }

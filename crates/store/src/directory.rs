@@ -1,13 +1,15 @@
 //! One directory as a capability: nothing outside it can be reached through it.
 
-use std::io;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use std::{fs, io};
 
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, File, Metadata};
 
 use crate::file::{self, FileError};
-use crate::limits;
+use crate::stamp::{Seen, Stamp};
 
 /// A directory that can only be read below itself: no `..`, no link out, regular files only.
 #[derive(Debug)]
@@ -16,13 +18,20 @@ pub struct Directory {
     dir: Dir,
 }
 
-/// The files of a directory, what of it cannot be read, and whether there was more than is looked
-/// at.
+/// The names in one folder that count: hidden ones and other kinds of files do not.
 #[derive(Debug, Default)]
-pub(crate) struct Files {
-    pub(crate) paths: Vec<PathBuf>,
-    pub(crate) refused: Vec<(PathBuf, FileError)>,
-    pub(crate) cut: bool,
+pub(crate) struct Names {
+    pub(crate) documents: Vec<OsString>,
+    pub(crate) folders: Vec<OsString>,
+}
+
+/// The stamp of the directory at a path now; `None` when there is none.
+pub(crate) fn stamp_at(path: &Path) -> Result<Option<Stamp>, FileError> {
+    match fs::metadata(path) {
+        Ok(metadata) => Ok(Some(Stamp::of(&Metadata::from_just_metadata(metadata)))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FileError::of(path, error)),
+    }
 }
 
 impl Directory {
@@ -42,55 +51,76 @@ impl Directory {
 
     /// Reads a file below the directory.
     pub fn read(&self, relative: &Path, limit: usize) -> Result<Vec<u8>, FileError> {
-        let full = self.path.join(relative);
-        // Looked at before it is opened: opening a pipe waits for somebody to write to it.
-        let before = self.dir.metadata(relative).map_err(|error| refuse(&full, error))?;
-        if !before.is_file() {
-            return Err(FileError::NotRegular { path: full });
-        }
-        let file = self.dir.open(relative).map_err(|error| refuse(&full, error))?;
-        let metadata = file.metadata().map_err(|error| FileError::of(&full, error))?;
-        if !metadata.is_file() {
-            return Err(FileError::NotRegular { path: full });
-        }
-        file::bounded(&full, file, metadata.len(), limit)
+        let (file, metadata) = self.open_regular(relative)?;
+        file::bounded(&self.path.join(relative), file, metadata.len(), limit)
     }
 
-    /// Every document below the directory, by extension, sorted by path.
-    pub(crate) fn documents(&self) -> Result<Files, FileError> {
-        let mut files = Files::default();
-        self.walk(Path::new(""), 0, &mut files)?;
-        files.paths.sort();
-        Ok(files)
+    /// Reads a file below the directory, with the stamp it had before that.
+    pub(crate) fn read_seen(
+        &self,
+        relative: &Path,
+        limit: usize,
+    ) -> Result<(Seen, Vec<u8>), FileError> {
+        let clock = SystemTime::now();
+        let (file, metadata) = self.open_regular(relative)?;
+        let seen = Stamp::of(&metadata).seen(clock);
+        let bytes = file::bounded(&self.path.join(relative), file, metadata.len(), limit)?;
+        Ok((seen, bytes))
     }
 
-    fn walk(&self, below: &Path, depth: usize, files: &mut Files) -> Result<(), FileError> {
-        let here = if below.as_os_str().is_empty() { Path::new(".") } else { below };
-        let fail = |error| FileError::of(&self.path.join(below), error);
+    /// The stamp of a file or folder below the directory; links are followed.
+    pub(crate) fn stamp(&self, relative: &Path) -> Result<Stamp, FileError> {
+        match self.metadata(relative) {
+            Ok(metadata) => Ok(Stamp::of(&metadata)),
+            Err(error) => Err(refuse(&self.path.join(relative), error)),
+        }
+    }
+
+    /// Whether there is a link at a path, wherever it leads.
+    pub(crate) fn is_link(&self, relative: &Path) -> bool {
+        self.dir.symlink_metadata(relative).is_ok_and(|metadata| metadata.is_symlink())
+    }
+
+    /// The names in a folder below the directory, or in the directory itself: the empty path.
+    pub(crate) fn names(&self, folder: &Path) -> Result<Names, FileError> {
+        let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let fail = |error| FileError::of(&self.path.join(folder), error);
+        let mut names = Names::default();
         for entry in self.dir.read_dir(here).map_err(fail)? {
             let entry = entry.map_err(fail)?;
             let name = entry.file_name();
             if name.to_string_lossy().starts_with('.') {
                 continue;
             }
-            let path = below.join(&name);
-            let kind = entry.file_type().map_err(fail)?;
-            if kind.is_dir() {
-                if depth == limits::DEPTH {
-                    files.cut = true;
-                } else if let Err(error) = self.walk(&path, depth + 1, files) {
-                    // One folder that may not be read hides none of the others.
-                    files.refused.push((path, error));
-                }
-            } else if is_document(&path) {
-                if files.paths.len() == limits::FILES {
-                    files.cut = true;
-                    return Ok(());
-                }
-                files.paths.push(path);
+            if entry.file_type().map_err(fail)?.is_dir() {
+                names.folders.push(name);
+            } else if is_document(Path::new(&name)) {
+                names.documents.push(name);
             }
         }
-        Ok(())
+        Ok(names)
+    }
+
+    /// What the system tells of a file. Most are no links, and of those the system is asked once
+    /// instead of three times.
+    fn metadata(&self, relative: &Path) -> io::Result<Metadata> {
+        let metadata = self.dir.symlink_metadata(relative)?;
+        if metadata.is_symlink() { self.dir.metadata(relative) } else { Ok(metadata) }
+    }
+
+    fn open_regular(&self, relative: &Path) -> Result<(File, Metadata), FileError> {
+        let fail = |error| refuse(&self.path.join(relative), error);
+        // Looked at before it is opened: opening a pipe waits for somebody to write to it.
+        let before = self.metadata(relative).map_err(fail)?;
+        if !before.is_file() {
+            return Err(FileError::NotRegular { path: self.path.join(relative) });
+        }
+        let file = self.dir.open(relative).map_err(fail)?;
+        let metadata = file.metadata().map_err(fail)?;
+        if !metadata.is_file() {
+            return Err(FileError::NotRegular { path: self.path.join(relative) });
+        }
+        Ok((file, metadata))
     }
 }
 

@@ -4,11 +4,20 @@
 mod builtin;
 mod directory;
 mod file;
+mod identity;
+mod index;
 mod library;
 pub mod limits;
+mod listing;
 mod locations;
+mod look;
+mod recent;
+mod spread;
+mod stamp;
+mod tree;
 
 pub use directory::Directory;
 pub use file::{FileError, read_document, write_atomic};
-pub use library::{Entry, Invalid, Library, SourceReport};
+pub use library::{Entry, Found, Library};
+pub use listing::{Invalid, Listing, SourceReport, Summary};
 pub use locations::{Locations, SourceKind};

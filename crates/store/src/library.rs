@@ -1,21 +1,23 @@
-//! The library: every workflow there is, by id, and every file that is none.
+//! The library: every workflow there is, by id, as it is on disk at the moment of the call.
+//!
+//! Nothing is believed for a time: every call looks at what it depends on. Nothing is read that
+//! was not asked for: an index knows which file has which id, and a document is read, checked and
+//! kept for a while when somebody wants it.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use milepost_model::check::World;
 use milepost_model::document::Document;
-use milepost_model::limits::DOCUMENT_BYTES;
-use milepost_model::source::Format;
 
-use crate::builtin;
-use crate::directory::Directory;
 use crate::file::FileError;
+use crate::index::{FileId, Index, Judged, Verdict};
+use crate::listing::{Invalid, Listing};
 use crate::locations::{Locations, SourceKind};
+use crate::recent::Recent;
 
 /// A workflow of the library.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Entry {
     /// Its id.
     pub id: String,
@@ -23,162 +25,148 @@ pub struct Entry {
     pub source: SourceKind,
     /// Its file; of a built-in workflow only the name.
     pub path: PathBuf,
-    /// The bytes of the file.
-    pub bytes: Arc<[u8]>,
-    /// What they say.
+    /// Its version: the hash of its bytes.
+    pub version: String,
+    /// What the file says.
     pub document: Arc<Document>,
-    /// Which of the sources it comes from: two of them may be one inside the other.
-    origin: usize,
 }
 
-/// A file that is no workflow, or whose id is taken.
+/// What there is under an id.
 #[derive(Debug, Clone)]
-pub struct Invalid {
-    /// The file.
-    pub path: PathBuf,
-    /// Why, in one sentence.
-    pub reason: String,
-    /// What the file says, when it could be read.
-    pub document: Option<Arc<Document>>,
+pub enum Found {
+    /// The workflow.
+    Workflow(Arc<Entry>),
+    /// Only a file that is no workflow.
+    Invalid(Arc<Invalid>),
 }
 
-/// What one source holds.
-#[derive(Debug, Clone)]
-pub struct SourceReport {
-    /// Its kind.
-    pub kind: SourceKind,
-    /// Its directory; none for what comes with the program.
-    pub path: Option<PathBuf>,
-    /// Whether the directory is there.
-    pub exists: bool,
-    /// How many workflows it holds.
-    pub count: usize,
-    /// Ids that a later source has too, with that source's kind.
-    pub shadowed: Vec<(String, SourceKind)>,
-    /// Not every file was looked at.
-    pub cut: bool,
-}
-
-/// Every workflow, by id, after one look at every source.
-#[derive(Debug, Default)]
+/// Every workflow of some directories and of the program, for as long as a process lives.
+///
+/// What a document amounts to is remembered until its file changes, so every call must pass a
+/// world that knows the same commands.
+#[derive(Debug)]
 pub struct Library {
-    entries: BTreeMap<String, Entry>,
-    invalid: Vec<Invalid>,
-    sources: Vec<SourceReport>,
+    locations: Locations,
+    state: Mutex<State>,
 }
 
 impl Library {
-    /// Looks at every source. A source that cannot be read is an error: a library that silently
-    /// lacks workflows would be worse.
-    pub fn scan(locations: &Locations, world: World<'_>) -> Result<Library, FileError> {
-        let mut library = Library::default();
-        library.add_built_in(world);
-        for (kind, path) in &locations.directories {
-            library.add_directory(*kind, path, world)?;
+    /// A library of these directories. Looks at nothing yet.
+    pub fn open(locations: Locations) -> Library {
+        let state = Mutex::new(State::new(&locations));
+        Library { locations, state }
+    }
+
+    /// Where it looks.
+    pub fn locations(&self) -> &Locations {
+        &self.locations
+    }
+
+    /// What there is under an id. A later source wins; a file that is no workflow hides none that
+    /// is, and is the answer only when there is no other.
+    ///
+    /// A source that cannot be listed is an error: to deny a workflow that may be there would be
+    /// worse.
+    pub fn get(&self, id: &str, world: World<'_>) -> Result<Option<Found>, FileError> {
+        self.state().get(id, world)
+    }
+
+    /// Everything there is.
+    pub fn listing(&self, world: World<'_>) -> Result<Arc<Listing>, FileError> {
+        self.state().listing(world)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| {
+            // A call that panicked may have left half a change behind: begin anew.
+            let mut state = poisoned.into_inner();
+            *state = State::new(&self.locations);
+            self.state.clear_poison();
+            state
+        })
+    }
+}
+
+#[derive(Debug)]
+struct State {
+    index: Index,
+    recent: Recent,
+    /// The last listing, and at how many changes of the index it was made.
+    listing: Option<(u64, Arc<Listing>)>,
+}
+
+impl State {
+    fn new(locations: &Locations) -> State {
+        State { index: Index::new(locations), recent: Recent::default(), listing: None }
+    }
+
+    fn get(&mut self, id: &str, world: World<'_>) -> Result<Option<Found>, FileError> {
+        self.index.look_for(id)?;
+        if let Some(found) = self.winner(id, world) {
+            return Ok(Some(found));
         }
-        Ok(library)
+        // A file that had another id when it was looked at may have this one now.
+        self.index.look_at_everything()?;
+        Ok(self.winner(id, world))
     }
 
-    /// The workflow of an id.
-    pub fn get(&self, id: &str) -> Option<&Entry> {
-        self.entries.get(id)
-    }
-
-    /// Every workflow, sorted by id.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.values()
-    }
-
-    /// Every file that is no workflow.
-    pub fn invalid(&self) -> &[Invalid] {
-        &self.invalid
-    }
-
-    /// What each source holds, least first.
-    pub fn sources(&self) -> &[SourceReport] {
-        &self.sources
-    }
-
-    fn add_built_in(&mut self, world: World<'_>) {
-        let report = SourceReport {
-            kind: SourceKind::BuiltIn,
-            path: None,
-            exists: true,
-            count: 0,
-            shadowed: Vec::new(),
-            cut: false,
-        };
-        self.sources.push(report);
-        for (name, text) in builtin::WORKFLOWS {
-            self.add(SourceKind::BuiltIn, PathBuf::from(name), text.as_bytes().into(), world);
+    fn listing(&mut self, world: World<'_>) -> Result<Arc<Listing>, FileError> {
+        self.index.look_at_everything()?;
+        if let Some((changes, listing)) = &self.listing
+            && *changes == self.index.changes()
+        {
+            return Ok(Arc::clone(listing));
         }
+        let open = self.index.files().filter(|(_, record)| matches!(record.verdict, Verdict::Open));
+        let open: Vec<FileId> = open.map(|(file, _)| file).collect();
+        for file in open {
+            self.index.judge(file, world);
+        }
+        let listing = Arc::new(Listing::of(&self.index));
+        self.listing = Some((self.index.changes(), Arc::clone(&listing)));
+        Ok(listing)
     }
 
-    fn add_directory(
-        &mut self,
-        kind: SourceKind,
-        path: &Path,
-        world: World<'_>,
-    ) -> Result<(), FileError> {
-        let directory = Directory::open(path)?;
-        let files = match &directory {
-            Some(directory) => directory.documents()?,
-            None => crate::directory::Files::default(),
-        };
-        self.sources.push(SourceReport {
-            kind,
-            path: Some(path.to_owned()),
-            exists: directory.is_some(),
-            count: 0,
-            shadowed: Vec::new(),
-            cut: files.cut,
-        });
-        for (relative, error) in &files.refused {
-            self.refuse(path.join(relative), error);
-        }
-        let Some(directory) = directory else { return Ok(()) };
-        for relative in files.paths {
-            let full = path.join(&relative);
-            match directory.read(&relative, DOCUMENT_BYTES) {
-                Ok(bytes) => self.add(kind, full, bytes.into(), world),
-                Err(error) => self.refuse(full, &error),
+    /// The first workflow of those that count under an id, else the first file that is none.
+    fn winner(&mut self, id: &str, world: World<'_>) -> Option<Found> {
+        for file in self.index.candidates(id) {
+            let known = self.index.record(file).map(|record| &record.verdict);
+            if matches!(known, None | Some(Verdict::Invalid(_))) {
+                continue;
+            }
+            if let Some(found @ Found::Workflow(_)) = self.found(file, id, world) {
+                return Some(found);
             }
         }
-        Ok(())
+        let files = self.index.candidates(id);
+        files.into_iter().find_map(|file| self.found(file, id, world))
     }
 
-    fn refuse(&mut self, path: PathBuf, error: &FileError) {
-        let reason = match error {
-            FileError::Io { source, .. } => format!("{error}: {source}"),
-            _ => error.to_string(),
-        };
-        self.invalid.push(Invalid { path, reason, document: None });
-    }
-
-    fn add(&mut self, source: SourceKind, path: PathBuf, bytes: Arc<[u8]>, world: World<'_>) {
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        let format = extension.and_then(Format::of_extension);
-        let document = Arc::new(Document::read(&bytes, format, world));
-        let Some(workflow) = &document.workflow else {
-            let first = document.violations.first();
-            let reason = first.map_or_else(String::new, |violation| {
-                format!("line {}: {}", violation.line, violation.message)
-            });
-            self.invalid.push(Invalid { path, reason, document: Some(document) });
-            return;
-        };
-        let id = workflow.id.value.to_string();
-        let here = self.sources.len() - 1;
-        if let Some(held) = self.entries.get(&id) {
-            if held.origin == here {
-                let reason = format!("id `{id}` is taken by `{}`", held.path.display());
-                self.invalid.push(Invalid { path, reason, document: Some(document) });
-                return;
-            }
-            self.sources[held.origin].shadowed.push((id.clone(), source));
+    /// What a file is; `None` when it has gone, or has another id by now.
+    fn found(&mut self, file: FileId, id: &str, world: World<'_>) -> Option<Found> {
+        if let Some(found) = self.recent.get(file) {
+            return Some(found);
         }
-        self.sources[here].count += 1;
-        let entry = Entry { id: id.clone(), source, path, bytes, document, origin: here };
-        self.entries.insert(id, entry);
+        let Judged { file, document } = self.index.judge(file, world)?;
+        let record = self.index.record(file).filter(|record| record.id == id)?;
+        let bytes = document.as_ref().and_then(|document| document.source.as_ref());
+        let bytes = bytes.map_or(0, |source| source.text().len());
+        let document = document.map(Arc::new);
+        let found = match (&record.verdict, document) {
+            (Verdict::Valid(summary), Some(document)) => Found::Workflow(Arc::new(Entry {
+                id: summary.id.clone(),
+                source: summary.source,
+                path: summary.path.clone(),
+                version: summary.version.clone(),
+                document,
+            })),
+            (Verdict::Invalid(reason), document) => {
+                let (path, reason) = (self.index.path(record), reason.clone());
+                Found::Invalid(Arc::new(Invalid { path, reason, document }))
+            }
+            (Verdict::Open | Verdict::Valid(_), _) => return None,
+        };
+        self.recent.put(file, found.clone(), bytes);
+        Some(found)
     }
 }

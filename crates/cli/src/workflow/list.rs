@@ -1,6 +1,7 @@
 //! `milepost workflow list`.
 
-use milepost_store::{Entry, Library};
+use milepost_model::source::Format;
+use milepost_store::{Listing, Summary};
 use serde_json::{Value, json};
 
 use super::count;
@@ -11,61 +12,60 @@ use crate::target;
 use crate::terminal::{Terminal, safe};
 
 pub(crate) fn run(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let library = target::library()?;
+    let listing = target::library()?.listing(target::world())?;
     if json {
-        terminal.line(&as_json(&library).to_string())?;
+        terminal.line(&as_json(&listing).to_string())?;
         return Ok(Exit::Done);
     }
-    let rows: Vec<Vec<String>> = library.entries().map(row).collect();
+    let rows: Vec<Vec<String>> = listing.items.iter().map(|item| row(item)).collect();
     if rows.is_empty() {
         terminal.line("no workflows yet\nhint: begin one with `milepost workflow new <id>`")?;
     } else {
         let headings = ["id", "kind", "steps", "source", "title"];
         terminal.line(&table::render(&headings, &rows, terminal.width()))?;
     }
-    for invalid in library.invalid() {
+    for invalid in &listing.invalid {
         let path = safe(&invalid.path.display().to_string());
         let reason = safe(&invalid.reason);
         terminal.complain(&format!("warning: `{path}` is left out: {reason}"));
     }
-    if !library.invalid().is_empty() {
-        let files = count(library.invalid().len(), "file");
+    if !listing.invalid.is_empty() {
+        let files = count(listing.invalid.len(), "file");
         terminal.complain(&format!("hint: {files} can be looked at with `workflow validate`"));
     }
     Ok(Exit::Done)
 }
 
-fn row(entry: &Entry) -> Vec<String> {
-    let workflow = entry.document.workflow.as_ref();
+fn row(item: &Summary) -> Vec<String> {
     vec![
-        entry.id.clone(),
-        workflow.map_or("", |workflow| workflow.spelling.name()).to_owned(),
-        workflow.map_or(0, |workflow| workflow.all_steps().len()).to_string(),
-        entry.source.name().to_owned(),
-        workflow.map_or("", |workflow| workflow.display_title()).to_owned(),
+        item.id.clone(),
+        item.spelling.name().to_owned(),
+        item.steps.to_string(),
+        item.source.name().to_owned(),
+        item.title.clone(),
     ]
 }
 
-fn as_json(library: &Library) -> Value {
-    let workflows: Vec<Value> = library
-        .entries()
-        .map(|entry| {
-            let workflow = entry.document.workflow.as_ref();
+fn as_json(listing: &Listing) -> Value {
+    let workflows: Vec<Value> = listing
+        .items
+        .iter()
+        .map(|item| {
             json!({
-                "workflow_id": entry.id,
-                "kind": workflow.map(|workflow| workflow.spelling.name()),
-                "title": workflow.map(milepost_model::workflow::Workflow::display_title),
-                "description": workflow.and_then(|workflow| workflow.description.as_deref()),
-                "source": entry.source.name(),
-                "path": entry.path.display().to_string(),
-                "format": entry.document.source.as_ref().map(|source| source.format().name()),
-                "version": milepost_model::document::version(&entry.bytes),
-                "steps": workflow.map(|workflow| workflow.all_steps().len()),
+                "workflow_id": item.id,
+                "kind": item.spelling.name(),
+                "title": item.title,
+                "description": item.description,
+                "source": item.source.name(),
+                "path": item.path.display().to_string(),
+                "format": item.format.map(Format::name),
+                "version": item.version,
+                "steps": item.steps,
             })
         })
         .collect();
-    let invalid: Vec<Value> = library
-        .invalid()
+    let invalid: Vec<Value> = listing
+        .invalid
         .iter()
         .map(|one| json!({"path": one.path.display().to_string(), "reason": one.reason}))
         .collect();

@@ -1,6 +1,6 @@
 //! `milepost workflow sources`.
 
-use milepost_store::{Library, SourceReport};
+use milepost_store::SourceReport;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -10,18 +10,18 @@ use crate::target;
 use crate::terminal::Terminal;
 
 pub(crate) fn run(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let locations = target::locations()?;
-    let library = Library::scan(&locations, target::world())?;
+    let library = target::library()?;
+    let listing = library.listing(target::world())?;
     if json {
-        let sources: Vec<Value> = library.sources().iter().map(as_json).collect();
-        let config = locations.config.display().to_string();
+        let sources: Vec<Value> = listing.sources.iter().map(as_json).collect();
+        let config = library.locations().config.display().to_string();
         terminal.line(&json!({"config": config, "sources": sources}).to_string())?;
         return Ok(Exit::Done);
     }
-    let rows: Vec<Vec<String>> = library.sources().iter().map(row).collect();
+    let rows: Vec<Vec<String>> = listing.sources.iter().map(row).collect();
     let headings = ["source", "workflows", "shadowed", "directory"];
     terminal.line(&table::render(&headings, &rows, terminal.width()))?;
-    for report in library.sources() {
+    for report in &listing.sources {
         for (id, by) in &report.shadowed {
             let (from, by) = (report.kind.name(), by.name());
             terminal.line(&format!("`{id}` of {from} is shadowed by {by}"))?;

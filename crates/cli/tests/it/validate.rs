@@ -124,6 +124,15 @@ fn an_invalid_workflow_of_the_library_is_found_by_its_id() {
 }
 
 #[test]
+fn a_file_of_the_library_without_an_id_is_found_by_its_name() {
+    let place = Place::with(&[("lib/cut-off.json", "{\"workflow\": \"x\"")]);
+    let mut command = place.command();
+    command.env("WORKFLOW_STORAGE_PATH", "lib").args(["workflow", "validate", "cut-off"]);
+    let ran = crate::finish(&mut command, "").ends(3);
+    assert!(ran.out.contains("unexpected end of JSON input"), "{}", ran.out);
+}
+
+#[test]
 fn a_fix_rewrites_the_file_and_keeps_its_comments() {
     let place = Place::with(&[("slip.yaml", SLIP)]);
     let ran = place.workflow("validate --fix slip.yaml").ends(0).quiet();

@@ -1,13 +1,15 @@
-//! What a scan finds, what wins, and what is reported instead of hidden.
+//! What the library finds, what wins, and what is reported instead of hidden.
 
 use std::fs;
 
 use milepost_model::limits::DOCUMENT_BYTES;
+use milepost_model::source::Format;
+use milepost_model::workflow::Spelling;
 use milepost_store::{
-    Directory, FileError, Library, Locations, SourceKind, SourceReport, read_document,
+    Directory, FileError, Library, Locations, SourceKind, SourceReport, Summary, read_document,
 };
 
-use crate::{ids, left_out, manifest, put, scan, world};
+use crate::{get, ids, invalid, left_out, list, listing, manifest, open, put, workflow, world};
 
 use SourceKind::{BuiltIn, Path as Listed, Runtime, User};
 
@@ -21,17 +23,18 @@ fn the_later_of_four_sources_wins_and_the_others_say_so() {
     }
     put(&user.join("mine.yaml"), &manifest("mine", "user"));
     put(&two.join("mine.yaml"), &manifest("mine", "two"));
-    let library = scan(&[(User, &user), (Listed, &one), (Listed, &two), (Runtime, &runtime)]);
+    let library = open(&[(User, &user), (Listed, &one), (Listed, &two), (Runtime, &runtime)]);
 
-    let winner = library.get("refund-order").expect("is there");
+    let winner = workflow(&library, "refund-order");
     assert_eq!((winner.source, winner.path.clone()), (Runtime, runtime.join("refund-order.yaml")));
-    assert_eq!(library.get("mine").expect("is there").path, two.join("mine.yaml"));
-    assert_eq!(ids(&library), ["mine", "refund-order"]);
+    assert_eq!(workflow(&library, "mine").path, two.join("mine.yaml"));
+    let listing = listing(&library);
+    assert_eq!(ids(&listing), ["mine", "refund-order"]);
     let row = |report: &SourceReport| {
         let shadowed = report.shadowed.iter().map(|(id, by)| (id.clone(), *by));
         (report.kind, report.count, shadowed.collect::<Vec<_>>())
     };
-    let shadowed: Vec<_> = library.sources().iter().map(row).collect();
+    let shadowed: Vec<_> = listing.sources.iter().map(row).collect();
     let by = |id: &str, by: SourceKind| (id.to_owned(), by);
     let expected = vec![
         (BuiltIn, 6, vec![by("refund-order", User)]),
@@ -41,7 +44,7 @@ fn the_later_of_four_sources_wins_and_the_others_say_so() {
         (Runtime, 1, vec![]),
     ];
     assert_eq!(shadowed, expected);
-    assert!(library.invalid().is_empty());
+    assert!(listing.invalid.is_empty());
 }
 
 #[test]
@@ -49,11 +52,11 @@ fn a_source_inside_another_is_a_source_of_its_own() {
     let root = tempfile::tempdir().expect("makes a directory");
     let (outer, inner) = (root.path().join("a"), root.path().join("a/sub"));
     put(&inner.join("x.yaml"), &manifest("x", "x"));
-    let library = scan(&[(Listed, &outer), (Listed, &inner)]);
+    let library = list(&[(Listed, &outer), (Listed, &inner)]);
     assert_eq!(ids(&library), ["x"]);
     assert_eq!(left_out(&library), []);
-    assert_eq!(library.sources()[1].shadowed, [("x".to_owned(), Listed)]);
-    assert_eq!(library.sources()[2].shadowed, []);
+    assert_eq!(library.sources[1].shadowed, [("x".to_owned(), Listed)]);
+    assert_eq!(library.sources[2].shadowed, []);
 }
 
 #[test]
@@ -67,7 +70,7 @@ fn folders_are_searched_and_hidden_ones_are_not() {
     put(&root.path().join("notes.md"), "# no workflow");
     put(&root.path().join("yaml"), &manifest("no-extension", "x"));
     put(&root.path().join("backup.yaml~"), &manifest("backup", "x"));
-    let library = scan(&[(Runtime, root.path())]);
+    let library = list(&[(Runtime, root.path())]);
     assert_eq!(ids(&library), ["deep", "review-change", "top"]);
     assert_eq!(left_out(&library), []);
 }
@@ -75,8 +78,8 @@ fn folders_are_searched_and_hidden_ones_are_not() {
 #[test]
 fn a_missing_directory_is_empty_and_said_to_be_missing() {
     let root = tempfile::tempdir().expect("makes a directory");
-    let library = scan(&[(Runtime, &root.path().join("nowhere"))]);
-    assert!(!library.sources()[1].exists);
+    let library = list(&[(Runtime, &root.path().join("nowhere"))]);
+    assert!(!library.sources[1].exists);
     assert_eq!(ids(&library), [""; 0]);
 }
 
@@ -86,8 +89,16 @@ fn a_source_that_is_no_directory_is_an_error() {
     let file = root.path().join("file");
     put(&file, "");
     let locations = Locations { config: "c".into(), directories: vec![(Runtime, file.clone())] };
-    let error = Library::scan(&locations, world()).expect_err("cannot be read");
-    assert!(matches!(&error, FileError::Io { path, .. } if *path == file), "{error:?}");
+    let library = Library::open(locations);
+    let errors = [
+        library.listing(world()).expect_err("cannot be read"),
+        library.get("x", world()).expect_err("cannot be read"),
+    ];
+    for error in errors {
+        assert!(matches!(&error, FileError::Io { path, .. } if *path == file), "{error:?}");
+    }
+    fs::remove_file(&file).expect("removes");
+    assert!(get(&library, "x").is_none());
 }
 
 #[test]
@@ -100,7 +111,7 @@ fn broken_files_are_reported_and_hide_nothing() {
     fs::write(file("latin.yaml"), b"workflow: \xe9").expect("writes");
     fs::write(file("large.yaml"), vec![b' '; DOCUMENT_BYTES + 1]).expect("writes");
     fs::create_dir(file("folder.json")).expect("makes a folder");
-    let library = scan(&[(Runtime, root.path())]);
+    let library = list(&[(Runtime, root.path())]);
     assert_eq!(ids(&library), ["good"]);
     let reasons = left_out(&library);
     let large = format!("`{}` is too large: 1048577 bytes", file("large.yaml").display());
@@ -119,10 +130,79 @@ fn the_second_file_of_an_id_in_one_source_is_reported() {
     let root = tempfile::tempdir().expect("makes a directory");
     put(&root.path().join("a.yaml"), &manifest("same", "first"));
     put(&root.path().join("b.yaml"), &manifest("same", "second"));
-    let library = scan(&[(Runtime, root.path())]);
-    assert_eq!(library.get("same").expect("is there").path, root.path().join("a.yaml"));
+    let library = open(&[(Runtime, root.path())]);
+    assert_eq!(workflow(&library, "same").path, root.path().join("a.yaml"));
     let taken = format!("id `same` is taken by `{}`", root.path().join("a.yaml").display());
-    assert_eq!(left_out(&library), [("b.yaml".to_owned(), taken)]);
+    assert_eq!(left_out(&listing(&library)), [("b.yaml".to_owned(), taken)]);
+    // One that is no workflow takes no id.
+    put(&root.path().join("a.yaml"), "workflow: same\nsteps: [{id: a, promt: x}]\n");
+    assert_eq!(workflow(&library, "same").path, root.path().join("b.yaml"));
+    assert_eq!(left_out(&listing(&library)).len(), 1);
+}
+
+#[test]
+fn a_broken_file_hides_no_sound_one_of_an_earlier_source() {
+    let root = tempfile::tempdir().expect("makes a directory");
+    let (user, runtime) = (root.path().join("user"), root.path().join("run"));
+    put(&user.join("x.yaml"), &manifest("x", "sound"));
+    put(&runtime.join("x.yaml"), "workflow: x\nsteps: [{id: a, promt: x}]\n");
+    let library = open(&[(User, &user), (Runtime, &runtime)]);
+    assert_eq!(workflow(&library, "x").path, user.join("x.yaml"));
+    fs::remove_file(user.join("x.yaml")).expect("removes");
+    assert_eq!(invalid(&library, "x").path, runtime.join("x.yaml"));
+    put(&user.join("other-name.yaml"), &manifest("x", "again"));
+    assert_eq!(workflow(&library, "x").path, user.join("other-name.yaml"));
+}
+
+#[test]
+fn a_broken_file_is_found_with_its_violations() {
+    let root = tempfile::tempdir().expect("makes a directory");
+    let file = |name: &str| root.path().join(name);
+    put(&file("slip.yaml"), "workflow: broken\nsteps: [{id: a, promt: x}]\n");
+    put(&file("cut-off.json"), "{\"workflow\": \"other\"");
+    put(&file("nameless.yaml"), "title: x\nsteps: []\n");
+    fs::write(file("latin.yaml"), b"workflow: \xe9").expect("writes");
+    fs::write(file("large.yaml"), vec![b' '; DOCUMENT_BYTES + 1]).expect("writes");
+    let library = open(&[(Runtime, root.path())]);
+    let found = invalid(&library, "broken");
+    assert_eq!((&found.path, found.reason.as_str()), (&file("slip.yaml"), SLIP));
+    let document = found.document.as_ref().expect("could be read");
+    assert_eq!(document.violations[0].message, "unknown key `promt`");
+    assert!(get(&library, "slip").is_none(), "its id can be read");
+    for name in ["cut-off", "nameless", "latin"] {
+        assert!(invalid(&library, name).document.is_some(), "{name}");
+    }
+    assert!(invalid(&library, "large").document.is_none());
+    assert!(get(&library, "other").is_none());
+}
+
+const SLIP: &str = "line 2: unknown key `promt`";
+
+#[test]
+fn a_summary_says_what_a_list_shows() {
+    let root = tempfile::tempdir().expect("makes a directory");
+    let text = "workflow: x\ntitle: T\ndescription: D\ncategory: c\nversion: 1.2.0\n\
+                steps: [{id: a, prompt: Look}, {id: b, set: {x: 1}}]\n";
+    put(&root.path().join("x.yaml"), text);
+    let listing = list(&[(Runtime, root.path())]);
+    let item = listing.items.iter().find(|item| item.id == "x").expect("is there");
+    let expected = Summary {
+        id: "x".into(),
+        title: "T".into(),
+        description: Some("D".into()),
+        category: Some("c".into()),
+        version_label: Some("1.2.0".into()),
+        version: milepost_model::document::version(text.as_bytes()),
+        spelling: Spelling::Manifest,
+        format: Some(Format::Yaml),
+        steps: 2,
+        agent_only: false,
+        source: Runtime,
+        path: root.path().join("x.yaml"),
+    };
+    assert_eq!(**item, expected);
+    let guide = listing.items.iter().find(|item| item.id == "review-change").expect("is there");
+    assert!(guide.agent_only);
 }
 
 #[cfg(unix)]
@@ -147,9 +227,9 @@ mod unix {
         symlink("nowhere.yaml", library.join("dangling.yaml")).expect("links");
         symlink("loop.yaml", library.join("loop.yaml")).expect("links");
         symlink("..", library.join("parent")).expect("links");
-        let scanned = scan(&[(Runtime, &library)]);
-        assert_eq!(ids(&scanned), ["current", "good"]);
-        let reasons = left_out(&scanned);
+        let listed = list(&[(Runtime, &library)]);
+        assert_eq!(ids(&listed), ["current", "good"]);
+        let reasons = left_out(&listed);
         let names: Vec<&str> = reasons.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["dangling.yaml", "far.yaml", "loop.yaml", "passwd.json", "up.yaml"]);
         for (name, reason) in &reasons {
@@ -167,7 +247,7 @@ mod unix {
         assert!(made.success());
         let _socket = UnixListener::bind(file("socket.json")).expect("binds");
         put(&file("good.yaml"), &manifest("good", "x"));
-        let library = scan(&[(Runtime, root.path())]);
+        let library = list(&[(Runtime, root.path())]);
         assert_eq!(ids(&library), ["good"]);
         let refused = |name: &str| {
             let reason = format!("`{}` is no regular file", file(name).display());
@@ -188,12 +268,12 @@ mod unix {
         put(&root.path().join("good.yaml"), &manifest("good", "x"));
         fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).expect("closes it");
         let readable = fs::read_dir(&closed).is_ok();
-        let library = scan(&[(Runtime, root.path())]);
+        let library = list(&[(Runtime, root.path())]);
         fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).expect("opens it");
         // An administrator may read everything: then there is nothing to refuse.
         let expected = if readable { vec!["good", "x"] } else { vec!["good"] };
         assert_eq!(ids(&library), expected);
-        assert_eq!(library.invalid().len(), usize::from(!readable));
+        assert_eq!(library.invalid.len(), usize::from(!readable));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use milepost_store::limits::{DEPTH, FILES};
 use milepost_store::{FileError, SourceKind, read_document};
 
-use crate::{ids, manifest, put, scan};
+use crate::{ids, list, manifest, put};
 
 #[test]
 fn folders_are_searched_to_a_depth() {
@@ -17,9 +17,9 @@ fn folders_are_searched_to_a_depth() {
             put(&folder.join("x.yaml"), &manifest(&format!("at-{depth}"), "x"));
         }
     }
-    let library = scan(&[(SourceKind::Runtime, root.path())]);
+    let library = list(&[(SourceKind::Runtime, root.path())]);
     assert_eq!(ids(&library), [format!("at-{}", DEPTH - 1), format!("at-{DEPTH}")]);
-    assert!(library.sources()[1].cut);
+    assert!(library.sources[1].cut);
 }
 
 #[test]
@@ -31,9 +31,9 @@ fn files_are_counted() {
     for (extra, cut) in [(0, false), (1, false), (2, true)] {
         fs::write(root.path().join(format!("x{extra}.json")), "").expect("writes");
         fs::remove_file(root.path().join("x0.json")).ok();
-        let library = scan(&[(SourceKind::Runtime, root.path())]);
-        assert_eq!(library.sources()[1].cut, cut, "{extra}");
-        assert_eq!(library.invalid().len(), (FILES - 1 + extra).min(FILES));
+        let library = list(&[(SourceKind::Runtime, root.path())]);
+        assert_eq!(library.sources[1].cut, cut, "{extra}");
+        assert_eq!(library.invalid.len(), (FILES - 1 + extra).min(FILES));
     }
 }
 

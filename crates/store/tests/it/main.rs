@@ -2,15 +2,17 @@
 
 mod library;
 mod limits;
+mod living;
 mod locations;
 mod writing;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
-use milepost_store::{Library, Locations, SourceKind};
+use milepost_store::{Entry, Found, Invalid, Library, Listing, Locations, SourceKind};
 
 /// A manifest that is valid and has this id and title.
 fn manifest(id: &str, title: &str) -> String {
@@ -24,25 +26,60 @@ fn put(path: &Path, text: &str) {
 }
 
 /// The library of some directories, least first.
-fn scan(directories: &[(SourceKind, &Path)]) -> Library {
+fn open(directories: &[(SourceKind, &Path)]) -> Library {
     let directories = directories.iter().map(|(kind, path)| (*kind, (*path).to_owned())).collect();
-    let locations = Locations { config: "config.toml".into(), directories };
-    Library::scan(&locations, world()).expect("every directory can be read")
+    Library::open(Locations { config: "config.toml".into(), directories })
+}
+
+/// What a library of some directories holds, least first.
+fn list(directories: &[(SourceKind, &Path)]) -> Arc<Listing> {
+    listing(&open(directories))
+}
+
+fn listing(library: &Library) -> Arc<Listing> {
+    library.listing(world()).expect("every directory can be read")
+}
+
+fn get(library: &Library, id: &str) -> Option<Found> {
+    library.get(id, world()).expect("every directory can be read")
+}
+
+/// The workflow of an id, which must be there.
+fn workflow(library: &Library, id: &str) -> Arc<Entry> {
+    match get(library, id) {
+        Some(Found::Workflow(entry)) => entry,
+        other => panic!("`{id}` is no workflow: {other:?}"),
+    }
+}
+
+/// The title of the workflow of an id, which must be there.
+fn title(library: &Library, id: &str) -> String {
+    let entry = workflow(library, id);
+    let workflow = entry.document.workflow.as_ref().expect("is a workflow");
+    workflow.display_title().to_owned()
+}
+
+/// The invalid file of an id, which must be there.
+fn invalid(library: &Library, id: &str) -> Arc<Invalid> {
+    match get(library, id) {
+        Some(Found::Invalid(invalid)) => invalid,
+        other => panic!("`{id}` is not invalid: {other:?}"),
+    }
 }
 
 fn world() -> World<'static> {
     World { commands: &NoCommands, env_allow: None }
 }
 
-/// The ids of a library without those that come with the program.
-fn ids(library: &Library) -> Vec<&str> {
-    let own = library.entries().filter(|entry| entry.source != SourceKind::BuiltIn);
-    own.map(|entry| entry.id.as_str()).collect()
+/// The ids of a listing without those that come with the program.
+fn ids(listing: &Listing) -> Vec<&str> {
+    let own = listing.items.iter().filter(|item| item.source != SourceKind::BuiltIn);
+    own.map(|item| item.id.as_str()).collect()
 }
 
-/// File name and reason of everything the library left out.
-fn left_out(library: &Library) -> Vec<(String, String)> {
-    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let invalid = library.invalid().iter();
+/// File name and reason of everything a listing left out.
+fn left_out(listing: &Listing) -> Vec<(String, String)> {
+    let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let invalid = listing.invalid.iter();
     invalid.map(|one| (name(&one.path).unwrap_or_default(), one.reason.clone())).collect()
 }

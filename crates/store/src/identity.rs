@@ -1,0 +1,119 @@
+//! Which id a file counts under, learnt without making a tree of it where that is possible.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use milepost_model::check::World;
+use milepost_model::commands::NoCommands;
+use milepost_model::document::Document;
+use milepost_model::limits::ID_CHARS;
+use milepost_model::source::Format;
+use serde::de::{Deserialize, Deserializer, IgnoredAny};
+
+/// The format a file's name promises.
+pub(crate) fn format(path: &Path) -> Option<Format> {
+    path.extension().and_then(|extension| extension.to_str()).and_then(Format::of_extension)
+}
+
+/// The id of a file that nobody has made a document of.
+pub(crate) fn of_bytes(bytes: &[u8], path: &Path) -> String {
+    let peeked = if format(path) == Some(Format::Json) { peek(bytes) } else { None };
+    let authored = peeked.or_else(|| {
+        // What commands there are has no say in the id.
+        let world = World { commands: &NoCommands, env_allow: None };
+        Document::read(bytes, format(path), world).id
+    });
+    authored.filter(|id| !id.is_empty()).unwrap_or_else(|| of_name(path))
+}
+
+/// The id of a file whose document is at hand.
+pub(crate) fn of_document(document: &Document, bytes: &[u8], path: &Path) -> String {
+    match &document.id {
+        Some(id) if !id.is_empty() => id.clone(),
+        // A fault further down must not move the file to another id than the one peeked at.
+        _ if format(path) == Some(Format::Json) => {
+            peek(bytes).filter(|id| !id.is_empty()).unwrap_or_else(|| of_name(path))
+        }
+        _ => of_name(path),
+    }
+}
+
+/// The id of a file that has none to read: it should be found under some name, with its fault.
+pub(crate) fn of_name(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The keys at the top that tell the id. A key that stands twice, or whose value is no text, is an
+/// error here, and then the whole reader decides.
+#[derive(serde::Deserialize)]
+struct Top<'t> {
+    #[serde(borrow, default, deserialize_with = "text")]
+    workflow: Option<Cow<'t, str>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    id: Option<Cow<'t, str>>,
+    name: Option<IgnoredAny>,
+}
+
+/// Text behind a key that is there: `null` is not the same as no key.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cow<'de, str>>, D::Error> {
+    #[derive(serde::Deserialize)]
+    struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
+    Text::deserialize(deserializer).map(|text| Some(text.0))
+}
+
+/// The id by one pass over JSON, where the plain case of the rule of `Document` applies.
+fn peek(bytes: &[u8]) -> Option<String> {
+    let top: Top<'_> = serde_json::from_slice(bytes).ok()?;
+    let guide = top.id.filter(|_| top.name.is_some());
+    let id = top.workflow.or(guide)?;
+    Some(id.chars().take(ID_CHARS).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is peeked, and that it agrees with what the whole reader says.
+    fn check_peek(text: &str, expected: Option<&str>) {
+        let peeked = peek(text.as_bytes());
+        assert_eq!(peeked.as_deref(), expected, "{text}");
+        let world = World { commands: &NoCommands, env_allow: None };
+        let document = Document::read(text.as_bytes(), Some(Format::Json), world);
+        if let Some(id) = document.id
+            && peeked.is_some()
+        {
+            assert_eq!(peeked, Some(id), "{text}");
+        }
+    }
+
+    #[test]
+    fn plain_documents_are_peeked_at() {
+        check_peek(r#"{"workflow": "a", "steps": [{"id": "x"}]}"#, Some("a"));
+        check_peek(r#"{"steps": [{"id": "x"}], "name": 1, "id": "b\u0063"}"#, Some("bc"));
+        check_peek(r#"{"id": "b", "name": "B", "workflow": "a"}"#, Some("a"));
+        check_peek(&format!(r#"{{"workflow": "{}"}}"#, "é".repeat(99)), Some(&"é".repeat(64)));
+    }
+
+    #[test]
+    fn everything_else_is_left_to_the_reader() {
+        check_peek(r#"{"id": "b"}"#, None);
+        check_peek(r#"{"id": "b", "id": "c", "name": "B"}"#, None);
+        check_peek(r#"{"id": "b", "name": "B", "workflow": null}"#, None);
+        check_peek(r#"{"id": 7, "name": "B"}"#, None);
+        check_peek(r#"{"workflow": ["a"]}"#, None);
+        check_peek(r#"["a"]"#, None);
+        check_peek(r#"{"workflow": "a"} x"#, None);
+        check_peek("\u{feff}{\"workflow\": \"a\"}", None);
+        check_peek("", None);
+    }
+
+    #[test]
+    fn a_file_without_an_id_counts_under_its_name() {
+        let id = |name: &str, text: &str| of_bytes(text.as_bytes(), Path::new(name));
+        assert_eq!(id("sub/foo.json", "{"), "foo");
+        assert_eq!(id("foo.yaml", "title: x"), "foo");
+        assert_eq!(id("foo.yaml", "workflow: bar"), "bar");
+        assert_eq!(id("foo.json", r#"{"workflow": ""}"#), "foo");
+        assert_eq!(id("foo.json", r#"{"id": "bar", "steps": []}"#), "bar");
+    }
+}

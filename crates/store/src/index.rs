@@ -1,0 +1,375 @@
+//! Which files there are and which id each counts under, kept true by looking.
+//!
+//! Knows nothing of what a workflow says beyond its summary: documents are read, judged and let go.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use milepost_model::check::World;
+use milepost_model::document::Document;
+
+use crate::builtin;
+use crate::directory::{self, Directory};
+use crate::file::FileError;
+use crate::limits;
+use crate::listing::Summary;
+use crate::locations::{Locations, SourceKind};
+use crate::look::{self, Look, Reading, Trace, Whole};
+use crate::spread::spread;
+use crate::tree::Tree;
+
+/// One content of one file. A file that says something else gets another, so that what is known
+/// under it never goes stale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct FileId(u64);
+
+/// What is known of a file.
+#[derive(Debug)]
+pub(crate) struct Record {
+    /// The number of its source.
+    pub(crate) source: usize,
+    /// Its path below the source.
+    pub(crate) path: Arc<Path>,
+    /// The id it counts under.
+    pub(crate) id: String,
+    pub(crate) verdict: Verdict,
+    trace: Trace,
+}
+
+/// Whether a file is a workflow.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// Nobody has asked yet.
+    Open,
+    Valid(Arc<Summary>),
+    /// It is none, for this reason.
+    Invalid(String),
+}
+
+impl Verdict {
+    fn is_refusal(&self, reason: Option<&str>) -> bool {
+        matches!((self, reason), (Verdict::Invalid(known), Some(reason)) if known == reason)
+    }
+}
+
+/// A directory that holds workflows, or the program itself.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) kind: SourceKind,
+    /// None of the program itself.
+    pub(crate) path: Option<PathBuf>,
+    /// None when there is no such directory.
+    pub(crate) directory: Option<Directory>,
+    pub(crate) tree: Tree,
+    files: HashMap<Arc<Path>, FileId>,
+}
+
+/// A file that was read whole, and judged.
+pub(crate) struct Judged {
+    pub(crate) file: FileId,
+    /// None when it could not be read.
+    pub(crate) document: Option<Document>,
+}
+
+/// Every file of every source.
+#[derive(Debug)]
+pub(crate) struct Index {
+    sources: Vec<Source>,
+    files: HashMap<FileId, Record>,
+    /// The files that count under an id, the one that wins first.
+    by_id: HashMap<String, Vec<FileId>>,
+    next: u64,
+    changes: u64,
+    /// When every folder was looked at last.
+    looked: Option<Instant>,
+}
+
+impl Index {
+    /// An index of nothing yet: the first look fills it.
+    pub(crate) fn new(locations: &Locations) -> Index {
+        let source = |kind, path| Source {
+            kind,
+            path,
+            directory: None,
+            tree: Tree::default(),
+            files: HashMap::new(),
+        };
+        let directories = locations.directories.iter();
+        let directories = directories.map(|(kind, path)| source(*kind, Some(path.clone())));
+        let sources = std::iter::once(source(SourceKind::BuiltIn, None)).chain(directories);
+        Index {
+            sources: sources.collect(),
+            files: HashMap::new(),
+            by_id: HashMap::new(),
+            next: 0,
+            changes: 0,
+            looked: None,
+        }
+    }
+
+    /// Every source, the least first.
+    pub(crate) fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Every file, in no order.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (FileId, &Record)> {
+        self.files.iter().map(|(file, record)| (*file, record))
+    }
+
+    /// What is known of a file, while it is as it was.
+    pub(crate) fn record(&self, file: FileId) -> Option<&Record> {
+        self.files.get(&file)
+    }
+
+    /// The path of a file; of what comes with the program only the name.
+    pub(crate) fn path(&self, record: &Record) -> PathBuf {
+        match &self.sources[record.source].path {
+            Some(source) => source.join(&record.path),
+            None => record.path.to_path_buf(),
+        }
+    }
+
+    /// The files that count under an id, the one that wins first.
+    pub(crate) fn candidates(&self, id: &str) -> Vec<FileId> {
+        self.by_id.get(id).cloned().unwrap_or_default()
+    }
+
+    /// Goes up with every change that was seen.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Looks at what may have changed which file an id has: the files that count under it, and
+    /// the folders. The number of files has no part in what this costs.
+    pub(crate) fn look_for(&mut self, id: &str) -> Result<(), FileError> {
+        self.look_at_folders(Some(id))?;
+        self.look_at(&self.candidates(id));
+        Ok(())
+    }
+
+    /// Looks at every folder and every file.
+    pub(crate) fn look_at_everything(&mut self) -> Result<(), FileError> {
+        self.look_at_folders(None)?;
+        let files: Vec<FileId> = self.files.keys().copied().collect();
+        self.look_at(&files);
+        Ok(())
+    }
+
+    /// Reads a file whole and judges it; `None` when it has gone.
+    pub(crate) fn judge(&mut self, file: FileId, world: World<'_>) -> Option<Judged> {
+        let record = self.files.get(&file)?;
+        let whole = match &self.sources[record.source].directory {
+            Some(directory) => look::for_document(directory, &record.path, world),
+            None => Ok(look::for_built_in(built_in(&record.path)?, &record.path, world)),
+        };
+        let Whole { reading, document, bytes } = match whole {
+            Ok(whole) => whole,
+            Err(look) => {
+                let file = self.apply(file, look)?;
+                return Some(Judged { file, document: None });
+            }
+        };
+        let verdict = match &document.workflow {
+            Some(workflow) => {
+                let source = self.sources[record.source].kind;
+                let summary = Summary::of(&document, workflow, &bytes, source, self.path(record));
+                Verdict::Valid(Arc::new(summary))
+            }
+            None => Verdict::Invalid(first_fault(&document)),
+        };
+        let same = record.trace.hash == reading.trace.hash && record.id == reading.id;
+        let look = if same { Look::Touched(reading.trace) } else { Look::Read(reading) };
+        let file = self.apply(file, look)?;
+        self.files.get_mut(&file)?.verdict = verdict;
+        Some(Judged { file, document: Some(document) })
+    }
+
+    /// Looks at the folders; with an id and very many folders, mostly at those that matter to it.
+    fn look_at_folders(&mut self, id: Option<&str>) -> Result<(), FileError> {
+        if self.next == 0 {
+            self.add_built_in();
+        }
+        let folders: usize = self.sources.iter().map(|source| source.tree.len()).sum();
+        let due = self.looked.is_none_or(|at| at.elapsed() >= limits::FOLDERS_EVERY);
+        let near = match id {
+            Some(id) if folders > limits::FOLDERS && !due => Some(self.candidates(id)),
+            _ => None,
+        };
+        if near.is_none() {
+            self.looked = Some(Instant::now());
+        }
+        for number in 0..self.sources.len() {
+            if !self.is_still(number, near.as_deref())? {
+                self.look_again(number)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a source has the folders it had: all of them, or at least its own and those of some
+    /// files.
+    fn is_still(&self, number: usize, near: Option<&[FileId]>) -> Result<bool, FileError> {
+        let source = &self.sources[number];
+        let (tree, directory) = match (&source.path, &source.directory) {
+            (None, _) => return Ok(true),
+            (Some(path), None) => return Ok(directory::stamp_at(path)?.is_none()),
+            (Some(_), Some(directory)) => (&source.tree, directory),
+        };
+        let Some(near) = near else { return Ok(tree.is_all_still(directory)) };
+        let records = near.iter().filter_map(|file| self.files.get(file));
+        let folders = records
+            .filter(|record| record.source == number)
+            .map(|record| record.path.parent().unwrap_or(Path::new("")));
+        let mut folders = std::iter::once(Path::new("")).chain(folders);
+        Ok(folders.all(|folder| tree.is_still(directory, folder)))
+    }
+
+    /// Lists the folders of a source that changed and looks at the files in them.
+    fn look_again(&mut self, number: usize) -> Result<(), FileError> {
+        let source = &mut self.sources[number];
+        let Some(path) = &source.path else { return Ok(()) };
+        let clock = SystemTime::now();
+        let root = directory::stamp_at(path)?.map(|stamp| stamp.seen(clock));
+        let opened = if root.is_some() { Directory::open(path)? } else { None };
+        let known = mem::take(&mut source.tree);
+        let (Some(root), Some(directory)) = (root, opened) else {
+            source.directory = None;
+            self.changes += 1;
+            let gone: Vec<FileId> = mem::take(&mut source.files).into_values().collect();
+            gone.into_iter().for_each(|file| self.remove(file));
+            return Ok(());
+        };
+        // What is told of the source itself is not compared, it is only told again.
+        if known.cut || !known.refused().is_empty() || source.directory.is_none() {
+            self.changes += 1;
+        }
+        let (tree, listed) = known.grown(&directory, root)?;
+        let mut before = mem::take(&mut source.files);
+        let mut changed = Vec::new();
+        let mut new = Vec::new();
+        for (folder, path) in tree.documents() {
+            match before.remove_entry(path.as_path()) {
+                Some((path, file)) => {
+                    source.files.insert(path, file);
+                    if listed.contains(folder) {
+                        changed.push(file);
+                    }
+                }
+                None => new.push(Arc::from(path)),
+            }
+        }
+        if tree.cut || !tree.refused().is_empty() {
+            self.changes += 1;
+        }
+        source.directory = Some(directory);
+        source.tree = tree;
+        before.into_values().for_each(|file| self.remove(file));
+        self.look_at(&changed);
+        self.add(number, &new);
+        Ok(())
+    }
+
+    fn add(&mut self, number: usize, paths: &[Arc<Path>]) {
+        let Some(directory) = &self.sources[number].directory else { return };
+        let looks = spread(paths, |path| look::for_id(directory, path, None));
+        for (path, look) in paths.iter().zip(looks) {
+            if let Look::Read(reading) = look {
+                self.insert(number, Arc::clone(path), reading);
+            }
+        }
+    }
+
+    fn add_built_in(&mut self) {
+        for (name, text) in builtin::WORKFLOWS {
+            let path = Path::new(name);
+            self.insert(0, Arc::from(path), Reading::of_built_in(text, path));
+        }
+    }
+
+    fn look_at(&mut self, files: &[FileId]) {
+        let looks = spread(files, |file| self.look(*file));
+        for (file, look) in files.iter().zip(looks) {
+            self.apply(*file, look);
+        }
+    }
+
+    fn look(&self, file: FileId) -> Look {
+        let Some(record) = self.files.get(&file) else { return Look::Same };
+        match &self.sources[record.source].directory {
+            Some(directory) => look::for_id(directory, &record.path, Some(record.trace)),
+            None => Look::Same,
+        }
+    }
+
+    /// Takes over what a look came to; the answer is the file as it is now, unless it has gone.
+    fn apply(&mut self, file: FileId, look: Look) -> Option<FileId> {
+        let record = self.files.get_mut(&file)?;
+        match look {
+            Look::Same => Some(file),
+            Look::Touched(trace) => {
+                record.trace = trace;
+                Some(file)
+            }
+            Look::Gone => {
+                self.remove(file);
+                None
+            }
+            // Refused as before: it was tried again because nothing else tells.
+            Look::Read(reading) if record.verdict.is_refusal(reading.refused.as_deref()) => {
+                Some(file)
+            }
+            Look::Read(reading) => {
+                let (source, path) = (record.source, Arc::clone(&record.path));
+                self.remove(file);
+                Some(self.insert(source, path, reading))
+            }
+        }
+    }
+
+    fn insert(&mut self, source: usize, path: Arc<Path>, reading: Reading) -> FileId {
+        let file = FileId(self.next);
+        self.next += 1;
+        self.changes += 1;
+        let verdict = reading.refused.map_or(Verdict::Open, Verdict::Invalid);
+        let Reading { id, trace, .. } = reading;
+        let rank = |record: &Record| (Reverse(record.source), Arc::clone(&record.path));
+        let held = self.by_id.entry(id.clone()).or_default();
+        let record = Record { source, path: Arc::clone(&path), id, verdict, trace };
+        let at = held.partition_point(|other| {
+            self.files.get(other).is_some_and(|other| rank(other) < rank(&record))
+        });
+        held.insert(at, file);
+        self.files.insert(file, record);
+        self.sources[source].files.insert(path, file);
+        file
+    }
+
+    fn remove(&mut self, file: FileId) {
+        let Some(record) = self.files.remove(&file) else { return };
+        self.changes += 1;
+        self.sources[record.source].files.remove(&record.path);
+        if let Entry::Occupied(mut held) = self.by_id.entry(record.id) {
+            held.get_mut().retain(|other| *other != file);
+            if held.get().is_empty() {
+                held.remove();
+            }
+        }
+    }
+}
+
+fn built_in(path: &Path) -> Option<&'static str> {
+    let mut workflows = builtin::WORKFLOWS.iter();
+    workflows.find(|(name, _)| Path::new(name) == path).map(|(_, text)| *text)
+}
+
+/// Why a document is no workflow, in one sentence.
+fn first_fault(document: &Document) -> String {
+    let first = document.violations.first();
+    first.map_or_else(String::new, |fault| format!("line {}: {}", fault.line, fault.message))
+}

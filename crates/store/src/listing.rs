@@ -1,0 +1,172 @@
+//! The whole library at one moment, in short: every workflow, every file that is none, every
+//! source.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use milepost_model::document::{self, Document};
+use milepost_model::source::Format;
+use milepost_model::workflow::{Spelling, Workflow};
+
+use crate::index::{Index, Record, Verdict};
+use crate::locations::SourceKind;
+use crate::look;
+
+/// The whole library at one moment. Holds no documents.
+#[derive(Debug)]
+pub struct Listing {
+    /// Every workflow, sorted by id.
+    pub items: Vec<Arc<Summary>>,
+    /// Every file that is no workflow, without its document.
+    pub invalid: Vec<Invalid>,
+    /// What each source holds, least first.
+    pub sources: Vec<SourceReport>,
+}
+
+/// A workflow in short.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// Its id.
+    pub id: String,
+    /// The name people see.
+    pub title: String,
+    /// What it does.
+    pub description: Option<String>,
+    /// What it belongs to.
+    pub category: Option<String>,
+    /// The version its author gave it.
+    pub version_label: Option<String>,
+    /// Its version: the hash of its bytes.
+    pub version: String,
+    /// How it is spelt.
+    pub spelling: Spelling,
+    /// How it is written down.
+    pub format: Option<Format>,
+    /// How many steps it has, those of loops included.
+    pub steps: usize,
+    /// Every step is an agent's, those of loops included.
+    pub agent_only: bool,
+    /// Which kind of source it comes from.
+    pub source: SourceKind,
+    /// Its file; of a built-in workflow only the name.
+    pub path: PathBuf,
+}
+
+/// A file that is no workflow, or whose id is taken.
+#[derive(Debug, Clone)]
+pub struct Invalid {
+    /// The file.
+    pub path: PathBuf,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// What the file says; none when it could not be read, and none in a listing.
+    pub document: Option<Arc<Document>>,
+}
+
+/// What one source holds.
+#[derive(Debug, Clone)]
+pub struct SourceReport {
+    /// Its kind.
+    pub kind: SourceKind,
+    /// Its directory; none for what comes with the program.
+    pub path: Option<PathBuf>,
+    /// Whether the directory is there.
+    pub exists: bool,
+    /// How many workflows it holds.
+    pub count: usize,
+    /// Ids that a later source has too, with that source's kind.
+    pub shadowed: Vec<(String, SourceKind)>,
+    /// Not every file was looked at.
+    pub cut: bool,
+}
+
+impl Summary {
+    pub(crate) fn of(
+        document: &Document,
+        workflow: &Workflow,
+        bytes: &[u8],
+        source: SourceKind,
+        path: PathBuf,
+    ) -> Summary {
+        Summary {
+            id: workflow.id.value.to_string(),
+            title: workflow.display_title().to_owned(),
+            description: workflow.description.clone(),
+            category: workflow.category.clone(),
+            version_label: workflow.version.clone(),
+            version: document::version(bytes),
+            spelling: workflow.spelling,
+            format: document.source.as_ref().map(milepost_model::source::Source::format),
+            steps: workflow.all_steps().len(),
+            agent_only: workflow.is_agent_only(),
+            source,
+            path,
+        }
+    }
+}
+
+impl Listing {
+    /// What an index knows, once every file of it is judged.
+    pub(crate) fn of(index: &Index) -> Listing {
+        let mut draft = Draft { winners: HashMap::new(), invalid: Vec::new(), sources: Vec::new() };
+        let mut records: Vec<&Record> = index.files().map(|(_, record)| record).collect();
+        records.sort_by_key(|record| (record.source, Arc::clone(&record.path)));
+        let mut records = records.into_iter().peekable();
+        for (number, source) in index.sources().iter().enumerate() {
+            draft.sources.push(SourceReport {
+                kind: source.kind,
+                path: source.path.clone(),
+                exists: source.path.is_none() || source.directory.is_some(),
+                count: 0,
+                shadowed: Vec::new(),
+                cut: source.tree.cut,
+            });
+            for (folder, error) in source.tree.refused() {
+                let path =
+                    source.path.as_deref().map_or_else(PathBuf::new, |path| path.join(folder));
+                draft.invalid.push(Invalid { path, reason: look::sentence(error), document: None });
+            }
+            while let Some(record) = records.next_if(|record| record.source == number) {
+                draft.add(number, index.path(record), &record.verdict);
+            }
+        }
+        let Draft { winners, invalid, sources } = draft;
+        let mut items: Vec<Arc<Summary>> =
+            winners.into_values().map(|(_, summary)| Arc::clone(summary)).collect();
+        items.sort_by(|one, other| one.id.cmp(&other.id));
+        Listing { items, invalid, sources }
+    }
+}
+
+struct Draft<'i> {
+    /// By id: the number of the source, and the workflow.
+    winners: HashMap<&'i str, (usize, &'i Arc<Summary>)>,
+    invalid: Vec<Invalid>,
+    sources: Vec<SourceReport>,
+}
+
+impl<'i> Draft<'i> {
+    fn add(&mut self, number: usize, path: PathBuf, verdict: &'i Verdict) {
+        let summary = match verdict {
+            Verdict::Valid(summary) => summary,
+            Verdict::Invalid(reason) => {
+                let reason = reason.clone();
+                self.invalid.push(Invalid { path, reason, document: None });
+                return;
+            }
+            // It went while the others were judged.
+            Verdict::Open => return,
+        };
+        if let Some((held, other)) = self.winners.get(summary.id.as_str()) {
+            if *held == number {
+                let reason = format!("id `{}` is taken by `{}`", summary.id, other.path.display());
+                self.invalid.push(Invalid { path, reason, document: None });
+                return;
+            }
+            self.sources[*held].shadowed.push((summary.id.clone(), summary.source));
+        }
+        self.sources[number].count += 1;
+        self.winners.insert(&summary.id, (number, summary));
+    }
+}

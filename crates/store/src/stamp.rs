@@ -1,0 +1,122 @@
+//! What the file system tells of a file without opening it, and whether that can be relied on.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use cap_std::fs::Metadata;
+#[cfg(unix)]
+use cap_std::fs::MetadataExt;
+
+use crate::limits;
+
+/// Two looks at a file with one stamp between them saw the same file, if the first is settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    length: u64,
+    modified_ns: i64,
+    /// Set by the system alone, where there is such a time: who sets back the time of a write
+    /// cannot set back this one.
+    changed_ns: i64,
+    inode: u64,
+    device: u64,
+}
+
+impl Stamp {
+    #[cfg(unix)]
+    pub(crate) fn of(metadata: &Metadata) -> Stamp {
+        let ns = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000) + rest;
+        Stamp {
+            length: metadata.len(),
+            modified_ns: ns(metadata.mtime(), metadata.mtime_nsec()),
+            changed_ns: ns(metadata.ctime(), metadata.ctime_nsec()),
+            inode: metadata.ino(),
+            device: metadata.dev(),
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn of(metadata: &Metadata) -> Stamp {
+        let modified = metadata.modified().map_or(UNIX_EPOCH, |time| time.into_std());
+        let created = metadata.created().map_or(UNIX_EPOCH, |time| time.into_std());
+        let modified_ns = since_epoch_ns(modified);
+        Stamp {
+            length: metadata.len(),
+            modified_ns,
+            changed_ns: modified_ns,
+            // The nearest thing to an identity: a file that takes the name is made later.
+            inode: since_epoch_ns(created) as u64,
+            device: 0,
+        }
+    }
+
+    /// The stamp as it was seen after `clock` was read.
+    ///
+    /// A write after the look bears a time of at least `clock`, to the accuracy of the file
+    /// system. Unless the last change lies well before it, such a write could bear the time of
+    /// that change.
+    pub(crate) fn seen(self, clock: SystemTime) -> Seen {
+        let age = since_epoch_ns(clock).saturating_sub(self.changed_ns);
+        let whole_seconds = self.changed_ns % 1_000_000_000 == 0;
+        let enough =
+            if whole_seconds { limits::SETTLED_AFTER_COARSE } else { limits::SETTLED_AFTER };
+        Seen { stamp: self, settled: age >= as_ns(enough) }
+    }
+}
+
+/// A stamp and whether an equal one will mean that nothing changed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    stamp: Stamp,
+    settled: bool,
+}
+
+impl Seen {
+    /// Whether a look now finds what the earlier one found.
+    pub(crate) fn is_still(&self, now: Stamp) -> bool {
+        self.settled && self.stamp == now
+    }
+}
+
+fn since_epoch_ns(time: SystemTime) -> i64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, as_ns)
+}
+
+fn as_ns(duration: Duration) -> i64 {
+    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp(changed_ns: i64) -> Stamp {
+        Stamp { length: 1, modified_ns: 0, changed_ns, inode: 1, device: 1 }
+    }
+
+    fn check_settled(changed_ns: i64, looked_ns: i64, expected: bool) {
+        let clock = UNIX_EPOCH + Duration::from_nanos(looked_ns.unsigned_abs());
+        let stamp = stamp(changed_ns);
+        assert_eq!(stamp.seen(clock).is_still(stamp), expected, "{changed_ns} {looked_ns}");
+    }
+
+    #[test]
+    fn a_change_settles_after_a_while() {
+        const MS: i64 = 1_000_000;
+        check_settled(1_001 * MS, 1_001 * MS, false);
+        check_settled(1_001 * MS, 1_051 * MS - 1, false);
+        check_settled(1_001 * MS, 1_051 * MS, true);
+        // The clock of another machine may be ahead.
+        check_settled(1_001 * MS, 900 * MS, false);
+        // A time without a fraction is that of a file system that has none.
+        check_settled(1_000 * MS, 3_999 * MS, false);
+        check_settled(1_000 * MS, 4_000 * MS, true);
+    }
+
+    #[test]
+    fn another_stamp_is_never_the_same_file() {
+        let seen = stamp(1).seen(UNIX_EPOCH + Duration::from_mins(1));
+        assert!(seen.is_still(stamp(1)));
+        assert!(!seen.is_still(stamp(2)));
+        assert!(!seen.is_still(Stamp { length: 2, ..stamp(1) }));
+        assert!(!seen.is_still(Stamp { inode: 2, ..stamp(1) }));
+    }
+}
