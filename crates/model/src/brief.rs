@@ -59,15 +59,12 @@ pub fn fill(text: &str, context: &dyn Variables) -> Filled {
         filled.text.push_str(&rest[..start]);
         let after = &rest[start + 2..];
         let reference = after.find("}}").and_then(|end| Some((Reference::of(&after[..end])?, end)));
-        match reference {
-            Some((reference, end)) => {
-                reference.write(context, &mut filled);
-                rest = &after[end + 2..];
-            }
-            None => {
-                filled.text.push_str("{{");
-                rest = after;
-            }
+        if let Some((reference, end)) = reference {
+            reference.write(context, &mut filled);
+            rest = &after[end + 2..];
+        } else {
+            filled.text.push_str("{{");
+            rest = after;
         }
     }
     filled.text.push_str(rest);
@@ -192,7 +189,7 @@ fn block(text: &BlockText) -> String {
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(""),
+        Value::Array(items) => items.iter().map(plain).collect(),
         Value::Object(map) => match map.get("text") {
             Some(text) => plain(text),
             None => value.to_string(),

@@ -29,9 +29,10 @@ pub struct Undecidable {
     pub cause: String,
 }
 
-/// Every issue of an output; none when it is valid.
+/// Every issue of an output; none when it is valid. A loop has no prompt and no criteria: whatever
+/// is not blank will do.
 pub fn output(
-    prompt: &Prompt,
+    prompt: Option<&Prompt>,
     output: &str,
     context: &dyn Variables,
 ) -> Result<Vec<Issue>, Undecidable> {
@@ -41,6 +42,7 @@ pub fn output(
             suggestion: "Write what was done and what came of it.".to_owned(),
         }]);
     }
+    let Some(prompt) = prompt else { return Ok(Vec::new()) };
     let mut issues = Vec::new();
     if let Some(schema) = &prompt.output_schema {
         let message = "The output does not fit the schema of the step";
@@ -225,13 +227,11 @@ fn shown(pattern: &RulePattern) -> String {
 fn absent(text: &str, output: &str) -> String {
     let wanted = excerpt(text);
     let folded = output.to_lowercase();
-    match folded.contains(&text.to_lowercase()) {
-        true => format!("Write `{wanted}` exactly so: it is there in other letters only."),
-        false => {
-            let count = output.chars().count();
-            format!("Add `{wanted}`: the output ({count} characters) does not contain it.")
-        }
+    if folded.contains(&text.to_lowercase()) {
+        return format!("Write `{wanted}` exactly so: it is there in other letters only.");
     }
+    let count = output.chars().count();
+    format!("Add `{wanted}`: the output ({count} characters) does not contain it.")
 }
 
 fn schema_issues(schema: &JsonSchema, message: &str, output: &str) -> Vec<Issue> {

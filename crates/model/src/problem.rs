@@ -115,7 +115,7 @@ pub struct Problem {
     /// What happened, in one sentence.
     pub message: String,
     /// Names that say where: `workflow_id`, `path`, `line`.
-    pub context: Map<String, Value>,
+    pub context: Box<Map<String, Value>>,
     /// The one next action.
     pub hint: String,
     /// The findings behind it, when a document is the cause.
@@ -130,7 +130,7 @@ impl Problem {
         Problem {
             code,
             message: message.into(),
-            context: Map::new(),
+            context: Box::default(),
             hint: hint.into(),
             violations: Vec::new(),
             arguments: Vec::new(),

@@ -88,7 +88,7 @@ impl Sketch {
 }
 
 /// A list for a message: `a`, `b` or `c`, cut after eight.
-pub(crate) fn list<'c>(words: impl IntoIterator<Item = &'c str>) -> String {
+pub fn list<'c>(words: impl IntoIterator<Item = &'c str>) -> String {
     let mut words = words.into_iter();
     let shown: Vec<String> = words.by_ref().take(8).map(|word| format!("`{word}`")).collect();
     let rest = words.count();

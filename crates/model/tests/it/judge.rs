@@ -24,7 +24,7 @@ fn judged(criteria: &Value, output: &str, context: &Value) -> Vec<(String, Strin
     assert!(document.is_valid(), "{:?}", document.violations);
     let workflow = document.workflow.expect("a workflow");
     let Action::Prompt(prompt) = &workflow.steps[0].action else { panic!("no prompt") };
-    let issues = judge::output(prompt, output, context).expect("a verdict");
+    let issues = judge::output(Some(prompt), output, context).expect("a verdict");
     issues.into_iter().map(|issue| (issue.message, issue.suggestion)).collect()
 }
 
@@ -81,7 +81,7 @@ fn a_pattern_that_runs_away_is_no_verdict() {
     let Action::Prompt(prompt) = &workflow.steps[0].action else { panic!("no prompt") };
     let output = format!("{}!", "a".repeat(5_000));
     // With a linear engine inside it may well decide; what it must not do is hang.
-    match judge::output(prompt, &output, &json!({})) {
+    match judge::output(Some(prompt), &output, &json!({})) {
         Ok(issues) => assert_eq!(issues.len(), 1),
         Err(error) => assert!(error.to_string().contains("steps"), "{error}"),
     }

@@ -31,7 +31,7 @@ fn step_if(id: &str, condition: Value) -> Value {
     step
 }
 
-fn repeat(id: &str, spec: Value, body: Value) -> Value {
+fn repeat(id: &str, spec: &Value, body: &Value) -> Value {
     json!({"id": id, "title": id, "type": "loop", "loop": spec, "body": body})
 }
 
@@ -118,7 +118,7 @@ fn a_present_value_decides_although_another_is_absent() {
 fn a_counted_loop_runs_its_body_so_often() {
     let spec = json!({"type": "for", "count": 2, "maxIterations": 5});
     let workflow =
-        guide(&json!([step("before"), repeat("again", spec, json!([step("a"), step("b")]))]));
+        guide(&json!([step("before"), repeat("again", &spec, &json!([step("a"), step("b")]))]));
     let expected = ["before", "again@0::a", "again@0::b", "again@1::a", "again@1::b", "complete"];
     check(&workflow, |_| json!({}), &expected);
 }
@@ -128,7 +128,7 @@ fn steps_for_single_passes_are_offered_in_theirs() {
     let spec = json!({"type": "for", "count": 3, "maxIterations": 3, "iterationVar": "n"});
     let on = |n: u8| json!({"var": "n", "equals": n});
     let body = json!([step_if("a", on(1)), step_if("b", on(2)), step_if("c", on(3))]);
-    let workflow = guide(&json!([repeat("again", spec, body)]));
+    let workflow = guide(&json!([repeat("again", &spec, &body)]));
     check(&workflow, |_| json!({}), &["again@0::a", "again@1::b", "again@2::c", "complete"]);
 }
 
@@ -137,7 +137,7 @@ fn a_step_left_out_of_a_pass_stays_out_when_its_condition_turns() {
     let spec =
         json!({"type": "while", "condition": {"var": "open", "equals": true}, "maxIterations": 9});
     let body = json!([step("try"), step_if("fix", json!({"var": "broken", "equals": true}))]);
-    let workflow = guide(&json!([repeat("again", spec, body)]));
+    let workflow = guide(&json!([repeat("again", &spec, &body)]));
     // Broken in the first and in the third pass; three passes in all.
     let context = |offered: &[String]| {
         let tries = offered.iter().filter(|key| key.ends_with("try")).count();
@@ -161,8 +161,8 @@ fn loops_nest_and_an_inner_list_may_be_part_of_an_outer_item() {
         json!({"type": "forEach", "items": "modules", "itemVar": "module", "maxIterations": 9});
     let inner =
         json!({"type": "forEach", "items": "module.files", "itemVar": "file", "maxIterations": 9});
-    let body = json!([step("plan"), repeat("files", inner, json!([step("edit")])), step("test")]);
-    let workflow = guide(&json!([repeat("modules", outer, body), step("end")]));
+    let body = json!([step("plan"), repeat("files", &inner, &json!([step("edit")])), step("test")]);
+    let workflow = guide(&json!([repeat("modules", &outer, &body), step("end")]));
     let context = json!({"modules": [{"files": ["x", "y"]}, {"files": []}, {"files": ["z"]}]});
     let expected = [
         "modules@0::plan",
@@ -183,7 +183,7 @@ fn loops_nest_and_an_inner_list_may_be_part_of_an_outer_item() {
 #[test]
 fn bare_ids_count_passes_whatever_their_order() {
     let spec = json!({"type": "for", "count": 3, "maxIterations": 3});
-    let workflow = guide(&json!([repeat("again", spec, json!([step("a"), step("b")]))]));
+    let workflow = guide(&json!([repeat("again", &spec, &json!([step("a"), step("b")]))]));
     let none = json!({});
     assert_eq!(next(&workflow, &["a", "a", "b", "b"], &none), "again@2::a");
     assert_eq!(next(&workflow, &["a", "a"], &none), "again@0::b");
@@ -195,7 +195,7 @@ fn a_while_loop_asks_before_each_pass_and_finishes_one_it_began() {
     let spec =
         json!({"type": "while", "condition": {"var": "more", "equals": true}, "maxIterations": 3});
     let workflow =
-        guide(&json!([repeat("again", spec, json!([step("a"), step("b")])), step("end")]));
+        guide(&json!([repeat("again", &spec, &json!([step("a"), step("b")])), step("end")]));
     let (more, done) = (json!({"more": true}), json!({"more": false}));
     assert_eq!(next(&workflow, &[], &done), "end");
     assert_eq!(next(&workflow, &["again@0::a"], &done), "again@0::b");
@@ -210,7 +210,7 @@ fn a_while_loop_asks_before_each_pass_and_finishes_one_it_began() {
 fn an_until_loop_ends_when_its_condition_holds() {
     let spec =
         json!({"type": "until", "condition": {"var": "green", "equals": true}, "maxIterations": 3});
-    let workflow = guide(&json!([repeat("again", spec, json!([step("a")]))]));
+    let workflow = guide(&json!([repeat("again", &spec, &json!([step("a")]))]));
     let context = |offered: &[String]| json!({"green": offered.len() >= 2});
     check(&workflow, context, &["again@0::a", "again@1::a", "complete"]);
 }
@@ -219,7 +219,7 @@ fn an_until_loop_ends_when_its_condition_holds() {
 fn reaching_the_limit_is_said() {
     let spec =
         json!({"type": "until", "condition": {"var": "green", "equals": true}, "maxIterations": 2});
-    let workflow = guide(&json!([repeat("again", spec, json!([step("a")]))]));
+    let workflow = guide(&json!([repeat("again", &spec, &json!([step("a")]))]));
     check(&workflow, |_| json!({}), &["again@0::a", "again@1::a", "complete"]);
     let completed = ["again@0::a".to_owned(), "again@1::a".to_owned()];
     let context = json!({});
@@ -232,8 +232,8 @@ fn a_variable_of_the_wrong_type_is_a_state_error() {
     let each = json!({"type": "forEach", "items": "files", "maxIterations": 2});
     let count = json!({"type": "for", "count": "times", "maxIterations": 2});
     let workflow = guide(&json!([
-        repeat("each", each, json!([step("a")])),
-        repeat("times", count, json!([step("b")])),
+        repeat("each", &each, &json!([step("a")])),
+        repeat("times", &count, &json!([step("b")])),
     ]));
     let says = |context: Value| next(&workflow, &[], &context);
     assert_eq!(says(json!({})), "error: the variable `files` is missing, not an array");
@@ -253,7 +253,7 @@ fn a_variable_of_the_wrong_type_is_a_state_error() {
 #[test]
 fn unknown_names_are_told_with_the_nearest() {
     let spec = json!({"type": "for", "count": 2, "maxIterations": 2});
-    let workflow = guide(&json!([step("analyse"), repeat("again", spec, json!([step("try")]))]));
+    let workflow = guide(&json!([step("analyse"), repeat("again", &spec, &json!([step("try")]))]));
     let unknown = |name: &str| match walk::next(&workflow, &[name.to_owned()], &json!({})) {
         Err(WalkError::UnknownStep { near, .. }) => near.unwrap_or_default(),
         other => panic!("{name}: {other:?}"),
@@ -280,7 +280,7 @@ fn a_body_named_by_its_id_is_walked_inside_its_loop_only() {
     let spec = json!({"type": "for", "count": 2, "maxIterations": 2});
     let workflow = guide(&json!([
         step("one"),
-        repeat("again", spec, json!("work")),
+        repeat("again", &spec, &json!("work")),
         step("work"),
         step("end")
     ]));

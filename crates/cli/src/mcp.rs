@@ -1,0 +1,39 @@
+//! `milepost mcp`: the server for agents, over standard input and output.
+
+use std::io;
+
+use milepost_mcp::guide::Guides;
+use milepost_mcp::{Options, Revision, Surface, serve_stdio, stdin_until_signal};
+use milepost_model::problem::{Code, Problem};
+use milepost_ops::{Operations, Reader};
+
+use crate::args::{Mcp, McpSurface};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::target;
+
+pub(crate) fn run(arguments: &Mcp) -> Result<Exit, Failure> {
+    let options = Options {
+        surface: match arguments.surface {
+            McpSurface::Auto => Surface::Auto,
+            McpSurface::Workflowlookup => Surface::Workflowlookup,
+        },
+        protocol: arguments.protocol.as_deref().map(revision).transpose()?,
+    };
+    let contract = Guides::new(Operations::new(Reader::new(target::library()?)));
+    let stdin = stdin_until_signal().map_err(|error| {
+        let message = format!("cannot wait for signals: {error}");
+        Problem::new(Code::Internal, message, "report this with your system's version")
+    })?;
+    let served = serve_stdio(&contract, options, stdin, io::stdout().lock(), io::stderr());
+    // What went wrong is on standard error already.
+    Ok(if served.is_ok() { Exit::Done } else { Exit::Failed })
+}
+
+fn revision(date: &str) -> Result<Revision, Problem> {
+    Revision::parse(date).ok_or_else(|| {
+        let spoken: Vec<&str> = Revision::ALL.iter().map(|revision| revision.as_str()).collect();
+        let hint = format!("use one of {}", spoken.join(", "));
+        Problem::new(Code::InputInvalid, format!("`{date}` is no protocol version"), hint)
+    })
+}

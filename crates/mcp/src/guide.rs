@@ -1,0 +1,192 @@
+//! The `workflowlookup` contract: the guide operations as five tools, with its numbers for errors.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use milepost_model::problem::{Argument, Code, Problem};
+use milepost_model::violation;
+use milepost_ops::{Call, OPERATIONS, Operation, Operations, Safety};
+use serde_json::{Map, Value, json};
+
+use crate::contract::Contract;
+use crate::fault::{self, Fault};
+
+/// The five tools over one set of workflows.
+#[derive(Debug)]
+pub struct Guides {
+    operations: Operations,
+    names: Vec<&'static str>,
+    tools: OnceLock<String>,
+    /// Warnings of the last call that had any: what is known is not logged again.
+    warned: Mutex<HashSet<String>>,
+}
+
+impl Guides {
+    /// The tools of these operations.
+    pub fn new(operations: Operations) -> Guides {
+        let names = OPERATIONS.iter().filter_map(Operation::guide_tool).collect();
+        Guides { operations, names, tools: OnceLock::new(), warned: Mutex::default() }
+    }
+
+    fn log_new(&self, warnings: Vec<String>, log: &mut String) {
+        if warnings.is_empty() {
+            return;
+        }
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        for warning in warnings.iter().filter(|warning| !warned.contains(*warning)) {
+            log.extend(["warning: ", warning, "\n"]);
+        }
+        *warned = warnings.into_iter().collect();
+    }
+}
+
+impl Contract for Guides {
+    fn tools(&self) -> &str {
+        self.tools.get_or_init(|| {
+            let tools: Vec<Value> = OPERATIONS.iter().filter_map(tool).collect();
+            Value::Array(tools).to_string()
+        })
+    }
+
+    fn names(&self) -> &[&str] {
+        &self.names
+    }
+
+    fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        log: &mut String,
+    ) -> Result<String, Fault> {
+        let found = OPERATIONS.iter().find(|operation| operation.guide_tool() == Some(tool));
+        let Some(operation) = found else { return Err(Fault::method_not_found(tool)) };
+        let call = Told { warnings: RefCell::default() };
+        let called = self.operations.call(operation.name, &call, Value::Object(arguments));
+        self.log_new(call.warnings.into_inner(), log);
+        called.map_err(|problem| fault(&problem))
+    }
+}
+
+/// A client of the contract: it cannot be asked, and warnings go to the log.
+struct Told {
+    warnings: RefCell<Vec<String>>,
+}
+
+impl Call for Told {
+    fn progress(&self, _message: &str) {}
+
+    fn warn(&self, message: &str) {
+        self.warnings.borrow_mut().push(message.replace(['\n', '\r'], " "));
+    }
+
+    fn ask(&self, _question: &str) -> Option<bool> {
+        None
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// An operation as a tool of the contract.
+fn tool(operation: &Operation) -> Option<Value> {
+    let name = operation.guide_tool()?;
+    let (request, response) = (operation.example)();
+    let is_safe = operation.safety == Safety::Safe;
+    Some(json!({
+        "name": name,
+        "description": operation.description,
+        "inputSchema": (operation.request)(),
+        "outputSchema": or_fault((operation.response)()),
+        "annotations": {
+            "title": operation.title,
+            "readOnlyHint": is_safe,
+            "destructiveHint": !is_safe,
+            "idempotentHint": is_safe,
+            "openWorldHint": false,
+        },
+        "examples": {"request": {"method": name, "params": request}, "response": response},
+    }))
+}
+
+/// The schema of a result or of a fault: clients check the structured content of failed calls too.
+fn or_fault(mut schema: Value) -> Value {
+    let required = schema["required"].take();
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("required");
+        if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.insert("code".into(), json!({"type": "integer"}));
+            properties.insert("message".into(), json!({"type": "string"}));
+            properties.insert("data".into(), json!({}));
+        }
+        let fault = json!({"required": ["code", "message"]});
+        object.insert("anyOf".into(), json!([{"required": required}, fault]));
+    }
+    schema
+}
+
+/// The number and the fixed text of each kind of problem, as the contract prints them.
+fn number(code: Code) -> (i32, &'static str) {
+    match code {
+        Code::WorkflowNotFound => (-32001, "Workflow not found"),
+        Code::WorkflowInvalid => (-32002, "Invalid workflow"),
+        Code::StepNotFound => (-32003, "Step not found"),
+        Code::CriteriaInvalid => (-32004, "Validation error"),
+        Code::StateInvalid | Code::WorkflowExists => (-32005, "State error"),
+        Code::StorageFailed | Code::FileNotFound => (-32006, "Storage error"),
+        Code::IdInvalid | Code::FileRefused => (-32007, "Security error"),
+        Code::ParamsInvalid | Code::InputInvalid => (fault::INVALID_PARAMS, "Invalid params"),
+        Code::ParseError => (fault::PARSE_ERROR, "Parse error"),
+        Code::RequestInvalid => (fault::INVALID_REQUEST, "Invalid Request"),
+        Code::MethodNotFound => (fault::METHOD_NOT_FOUND, "Method not found"),
+        Code::ServerError => (fault::SERVER_ERROR, "Server error"),
+        Code::Internal => (fault::INTERNAL_ERROR, "Internal error"),
+    }
+}
+
+/// A problem as a fault of the contract: the text is fixed, the specifics are data.
+fn fault(problem: &Problem) -> Fault {
+    let (code, message) = number(problem.code);
+    let mut data = Map::new();
+    for (key, value) in &problem.context {
+        let key = match key.as_str() {
+            "workflow_id" => "workflowId",
+            "step_id" => "stepId",
+            other => other,
+        };
+        data.insert(key.into(), value.clone());
+    }
+    match problem.code {
+        // What was not found says it all.
+        Code::WorkflowNotFound | Code::StepNotFound => {}
+        Code::ParamsInvalid => {
+            data.insert("details".into(), problem.message.as_str().into());
+            if !matches!(problem.arguments.as_slice(), [one] if one.rule == "required") {
+                let violations = problem.arguments.iter().map(argument).collect();
+                data.insert("violations".into(), violations);
+            }
+        }
+        _ => {
+            data.insert("details".into(), problem.message.as_str().into());
+            data.entry("suggestion").or_insert_with(|| problem.hint.as_str().into());
+        }
+    }
+    if problem.code == Code::StorageFailed {
+        data.insert("retryable".into(), true.into());
+    }
+    if !problem.violations.is_empty() {
+        data.insert("violations".into(), violation::to_values(&problem.violations));
+    }
+    Fault::new(code, message, Value::Object(data))
+}
+
+fn argument(argument: &Argument) -> Value {
+    json!({
+        "path": argument.path,
+        "rule": argument.rule,
+        "message": argument.message,
+        "expected": argument.expected,
+        "actual": argument.actual,
+    })
+}

@@ -1,0 +1,34 @@
+//! What an operation may ask of whoever called it.
+
+/// The caller of an operation, as the operation sees it.
+pub trait Call {
+    /// Tells how far the work is.
+    fn progress(&self, message: &str);
+
+    /// Tells those who run the program, not whoever called: a file of theirs is broken.
+    fn warn(&self, message: &str);
+
+    /// Asks the person behind the call to confirm; `None` when nobody can be asked.
+    fn ask(&self, question: &str) -> Option<bool>;
+
+    /// Whether the caller no longer wants the result.
+    fn cancelled(&self) -> bool;
+}
+
+/// A caller that hears nothing but the result, cannot be asked, and waits to the end.
+#[derive(Debug, Clone, Copy)]
+pub struct Alone;
+
+impl Call for Alone {
+    fn progress(&self, _message: &str) {}
+
+    fn warn(&self, _message: &str) {}
+
+    fn ask(&self, _question: &str) -> Option<bool> {
+        None
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,77 @@
+//! The guide operations: what the `workflowlookup` contract offers, for every door.
+//!
+//! Stateless: the caller carries which steps are done and the context they read.
+
+pub(crate) mod check;
+pub(crate) mod get;
+pub(crate) mod list;
+pub(crate) mod next;
+pub(crate) mod validate_json;
+mod view;
+
+use std::sync::Arc;
+
+use milepost_model::limits;
+use milepost_model::problem::{Code, Problem};
+use milepost_model::workflow::Workflow;
+use milepost_store::Entry;
+use serde_json::{Map, Value};
+
+use crate::reader::Reader;
+
+pub use check::{CheckRequest, Verdict};
+pub use get::{GetRequest, Mode, Overview};
+pub use list::{ListRequest, ListResponse};
+pub use next::{NextRequest, NextResponse};
+pub use validate_json::ValidateJsonRequest;
+
+/// A workflow that a caller can walk step by step.
+fn walkable(reader: &Reader, id: &str) -> Result<Arc<Entry>, Problem> {
+    let entry = reader.workflow(id)?;
+    if workflow_of(&entry)?.is_agent_only() {
+        return Ok(entry);
+    }
+    let message = format!("`{id}` has steps that are not for agents");
+    Err(Problem::new(Code::StateInvalid, message, "run it with `workflow.run`")
+        .context("workflow_id", id))
+}
+
+fn workflow_of(entry: &Entry) -> Result<&Workflow, Problem> {
+    // The library hands out documents that have a workflow; another one is a fault of ours.
+    entry.document.workflow.as_ref().ok_or_else(|| {
+        Problem::new(Code::Internal, "a workflow without its document", "report this")
+    })
+}
+
+/// The caller's context as a value, within its limit.
+fn context_of(context: Option<Map<String, Value>>) -> Result<Value, Problem> {
+    let context = Value::Object(context.unwrap_or_default());
+    let limit = limits::CONTEXT_BYTES;
+    if is_larger(&context, &mut limit.clone()) {
+        let message = format!("the context is larger than {limit} bytes");
+        let hint = "send only what the conditions, loops and prompts of the workflow read";
+        return Err(Problem::new(Code::StateInvalid, message, hint).context("limit", limit));
+    }
+    Ok(context)
+}
+
+/// Whether a value is larger than what is left, about as its JSON is: without writing it.
+fn is_larger(value: &Value, left: &mut usize) -> bool {
+    let own = match value {
+        Value::Null => 4,
+        Value::Bool(_) => 5,
+        Value::Number(number) => number.to_string().len(),
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.len() + 1,
+        Value::Object(map) => map.keys().map(|key| key.len() + 4).sum::<usize>() + 1,
+    };
+    match left.checked_sub(own) {
+        Some(rest) => *left = rest,
+        None => return true,
+    }
+    match value {
+        Value::Array(items) => items.iter().any(|item| is_larger(item, left)),
+        Value::Object(map) => map.values().any(|item| is_larger(item, left)),
+        _ => false,
+    }
+}

@@ -1,0 +1,223 @@
+//! `guide.next`: the step that is due, from what the caller says is done.
+
+use milepost_model::brief;
+use milepost_model::limits;
+use milepost_model::problem::{Code, Problem};
+use milepost_model::walk::{self, Blocked, Due, Position};
+use milepost_store::Entry;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{context_of, view, walkable, workflow_of};
+use crate::call::Call;
+use crate::operation::{Door, SafeOperation};
+use crate::problems;
+use crate::reader::Reader;
+
+/// Where the caller stands.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NextRequest {
+    /// The workflow ID
+    #[schemars(length(min = 3, max = 64), regex(pattern = "^[a-z0-9_.-]+$"))]
+    pub workflow_id: String,
+    /// Current step ID (optional)
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1), regex(pattern = "^[A-Za-z0-9_.:@-]+$"))]
+    pub current_step: Option<String>,
+    /// Array of completed step IDs: append the `completedStep` of each answer when its step is done
+    #[schemars(inner(regex(pattern = "^[A-Za-z0-9_.:@-]+$")))]
+    pub completed_steps: Vec<String>,
+    /// Additional context for step guidance: the variables that conditions, loops and prompts read
+    #[serde(default)]
+    #[schemars(with = "Map<String, Value>")]
+    pub context: Option<Map<String, Value>>,
+}
+
+/// The step that is due.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("required" = ["step", "guidance", "isComplete"]))]
+pub struct NextResponse {
+    /// The next step to execute; null when the workflow is complete or waits for a variable
+    pub step: Option<Map<String, Value>>,
+    /// What to append to `completedSteps` when the step is done
+    pub completed_step: Option<String>,
+    /// What to tell the agent
+    pub guidance: Guidance,
+    /// True if all workflow steps are completed or skipped
+    pub is_complete: bool,
+}
+
+/// What to tell the agent.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Guidance {
+    /// Role, hints, prompt with its variables filled in, and the loops around the step
+    pub prompt: String,
+    /// Which kind of model suits
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(with = "String")]
+    pub model_hint: Option<String>,
+    /// Whether a person has to confirm
+    pub requires_confirmation: bool,
+    /// What the output will be checked for
+    pub validation_criteria: Vec<String>,
+    /// Remarks on how the caller got here
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub warnings: Vec<String>,
+    /// Variables of the prompt that the context lacks
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub missing: Vec<String>,
+    /// Conditions that wait for a variable
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub blocked: Vec<Waiting>,
+    /// Steps that were left out because their condition does not hold
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub skipped: Vec<String>,
+}
+
+/// A condition that waits for a variable.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Waiting {
+    /// The step it guards, or the loop it repeats
+    pub step_id: String,
+    /// The variable to set in the context
+    pub variable: String,
+    /// The values that would make it hold, or null when they cannot be listed
+    pub expected: Option<Vec<Value>>,
+}
+
+pub(crate) struct Next;
+
+impl SafeOperation for Next {
+    type Request = NextRequest;
+    type Response = NextResponse;
+
+    const NAME: &'static str = "guide.next";
+    const TITLE: &'static str = "Get the next step";
+    const DESCRIPTION: &'static str = "Gets the next step guidance based on workflow state";
+    const DOORS: &'static [Door] = &[Door::GuideTool("workflow_next"), Door::Command("guide next")];
+
+    fn run(reader: &Reader, _: &dyn Call, request: NextRequest) -> Result<NextResponse, Problem> {
+        let entry = walkable(reader, &request.workflow_id)?;
+        let workflow = workflow_of(&entry)?;
+        let limit = limits::COMPLETED_STEPS;
+        if request.completed_steps.len() > limit {
+            let message = format!("more than {limit} completed steps");
+            let hint = "name each completed step once";
+            return Err(Problem::new(Code::StateInvalid, message, hint).context("limit", limit));
+        }
+        let context = context_of(request.context)?;
+        if let Some(current) = &request.current_step {
+            walk::find(workflow, current).map_err(|error| problems::of_walk(&error))?;
+        }
+        let walk = walk::next(workflow, &request.completed_steps, &context)
+            .map_err(|error| problems::of_walk(&error))?;
+        let mut response = match walk.position {
+            Position::Due(due) => offered(&entry, &due),
+            Position::Blocked(blocked) => waiting(&blocked),
+            Position::Complete { skipped } => complete(&skipped),
+        };
+        response.guidance.warnings = walk.warnings;
+        Ok(response)
+    }
+
+    fn example() -> (Value, Value) {
+        let request = json!({
+            "workflowId": "bug-investigation",
+            "completedSteps": [],
+            "context": {"taskId": "TASK-123"},
+        });
+        let step = json!({
+            "id": "understand",
+            "title": "Understand the report",
+            "prompt": "Say what was seen and what was expected.",
+            "requireConfirmation": false,
+        });
+        let guidance = json!({
+            "prompt": "Say what was seen and what was expected.",
+            "requiresConfirmation": false,
+            "validationCriteria": ["Names the file and line"],
+        });
+        let response = json!({
+            "step": step,
+            "completedStep": "understand",
+            "guidance": guidance,
+            "isComplete": false,
+        });
+        (request, response)
+    }
+}
+
+fn offered(entry: &Entry, due: &Due<'_, '_>) -> NextResponse {
+    let step = view::step(&entry.document, due);
+    let text = step.get("prompt").and_then(Value::as_str).unwrap_or_default();
+    let mut guidance = told(String::new());
+    if let Some(prompt) = view::prompt_of(due.step) {
+        let filled = view::guidance(due, prompt, text);
+        guidance.prompt = filled.text;
+        guidance.missing = filled.missing;
+        guidance.model_hint.clone_from(&prompt.model_hint);
+        guidance.requires_confirmation = brief::is_confirmed(&prompt.confirmation, &due.scope);
+        guidance.validation_criteria = view::checked_for(prompt, &due.scope);
+    }
+    NextResponse {
+        step: Some(step),
+        completed_step: Some(due.key.clone()),
+        guidance,
+        is_complete: false,
+    }
+}
+
+fn waiting(blocked: &[Blocked]) -> NextResponse {
+    let mut wanted = Vec::new();
+    for one in blocked {
+        let values = one.wanted.expected.as_deref().unwrap_or_default();
+        let values: Vec<String> = values.iter().map(Value::to_string).collect();
+        let line = match values.is_empty() {
+            true => format!("- `{}` decides on `{}`", one.wanted.variable, one.step),
+            false => format!(
+                "- `{}` decides on `{}`: it is due with {}",
+                one.wanted.variable,
+                one.step,
+                values.join(" or ")
+            ),
+        };
+        wanted.push(line);
+    }
+    let mut guidance = told(format!(
+        "No step is due until the context says more. Set these variables and ask again:\n{}",
+        wanted.join("\n")
+    ));
+    guidance.blocked = blocked
+        .iter()
+        .map(|one| Waiting {
+            step_id: one.step.clone(),
+            variable: one.wanted.variable.clone(),
+            expected: one.wanted.expected.clone(),
+        })
+        .collect();
+    NextResponse { step: None, completed_step: None, guidance, is_complete: false }
+}
+
+fn complete(skipped: &[&str]) -> NextResponse {
+    let mut guidance = told("Workflow complete.".to_owned());
+    guidance.skipped = skipped.iter().map(|id| (*id).to_owned()).collect();
+    NextResponse { step: None, completed_step: None, guidance, is_complete: true }
+}
+
+fn told(prompt: String) -> Guidance {
+    Guidance {
+        prompt,
+        model_hint: None,
+        requires_confirmation: false,
+        validation_criteria: Vec::new(),
+        warnings: Vec::new(),
+        missing: Vec::new(),
+        blocked: Vec::new(),
+        skipped: Vec::new(),
+    }
+}

@@ -1,0 +1,147 @@
+//! `guide.validate_json`: whether a text is a guide, every fault at once.
+
+use milepost_model::document::Document;
+use milepost_model::finding::{Rule, Severity};
+use milepost_model::problem::Problem;
+use milepost_model::violation::Violation;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::check::Verdict;
+use crate::call::Call;
+use crate::operation::{Door, SafeOperation};
+use crate::reader::Reader;
+
+/// The text of a guide.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ValidateJsonRequest {
+    /// The complete workflow JSON content as a string to validate
+    #[schemars(length(min = 1))]
+    pub workflow_json: String,
+}
+
+pub(crate) struct ValidateJson;
+
+impl SafeOperation for ValidateJson {
+    type Request = ValidateJsonRequest;
+    type Response = Verdict;
+
+    const NAME: &'static str = "guide.validate_json";
+    const TITLE: &'static str = "Validate a workflow's JSON";
+    const DESCRIPTION: &'static str = "Validates workflow JSON content directly: syntax, schema and meaning, with a suggestion for each issue";
+    const DOORS: &'static [Door] = &[Door::GuideTool("workflow_validate_json")];
+
+    fn run(_: &Reader, _: &dyn Call, request: ValidateJsonRequest) -> Result<Verdict, Problem> {
+        let document = Document::read_guide(&request.workflow_json, Reader::world());
+        let is_error = |one: &&Violation| one.severity == Severity::Error;
+        let errors: Vec<&Violation> = document.violations.iter().filter(is_error).collect();
+        if errors.is_empty() {
+            let remarks = document.violations.iter().filter(|one| one.rule != Rule::NotActedOn);
+            let suggestions = remarks.map(remark).collect();
+            return Ok(Verdict { valid: true, issues: Vec::new(), suggestions });
+        }
+        let mut verdict = Verdict { valid: false, issues: Vec::new(), suggestions: Vec::new() };
+        for error in errors {
+            verdict.issues.push(issue(error, &request.workflow_json));
+            for suggestion in suggestions(error) {
+                if !verdict.suggestions.contains(&suggestion) {
+                    verdict.suggestions.push(suggestion);
+                }
+            }
+        }
+        Ok(verdict)
+    }
+
+    fn example() -> (Value, Value) {
+        let text = json!({"id": "test-workflow", "name": "Test Workflow"}).to_string();
+        let response = json!({
+            "valid": false,
+            "issues": [
+                "Missing required property 'description'",
+                "Missing required property 'steps'",
+            ],
+            "suggestions": [
+                "Add required 'description' field with a meaningful description",
+                "Add required 'steps' array with at least one step object",
+            ],
+        });
+        (json!({"workflowJson": text}), response)
+    }
+}
+
+fn remark(warning: &Violation) -> String {
+    let suggestion = warning.suggestion.as_deref().unwrap_or("look at it");
+    format!("{}{}: {suggestion}", place(warning), warning.message)
+}
+
+fn issue(error: &Violation, text: &str) -> String {
+    match error.rule {
+        Rule::Syntax => syntax(error, text),
+        Rule::Required => match wanted_key(error) {
+            Some(key) => format!("{}Missing required property '{key}'", place(error)),
+            None => format!("{}{}", place(error), error.message),
+        },
+        _ => format!("{}{}", place(error), error.message),
+    }
+}
+
+/// The pointer of what is wrong; nothing for the document as a whole.
+fn place(violation: &Violation) -> String {
+    match violation.path.as_str() {
+        "" => String::new(),
+        path => format!("{path}: "),
+    }
+}
+
+fn syntax(error: &Violation, text: &str) -> String {
+    let position = text.get(..error.at.start as usize).map_or(0, |before| before.chars().count());
+    let mut message = error.message.clone();
+    if let Some(first) = message.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    let told = format!("JSON syntax error: {message} at position {position}");
+    // On one line the position says it all.
+    let line = match text.trim_end().contains('\n') {
+        true => format!("{told} (line {}, column {})", error.line, error.column),
+        false => told,
+    };
+    match &error.expected {
+        Some(expected) if !is_cut_short(error) => format!("{line}: expected {expected}"),
+        _ => line,
+    }
+}
+
+/// The text ends too early.
+fn is_cut_short(error: &Violation) -> bool {
+    error.rule == Rule::Syntax && error.message == "unexpected end of JSON input"
+}
+
+fn suggestions(error: &Violation) -> Vec<String> {
+    if is_cut_short(error) {
+        return vec![
+            "Check for missing closing braces, brackets, or quotes".to_owned(),
+            "Validate JSON syntax using a JSON validator or formatter".to_owned(),
+        ];
+    }
+    let missing = (error.rule == Rule::Required).then(|| wanted_key(error)).flatten();
+    let suggestion = match (missing, &error.suggestion) {
+        (Some("description"), _) => {
+            "Add required 'description' field with a meaningful description".to_owned()
+        }
+        (Some("steps"), _) => "Add required 'steps' array with at least one step object".to_owned(),
+        (Some(key), _) => format!("Add required '{key}' field"),
+        (None, Some(suggestion)) => format!("{}{suggestion}", place(error)),
+        (None, None) => "Validate JSON syntax using a JSON validator or formatter".to_owned(),
+    };
+    match missing {
+        Some(_) => vec![format!("{}{suggestion}", place(error))],
+        None => vec![suggestion],
+    }
+}
+
+/// The key that is missing, as the finding names it.
+fn wanted_key(error: &Violation) -> Option<&str> {
+    error.expected.as_deref()?.strip_prefix('`')?.strip_suffix('`')
+}

@@ -1,0 +1,19 @@
+//! Every operation of the product, once: its name, its safety, its request and response types, the
+//! function that does it, its documentation, and the doors it is offered at.
+//!
+//! The doors (MCP, the command line) hold no logic of their own: they turn what they were given
+//! into a request, call [`Operations::call`], and show the result or the [`Problem`]. Errors of the
+//! crates below become problems here and nowhere else.
+
+mod arguments;
+mod call;
+pub mod guide;
+mod operation;
+mod problems;
+mod reader;
+
+pub use call::{Alone, Call};
+pub use milepost_model::problem::{Code, Problem};
+pub use operation::{Door, OPERATIONS, Operation, Operations, Safety};
+pub use problems::of_file as file_problem;
+pub use reader::Reader;

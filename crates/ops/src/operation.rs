@@ -1,0 +1,163 @@
+//! The table of operations and how one is called.
+
+use std::sync::OnceLock;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::arguments::{Arguments, schema_of};
+use crate::call::Call;
+use crate::guide;
+use crate::problems;
+use crate::reader::Reader;
+use milepost_model::problem::{Code, Problem};
+
+/// What an operation may do to the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Safety {
+    /// It neither changes anything nor calls out.
+    Safe,
+}
+
+/// Where an operation is offered, and under which name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// A tool of the `workflowlookup` contract.
+    GuideTool(&'static str),
+    /// A command of the binary.
+    Command(&'static str),
+}
+
+/// A row of the table.
+#[derive(Clone, Copy)]
+pub struct Operation {
+    /// Its name, the same in logs and documentation.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it does, for people and models.
+    pub description: &'static str,
+    /// What it may do to the world.
+    pub safety: Safety,
+    /// Where it is offered.
+    pub doors: &'static [Door],
+    /// The schema of its request.
+    pub request: fn() -> Value,
+    /// The schema of its response.
+    pub response: fn() -> Value,
+    /// A request and the response to it.
+    pub example: fn() -> (Value, Value),
+    run: Run,
+}
+
+type Run = fn(&Reader, &dyn Call, Value) -> Result<String, Problem>;
+
+impl std::fmt::Debug for Operation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Operation").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// An operation that is given nothing but a [`Reader`]: it cannot change anything.
+pub(crate) trait SafeOperation {
+    /// What it is asked.
+    type Request: DeserializeOwned + JsonSchema;
+    /// What it answers.
+    type Response: Serialize + JsonSchema;
+
+    const NAME: &'static str;
+    const TITLE: &'static str;
+    const DESCRIPTION: &'static str;
+    const DOORS: &'static [Door];
+
+    fn run(
+        reader: &Reader,
+        call: &dyn Call,
+        request: Self::Request,
+    ) -> Result<Self::Response, Problem>;
+
+    fn example() -> (Value, Value);
+}
+
+const fn safe<T: SafeOperation>() -> Operation {
+    Operation {
+        name: T::NAME,
+        title: T::TITLE,
+        description: T::DESCRIPTION,
+        safety: Safety::Safe,
+        doors: T::DOORS,
+        request: schema_of::<T::Request>,
+        response: schema_of::<T::Response>,
+        example: T::example,
+        run: run_safe::<T>,
+    }
+}
+
+fn run_safe<T: SafeOperation>(
+    reader: &Reader,
+    call: &dyn Call,
+    arguments: Value,
+) -> Result<String, Problem> {
+    // The schema has been checked: what fails here is a fault of ours.
+    let request = serde_json::from_value(arguments).map_err(|error| internal(&error))?;
+    let response = T::run(reader, call, request)?;
+    serde_json::to_string(&response).map_err(|error| internal(&error))
+}
+
+fn internal(error: &serde_json::Error) -> Problem {
+    Problem::new(Code::Internal, error.to_string(), "report this with the request that caused it")
+}
+
+/// Every operation.
+pub const OPERATIONS: &[Operation] = &[
+    safe::<guide::list::List>(),
+    safe::<guide::get::Get>(),
+    safe::<guide::next::Next>(),
+    safe::<guide::check::Check>(),
+    safe::<guide::validate_json::ValidateJson>(),
+];
+
+impl Operation {
+    /// Its name as a tool of the `workflowlookup` contract.
+    pub fn guide_tool(&self) -> Option<&'static str> {
+        self.doors.iter().find_map(|door| match door {
+            Door::GuideTool(name) => Some(*name),
+            Door::Command(_) => None,
+        })
+    }
+}
+
+/// The operations over one set of workflows.
+#[derive(Debug)]
+pub struct Operations {
+    reader: Reader,
+    arguments: Vec<OnceLock<Arguments>>,
+}
+
+impl Operations {
+    /// Nothing is read or compiled before it is needed.
+    pub fn new(reader: Reader) -> Operations {
+        let arguments = OPERATIONS.iter().map(|_| OnceLock::new()).collect();
+        Operations { reader, arguments }
+    }
+
+    /// Calls an operation by its name; the response is JSON.
+    pub fn call(
+        &self,
+        name: &str,
+        call: &dyn Call,
+        mut arguments: Value,
+    ) -> Result<String, Problem> {
+        let found = OPERATIONS.iter().position(|operation| operation.name == name);
+        let Some(index) = found else {
+            let names = OPERATIONS.iter().map(|operation| operation.name);
+            return Err(problems::no_operation(name, names));
+        };
+        let operation = &OPERATIONS[index];
+        let checker = self.arguments[index].get_or_init(|| Arguments::of((operation.request)()));
+        checker.check(&mut arguments)?;
+        (operation.run)(&self.reader, call, arguments)
+    }
+}

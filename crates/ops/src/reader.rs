@@ -1,0 +1,50 @@
+//! What a safe operation may use: it can look at everything and write nothing.
+
+use std::sync::Arc;
+
+use milepost_model::check::World;
+use milepost_model::commands::NoCommands;
+use milepost_model::problem::Problem;
+use milepost_store::{Entry, Found, Library, Listing};
+
+use crate::problems;
+
+/// The read side of the product.
+#[derive(Debug)]
+pub struct Reader {
+    library: Library,
+}
+
+/// What the documents are checked against.
+const WORLD: World<'static> = World { commands: &NoCommands, env_allow: None };
+
+impl Reader {
+    /// Over the workflows of this library. Nothing is read yet.
+    pub fn new(library: Library) -> Reader {
+        Reader { library }
+    }
+
+    /// The workflow of an id.
+    pub fn workflow(&self, id: &str) -> Result<Arc<Entry>, Problem> {
+        match self.library.get(id, WORLD).map_err(|error| problems::of_file(&error))? {
+            Some(Found::Workflow(entry)) => Ok(entry),
+            Some(Found::Invalid(invalid)) => Err(problems::invalid_workflow(id, &invalid)),
+            None => Err(self.no_workflow(id)),
+        }
+    }
+
+    /// Every workflow and every file that is none.
+    pub fn listing(&self) -> Result<Arc<Listing>, Problem> {
+        self.library.listing(WORLD).map_err(|error| problems::of_file(&error))
+    }
+
+    pub(crate) fn world() -> World<'static> {
+        WORLD
+    }
+
+    fn no_workflow(&self, id: &str) -> Problem {
+        let listing = self.library.listing(WORLD).ok();
+        let ids = listing.iter().flat_map(|listing| listing.items.iter().map(|item| &*item.id));
+        problems::no_workflow(id, milepost_model::suggest::nearest(id, ids))
+    }
+}

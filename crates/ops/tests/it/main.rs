@@ -1,0 +1,36 @@
+//! The operations from outside: arguments in, JSON or a problem out.
+
+mod guide;
+mod table;
+
+use milepost_ops::{Alone, Code, Operations, Problem, Reader};
+use milepost_store::{Library, Locations};
+use serde_json::Value;
+
+/// The operations over one directory of files.
+fn over(files: &[(&str, &str)]) -> (tempfile::TempDir, Operations) {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).expect("written");
+    }
+    let workflows = folder.path().display().to_string();
+    let home = folder.path().join("home").display().to_string();
+    let variable = |name: &str| match name {
+        "WORKFLOW_STORAGE_PATH" => Some(workflows.clone()),
+        "HOME" => Some(home.clone()),
+        _ => None,
+    };
+    let locations = Locations::resolve(&variable, &folder.path().join("empty"));
+    (folder, Operations::new(Reader::new(Library::open(locations))))
+}
+
+fn call(operations: &Operations, name: &str, arguments: Value) -> Result<Value, Problem> {
+    let answer = operations.call(name, &Alone, arguments)?;
+    Ok(serde_json::from_str(&answer).expect("JSON"))
+}
+
+/// The code of the problem a call must end with.
+fn refused(operations: &Operations, name: &str, arguments: Value) -> (Code, Problem) {
+    let problem = call(operations, name, arguments).expect_err("a problem");
+    (problem.code, problem)
+}
