@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn of(schema: Value) -> Arguments {
+    pub(crate) fn of(schema: &Value) -> Arguments {
         let properties = schema.get("properties").and_then(Value::as_object);
         let names = properties.map(|map| map.keys().cloned().collect::<Vec<_>>());
         let names = names.unwrap_or_default();
@@ -58,7 +58,7 @@ impl Arguments {
         let is_required =
             |name: &String| required.is_some_and(|all| all.iter().any(|one| one == name.as_str()));
         let optional = names.iter().filter(|name| !is_required(name)).cloned().collect();
-        Arguments { names, optional, validator: jsonschema::validator_for(&schema).ok() }
+        Arguments { names, optional, validator: jsonschema::validator_for(schema).ok() }
     }
 
     /// Checks arguments. Null for one that may be left out counts as left out.
@@ -114,12 +114,10 @@ impl Arguments {
                 faults.push(fault("enum", format!("{name} must be {wanted}"), wanted));
             }
             ValidationErrorKind::MinLength { limit } => {
-                let (message, wanted) = match limit {
-                    1 => (format!("{name} must not be empty"), "at least 1 character".to_owned()),
-                    _ => {
-                        let wanted = format!("at least {limit} characters");
-                        (format!("{name} must have {wanted}"), wanted)
-                    }
+                let wanted = format!("at least {limit} characters");
+                let message = match *limit {
+                    1 => format!("{name} must not be empty"),
+                    _ => format!("{name} must have {wanted}"),
                 };
                 faults.push(fault("minLength", message, wanted));
             }

@@ -156,7 +156,7 @@ impl Operations {
             return Err(problems::no_operation(name, names));
         };
         let operation = &OPERATIONS[index];
-        let checker = self.arguments[index].get_or_init(|| Arguments::of((operation.request)()));
+        let checker = self.arguments[index].get_or_init(|| Arguments::of(&(operation.request)()));
         checker.check(&mut arguments)?;
         (operation.run)(&self.reader, call, arguments)
     }

@@ -17,9 +17,13 @@ fn a_context_is_bounded_just_so() {
     let next = |bytes: usize| {
         // `{"v":"…"}` is nine bytes around the text.
         let context = json!({"v": "x".repeat(bytes - 8)});
-        call(&operations, "guide.next", json!({
-            "workflowId": "one", "completedSteps": [], "context": context,
-        }))
+        call(
+            &operations,
+            "guide.next",
+            json!({
+                "workflowId": "one", "completedSteps": [], "context": context,
+            }),
+        )
     };
     assert!(next(256 * 1024).is_ok());
     let problem = next(256 * 1024 + 8).expect_err("too large");
@@ -33,9 +37,13 @@ fn an_output_is_bounded() {
     let (_folder, operations) = over(&[("one.json", &text)]);
     let check = |bytes: usize| {
         let output = "x".repeat(bytes);
-        call(&operations, "guide.validate", json!({
-            "workflowId": "one", "stepId": "a", "output": output,
-        }))
+        call(
+            &operations,
+            "guide.validate",
+            json!({
+                "workflowId": "one", "stepId": "a", "output": output,
+            }),
+        )
     };
     assert_eq!(check(1024 * 1024).expect("a verdict")["valid"], true);
     assert_eq!(check(1024 * 1024 + 1).expect_err("too large").code, Code::ParamsInvalid);
@@ -83,8 +91,7 @@ fn a_manifest_of_agent_steps_is_walked_with_its_inputs_as_the_context() {
         - {id: first, prompt: \"Greet ${{ inputs.who }}.\"}\n";
     let (_folder, operations) = over(&[("greet.yaml", manifest)]);
     let next = |done: Value, context: Value| {
-        let arguments =
-            json!({"workflowId": "greet", "completedSteps": done, "context": context});
+        let arguments = json!({"workflowId": "greet", "completedSteps": done, "context": context});
         call(&operations, "guide.next", arguments).expect("an answer")
     };
     let first = next(json!([]), json!({"who": "Ada"}));
