@@ -13,5 +13,11 @@ pub trait Contract: Send + Sync {
     fn names(&self) -> &[&str];
 
     /// Calls a tool that [`names`](Contract::names) has; the result is the JSON text of an object.
-    fn call(&self, tool: &str, arguments: &Map<String, Value>) -> Result<String, Fault>;
+    /// What the people who run the server should know is appended to `log`, line by line.
+    fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        log: &mut String,
+    ) -> Result<String, Fault>;
 }

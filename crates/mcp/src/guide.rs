@@ -149,7 +149,7 @@ fn number(code: Code) -> (i32, &'static str) {
 fn fault(problem: &Problem) -> Fault {
     let (code, message) = number(problem.code);
     let mut data = Map::new();
-    for (key, value) in &problem.context {
+    for (key, value) in problem.context.iter() {
         let key = match key.as_str() {
             "workflow_id" => "workflowId",
             "step_id" => "stepId",

@@ -8,6 +8,7 @@ mod answer;
 mod contract;
 pub mod fault;
 pub mod frame;
+pub mod guide;
 pub mod limits;
 pub mod message;
 mod params;

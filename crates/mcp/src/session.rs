@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 use crate::answer::{self, Reply};
 use crate::contract::Contract;
-use crate::fault::Fault;
+use crate::fault::{self, Fault};
 use crate::frame::Frame;
 use crate::limits;
 use crate::message::{self, Id, Incoming, Message, Params, Request};
@@ -161,7 +161,7 @@ impl<'c> Session<'c> {
             "prompts/list" => one_page(params, Reply::Fixed("{\"prompts\":[]}")),
             _ if self.contract.names().contains(&method) => {
                 let arguments = params::object(params)?;
-                self.call(method, &arguments, log)?.map(Reply::Made)
+                self.call(method, arguments, log)?.map(Reply::Made)
             }
             _ => Err(Fault::method_not_found(method)),
         }
@@ -209,7 +209,7 @@ impl<'c> Session<'c> {
             return Err(Fault::unknown_tool(tool, nearest));
         }
         // A failure of the tool is a result: a model reads results, and mends its arguments.
-        Ok(match self.call(tool, &arguments, log)? {
+        Ok(match self.call(tool, arguments, log)? {
             Ok(result) => Reply::Gave(result),
             Err(fault) => Reply::Failed(fault),
         })
@@ -219,17 +219,21 @@ impl<'c> Session<'c> {
     fn call(
         &self,
         tool: &str,
-        arguments: &Map<String, Value>,
+        arguments: Map<String, Value>,
         log: &mut String,
     ) -> Result<Result<String, Fault>, Fault> {
         // The contract promises nothing about its state after a panic but that it is `Sync`: what
         // it shares between calls is behind locks, which say for themselves that they are poisoned.
-        let called = catch_unwind(AssertUnwindSafe(|| self.contract.call(tool, arguments)));
-        called.map_err(|panic| {
-            let id = correlation_id();
-            log.extend(["internal error ", &id, ": tool `", tool, "`: ", &said(&*panic), "\n"]);
-            Fault::internal(&id)
-        })
+        let called = catch_unwind(AssertUnwindSafe(|| self.contract.call(tool, arguments, log)));
+        let cause = match called {
+            Ok(Err(fault)) if fault.code == fault::INTERNAL_ERROR => fault.data.to_string(),
+            Ok(result) => return Ok(result),
+            Err(panic) => said(&*panic),
+        };
+        // The client is told a number; what it stands for is for those who run the server.
+        let id = correlation_id();
+        log.extend(["internal error ", &id, ": tool `", tool, "`: ", &cause, "\n"]);
+        Err(Fault::internal(&id))
     }
 }
 

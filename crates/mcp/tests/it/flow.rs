@@ -174,3 +174,20 @@ fn a_log_that_is_gone_keeps_nobody_from_an_answer() {
         .expect("serves");
     assert_eq!(text(answers).lines().count(), 2);
 }
+
+#[test]
+fn a_broken_invariant_is_a_number_for_the_client_and_words_for_the_log() {
+    for tool in ["stumble", "burst"] {
+        let call = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{tool}\"}}");
+        let (answers, log) =
+            crate::served(Options::default(), format!("{INITIALIZE}\n{call}\n").as_bytes());
+        let answer: serde_json::Value =
+            serde_json::from_str(answers.lines().nth(1).expect("an answer")).expect("JSON");
+        assert_eq!(answer["error"]["code"], -32603, "{tool}");
+        let id = answer["error"]["data"]["correlationId"].as_str().expect("a number");
+        assert_eq!(id.len(), 32);
+        assert_eq!(answer["error"]["data"].as_object().map(serde_json::Map::len), Some(1));
+        assert!(log.contains(id) && log.contains("seam"), "{tool}: {log}");
+        assert_eq!(log.lines().count(), 1, "{log}");
+    }
+}

@@ -30,13 +30,19 @@ impl Contract for Tools {
     }
 
     fn names(&self) -> &[&str] {
-        &["echo", "fail", "refuse", "burst", "pretty", "large"]
+        &["echo", "fail", "stumble", "refuse", "burst", "pretty", "large"]
     }
 
-    fn call(&self, tool: &str, arguments: &Map<String, Value>) -> Result<String, Fault> {
+    fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        _log: &mut String,
+    ) -> Result<String, Fault> {
         match tool {
             "echo" => Ok(json!({ "echo": arguments }).to_string()),
             "fail" => Err(Fault::new(-32001, "Workflow not found", json!({ "workflowId": "x\n" }))),
+            "stumble" => Err(Fault::new(-32603, "Internal error", json!({ "details": "a\nseam" }))),
             "refuse" => Err(Fault::invalid_params("workflowId is required")),
             "burst" => panic!("a seam\ngave way"),
             "large" => Ok(json!({ "large": "x".repeat(LARGE_BYTES) }).to_string()),
