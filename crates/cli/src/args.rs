@@ -18,7 +18,9 @@ impl Arguments {
     pub(crate) fn json(&self) -> bool {
         match &self.command {
             Command::Workflow(command) => command.json(),
-            Command::Schema { .. } => false,
+            Command::Guide(GuideCommand::Next(command)) => command.json.json,
+            Command::Guide(GuideCommand::Check(command)) => command.json.json,
+            Command::Mcp(_) | Command::Schema { .. } => false,
         }
     }
 }
@@ -28,6 +30,13 @@ pub(crate) enum Command {
     /// Work with workflow documents
     #[command(subcommand)]
     Workflow(WorkflowCommand),
+    /// Walk a guide by hand: what an agent is told, and how its output is judged
+    #[command(subcommand)]
+    Guide(GuideCommand),
+    /// Serve agents over standard input and output (MCP)
+    #[command(after_help = "Example, in the configuration of an MCP client:\n  \
+        {\"mcpServers\": {\"milepost\": {\"command\": \"milepost\", \"args\": [\"mcp\"]}}}")]
+    Mcp(Mcp),
     /// Print the JSON Schema of a spelling, for editors and authors
     #[command(after_help = "Example: milepost schema workflow > workflow.schema.json\n\
         In a document: # yaml-language-server: $schema=workflow.schema.json")]
@@ -35,6 +44,66 @@ pub(crate) enum Command {
         /// Which spelling
         of: SchemaOf,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GuideCommand {
+    /// Show the step that is due, from those that are done
+    #[command(after_help = "Example: milepost guide next bug-investigation --done triage\n\
+        Exit codes: 0 a step is due or all are done, 5 the context has to say more, \
+        6 no such workflow or step, 7 a variable has the wrong type")]
+    Next(GuideNext),
+    /// Check the output of a step against its criteria
+    #[command(after_help = "Example: milepost guide check bug-investigation triage notes.md\n\
+        Exit codes: 0 valid, 1 not valid, 3 the criteria are broken, 6 no such workflow or step")]
+    Check(GuideCheck),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GuideNext {
+    /// The id of the workflow
+    pub(crate) id: String,
+    /// The steps that are done, as they were named here
+    #[arg(long, value_name = "STEP,…", value_delimiter = ',')]
+    pub(crate) done: Vec<String>,
+    /// A JSON file with the variables that conditions, loops and prompts read
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GuideCheck {
+    /// The id of the workflow
+    pub(crate) id: String,
+    /// The id of the step
+    pub(crate) step: String,
+    /// The file with the output, or `-` for standard input
+    pub(crate) output: OsString,
+    /// A JSON file with the variables that the criteria read
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    /// Which tools are offered
+    #[arg(long, value_enum, default_value_t = McpSurface::Auto)]
+    pub(crate) surface: McpSurface,
+    /// Speak this protocol version only, for example 2024-11-05
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) protocol: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum McpSurface {
+    /// What fits the client's protocol version
+    Auto,
+    /// The five guide tools, whatever the version
+    Workflowlookup,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -6,8 +6,10 @@ use milepost_model::problem::{Category, Code};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     Done,
+    Failed,
     Usage,
     WorkflowInvalid,
+    WaitingOnAgent,
     NotFound,
     Conflict,
     Denied,
@@ -19,8 +21,10 @@ impl Exit {
     pub(crate) fn code(self) -> u8 {
         match self {
             Exit::Done => 0,
+            Exit::Failed => 1,
             Exit::Usage => 2,
             Exit::WorkflowInvalid => 3,
+            Exit::WaitingOnAgent => 5,
             Exit::NotFound => 6,
             Exit::Conflict => 7,
             Exit::Denied => 8,
@@ -31,13 +35,14 @@ impl Exit {
     /// The exit a problem ends a command with.
     pub(crate) fn of(code: Code) -> Exit {
         match code {
-            Code::WorkflowInvalid => Exit::WorkflowInvalid,
+            Code::WorkflowInvalid | Code::CriteriaInvalid => Exit::WorkflowInvalid,
             Code::FileRefused => Exit::Denied,
             Code::StorageFailed => Exit::StorageFailed,
             _ => match code.category() {
                 Category::NotFound => Exit::NotFound,
                 Category::Conflict => Exit::Conflict,
-                Category::Validation | Category::Execution | Category::Internal => Exit::Usage,
+                Category::Validation => Exit::Usage,
+                Category::Execution | Category::Internal => Exit::Failed,
             },
         }
     }

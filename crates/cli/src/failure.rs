@@ -2,7 +2,7 @@
 
 use std::io;
 
-use milepost_model::problem::{Code, Problem};
+use milepost_model::problem::Problem;
 use milepost_model::violation;
 use milepost_store::FileError;
 use serde_json::json;
@@ -31,35 +31,7 @@ impl From<io::Error> for Failure {
 
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Failure {
-        let message = error.to_string();
-        let problem = match &error {
-            FileError::NotFound { path } => {
-                Problem::new(Code::FileNotFound, message, "check the path")
-                    .context("path", path.display().to_string())
-            }
-            FileError::NotRegular { path } => {
-                Problem::new(Code::FileRefused, message, "name a regular file")
-                    .context("path", path.display().to_string())
-            }
-            FileError::Outside { path } => {
-                Problem::new(Code::FileRefused, message, "put the file itself there")
-                    .context("path", path.display().to_string())
-            }
-            FileError::TooLarge { path, .. } => {
-                Problem::new(Code::WorkflowInvalid, message, "split the document")
-                    .context("path", path.display().to_string())
-            }
-            FileError::Exists { path } => {
-                Problem::new(Code::WorkflowExists, message, "choose another name or remove it")
-                    .context("path", path.display().to_string())
-            }
-            FileError::Io { path, source } => {
-                let hint = "check that the path may be read and written";
-                Problem::new(Code::StorageFailed, format!("{message}: {source}"), hint)
-                    .context("path", path.display().to_string())
-            }
-        };
-        problem.into()
+        milepost_ops::file_problem(&error).into()
     }
 }
 

@@ -4,6 +4,8 @@ mod args;
 mod diagnostics;
 mod exit;
 mod failure;
+mod guide;
+mod mcp;
 mod schema;
 mod table;
 mod target;
@@ -32,6 +34,8 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure> {
     match &arguments.command {
         Command::Workflow(command) => workflow::run(command, terminal),
+        Command::Guide(command) => guide::run(command, terminal),
+        Command::Mcp(arguments) => mcp::run(arguments),
         Command::Schema { of } => schema::run(*of, terminal),
     }
 }

@@ -63,18 +63,16 @@ fn context(path: Option<&Path>) -> Result<Value, Failure> {
 
 /// The text of a file, or of standard input for `-`.
 fn text(from: &OsStr) -> Result<String, Failure> {
-    let bytes = match from == "-" {
-        false => read_document(Path::new(from), limits::OUTPUT_BYTES)?,
-        true => {
-            let mut bytes = Vec::new();
-            let limit = limits::OUTPUT_BYTES as u64 + 1;
-            std::io::stdin().lock().take(limit).read_to_end(&mut bytes).map_err(|error| {
-                let message = format!("cannot read standard input: {error}");
-                Problem::new(Code::StorageFailed, message, "pass a file instead")
-            })?;
-            bytes
-        }
-    };
+    let mut bytes = Vec::new();
+    if from == "-" {
+        let limit = limits::OUTPUT_BYTES as u64 + 1;
+        std::io::stdin().lock().take(limit).read_to_end(&mut bytes).map_err(|error| {
+            let message = format!("cannot read standard input: {error}");
+            Problem::new(Code::StorageFailed, message, "pass a file instead")
+        })?;
+    } else {
+        bytes = read_document(Path::new(from), limits::OUTPUT_BYTES)?;
+    }
     String::from_utf8(bytes).map_err(|_| {
         Problem::new(Code::InputInvalid, "the output is no UTF-8 text", "save it as UTF-8").into()
     })

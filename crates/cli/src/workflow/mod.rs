@@ -41,7 +41,7 @@ fn sound(
     terminal: &mut Terminal,
 ) -> Result<(String, Arc<Document>), Failure> {
     let Loaded { name, document, .. } = target::load(target)?;
-    if document.workflow.is_some() {
+    if document.is_valid() {
         return Ok((name, document));
     }
     let width = terminal.width();

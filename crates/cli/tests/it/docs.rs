@@ -54,6 +54,10 @@ fn documents_in_the_docs_are_valid() {
             if !matches!(language.as_str(), "yaml" | "json") {
                 continue;
             }
+            if body.contains("\"mcpServers\"") {
+                check_client_configuration(&body, folder.path());
+                continue;
+            }
             let file = folder.path().join(format!("document.{language}"));
             std::fs::write(&file, &body).expect("written");
             let name = format!("document.{language}");
@@ -63,6 +67,17 @@ fn documents_in_the_docs_are_valid() {
         }
     }
     assert!(checked >= 4, "only {checked} documents were found");
+}
+
+/// What a client would start from this configuration serves, and ends when the client goes.
+fn check_client_configuration(body: &str, folder: &Path) {
+    let configuration: serde_json::Value = serde_json::from_str(body).expect("JSON");
+    let server = &configuration["mcpServers"]["milepost"];
+    assert_eq!(server["command"], "milepost");
+    let arguments = server["args"].as_array().expect("arguments");
+    let arguments: Vec<&str> = arguments.iter().filter_map(serde_json::Value::as_str).collect();
+    let output = milepost(&arguments, folder);
+    assert!(output.status.success(), "{}", text(&output));
 }
 
 #[test]
@@ -84,7 +99,7 @@ fn the_sixty_seconds_work() {
     let readme = read("README.md");
     let commands: Vec<&str> =
         readme.lines().filter_map(|line| line.strip_prefix("milepost ")).collect();
-    assert_eq!(commands.len(), 3);
+    assert_eq!(commands.len(), 4);
     for command in commands {
         let arguments: Vec<&str> = command.split_whitespace().collect();
         let output = milepost(&arguments, folder.path());
