@@ -101,7 +101,7 @@ fn from_library(target: &str) -> Result<Loaded, Failure> {
     }
     // An invalid file with this id is what the user means, and its errors are the answer.
     match invalid {
-        Some(invalid) => of_invalid(&invalid),
+        Some(invalid) => of_invalid(target, &invalid),
         None => Err(missing(target, &listing).into()),
     }
 }
@@ -112,15 +112,13 @@ fn of_entry(entry: &Entry) -> Loaded {
     Loaded { name, file, document: Arc::clone(&entry.document) }
 }
 
-fn of_invalid(invalid: &Invalid) -> Result<Loaded, Failure> {
+fn of_invalid(id: &str, invalid: &Invalid) -> Result<Loaded, Failure> {
     let name = invalid.path.display().to_string();
     if let Some(document) = &invalid.document {
         let file = Some(invalid.path.clone());
         return Ok(Loaded { name, file, document: Arc::clone(document) });
     }
-    let hint = "make it a regular file that may be read";
-    let problem = Problem::new(Code::StorageFailed, invalid.reason.clone(), hint);
-    Err(problem.context("path", name).into())
+    Err(milepost_ops::invalid_file_problem(id, invalid).into())
 }
 
 fn missing(target: &str, listing: &Listing) -> Problem {

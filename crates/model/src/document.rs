@@ -9,6 +9,7 @@ use crate::decode::{Decode, Entries, Report, Spot};
 use crate::finding::{Finding, Rule, Severity};
 use crate::fix;
 use crate::guide::{self, GuideDoc};
+use crate::lazy::Lazy;
 use crate::limits;
 use crate::manifest::{self, Draft, ManifestDoc};
 use crate::source::{Format, Source};
@@ -352,6 +353,7 @@ fn guide_draft(root: &Node, report: &mut Report) -> Option<Draft> {
             meta_guidance: doc.meta_guidance,
             min_server: doc.min_server_version,
         }),
+        places: Lazy::default(),
     };
     Some(Draft { workflow, unread_inputs: Vec::new() })
 }

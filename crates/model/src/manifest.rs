@@ -7,6 +7,7 @@ use crate::duration::Period;
 use crate::finding::{Finding, Rule};
 use crate::id::{InputName, WorkflowId};
 use crate::input::Input;
+use crate::lazy::Lazy;
 use crate::limits;
 use crate::step::Step;
 use crate::templated::Dynamic;
@@ -203,6 +204,7 @@ pub(crate) fn draft(doc: ManifestDoc) -> Option<Draft> {
         finally: doc.finally.map(|steps| steps.0).unwrap_or_default(),
         final_output: doc.final_output,
         guide: None,
+        places: Lazy::default(),
     };
     Some(Draft { workflow, unread_inputs })
 }

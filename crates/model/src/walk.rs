@@ -20,7 +20,8 @@ mod done;
 mod passes;
 mod scope;
 
-use done::{Done, Places};
+use done::Done;
+pub(crate) use done::Places;
 use passes::Passes;
 pub use scope::Scope;
 
@@ -113,9 +114,8 @@ pub fn next<'w, 'c>(
     completed: &'c [String],
     context: &'c Value,
 ) -> Result<Walk<'w, 'c>, WalkError> {
-    let places = Places::of(workflow);
     let mut walker = Walker {
-        done: Done::read(&places, completed)?,
+        done: Done::read(workflow, completed)?,
         key: String::new(),
         scope: Scope::of(context),
         loops: Vec::new(),
@@ -154,8 +154,7 @@ fn sequence(workflow: &Workflow) -> Vec<&Step> {
 
 /// A step by its id or by the key of one of its instances.
 pub fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkError> {
-    let places = Places::of(workflow);
-    places.step_of(name).ok_or_else(|| places.unknown(name))
+    done::find(workflow, name)
 }
 
 struct Walker<'w, 'c> {

@@ -4,10 +4,12 @@ use crate::decode::{Entries, Spot};
 use crate::duration::Period;
 use crate::id::WorkflowId;
 use crate::input::Input;
+use crate::lazy::Lazy;
 use crate::manifest::{Budget, Requires};
 use crate::step::{Action, Step};
 use crate::templated::Dynamic;
 use crate::version::SemVer;
+use crate::walk::Places;
 
 /// The two spellings of a workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +65,8 @@ pub struct Workflow {
     pub final_output: Option<Dynamic>,
     /// What only guides have.
     pub guide: Option<GuideFields>,
+    /// Where its steps stand, for those who walk it.
+    pub(crate) places: Lazy<Places>,
 }
 
 /// What only guides have.

@@ -67,6 +67,11 @@ impl Arguments {
         if let Some(map) = arguments.as_object_mut() {
             map.retain(|name, value| !value.is_null() || !self.optional.contains(name));
         }
+        if let Some(escape) = path_escape(arguments) {
+            let message = format!("`{}` is no id: it would leave the directory", clip(escape));
+            let hint = "use an id as `workflow_list` shows it";
+            return Err(Problem::new(Code::IdInvalid, message, hint));
+        }
         if validator.is_valid(arguments) {
             return Ok(());
         }
@@ -74,9 +79,9 @@ impl Arguments {
         for error in validator.iter_errors(arguments) {
             self.explain(&error, &mut faults);
         }
-        // A missing argument is the first thing to know, and a path escape must not hide.
+        // A missing argument is the first thing to know.
         faults.sort_by_key(|fault| fault.rule != "required");
-        Err(problem(faults, arguments))
+        Err(problem(faults))
     }
 
     fn explain(&self, error: &ValidationError<'_>, faults: &mut Vec<Argument>) {
@@ -153,12 +158,7 @@ impl Arguments {
     }
 }
 
-fn problem(faults: Vec<Argument>, arguments: &Value) -> Problem {
-    if let Some(escape) = faults.iter().find_map(|fault| path_escape(fault, arguments)) {
-        let message = format!("`{}` is no id: it would leave the directory", clip(escape));
-        let hint = "use an id as `workflow_list` shows it";
-        return Problem::new(Code::IdInvalid, message, hint);
-    }
+fn problem(faults: Vec<Argument>) -> Problem {
     let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
     let mut problem =
         Problem::new(Code::ParamsInvalid, messages.join("; "), "correct the parameters");
@@ -167,11 +167,10 @@ fn problem(faults: Vec<Argument>, arguments: &Value) -> Problem {
 }
 
 /// An id that was meant to reach a file elsewhere.
-fn path_escape<'a>(fault: &Argument, arguments: &'a Value) -> Option<&'a str> {
-    let is_id = ["/id", "/workflowId", "/stepId", "/currentStep"].contains(&fault.path.as_str());
-    let text = arguments.pointer(&fault.path)?.as_str()?;
-    let escapes = text.contains(['/', '\\', '\0']) || text.contains("..");
-    (is_id && escapes).then_some(text)
+fn path_escape(arguments: &Value) -> Option<&str> {
+    let ids = ["id", "workflowId", "stepId", "currentStep"];
+    let mut ids = ids.iter().filter_map(|name| arguments.get(name)?.as_str());
+    ids.find(|id| id.contains(['/', '\\', '\0']) || id.contains(".."))
 }
 
 fn shown(path: &str) -> String {

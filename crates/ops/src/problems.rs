@@ -4,7 +4,7 @@ use milepost_model::document::Document;
 use milepost_model::judge::Undecidable;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::walk::WalkError;
-use milepost_store::{FileError, Invalid};
+use milepost_store::{Cause, FileError, Invalid};
 
 /// What is wrong with a file, for whoever named it.
 pub fn of_file(error: &FileError) -> Problem {
@@ -50,13 +50,16 @@ pub(crate) fn no_workflow(id: &str, near: Option<&str>) -> Problem {
     }
 }
 
-pub(crate) fn invalid_workflow(id: &str, invalid: &Invalid) -> Problem {
-    // A file that was not read at all is one that must not be.
-    let code = match invalid.document {
-        Some(_) => Code::WorkflowInvalid,
-        None => Code::FileRefused,
+/// What is wrong with the only file that has an id.
+pub fn of_invalid(id: &str, invalid: &Invalid) -> Problem {
+    let (code, hint) = match invalid.cause {
+        Cause::Text => (
+            Code::WorkflowInvalid,
+            "correct the file; `milepost workflow validate` shows every fault",
+        ),
+        Cause::Place => (Code::FileRefused, "put a regular file inside the directory"),
+        Cause::System => (Code::StorageFailed, "make the file readable, then try again"),
     };
-    let hint = "correct the file; `milepost workflow validate` shows every fault";
     let mut problem = Problem::new(code, invalid.reason.clone(), hint)
         .context("workflow_id", id)
         .context("path", invalid.path.display().to_string());

@@ -28,7 +28,7 @@ impl Reader {
     pub fn workflow(&self, id: &str) -> Result<Arc<Entry>, Problem> {
         match self.library.get(id, WORLD).map_err(|error| problems::of_file(&error))? {
             Some(Found::Workflow(entry)) => Ok(entry),
-            Some(Found::Invalid(invalid)) => Err(problems::invalid_workflow(id, &invalid)),
+            Some(Found::Invalid(invalid)) => Err(problems::of_invalid(id, &invalid)),
             None => Err(self.no_workflow(id)),
         }
     }

@@ -17,7 +17,7 @@ use crate::builtin;
 use crate::directory::{self, Directory};
 use crate::file::FileError;
 use crate::limits;
-use crate::listing::Summary;
+use crate::listing::{Refusal, Summary};
 use crate::locations::{Locations, SourceKind};
 use crate::look::{self, Look, Reading, Trace, Whole};
 use crate::spread::spread;
@@ -48,12 +48,12 @@ pub(crate) enum Verdict {
     Open,
     Valid(Arc<Summary>),
     /// It is none, for this reason.
-    Invalid(String),
+    Invalid(Refusal),
 }
 
 impl Verdict {
-    fn is_refusal(&self, reason: Option<&str>) -> bool {
-        matches!((self, reason), (Verdict::Invalid(known), Some(reason)) if known == reason)
+    fn is_refusal(&self, refusal: Option<&Refusal>) -> bool {
+        matches!((self, refusal), (Verdict::Invalid(known), Some(refusal)) if known == refusal)
     }
 }
 
@@ -181,7 +181,7 @@ impl Index {
                 let summary = Summary::of(&document, workflow, &bytes, source, self.path(record));
                 Verdict::Valid(Arc::new(summary))
             }
-            None => Verdict::Invalid(first_fault(&document)),
+            None => Verdict::Invalid(Refusal::of_text(first_fault(&document))),
         };
         let same = record.trace.hash == reading.trace.hash && record.id == reading.id;
         let look = if same { Look::Touched(reading.trace) } else { Look::Read(reading) };
@@ -321,7 +321,7 @@ impl Index {
                 None
             }
             // Refused as before: it was tried again because nothing else tells.
-            Look::Read(reading) if record.verdict.is_refusal(reading.refused.as_deref()) => {
+            Look::Read(reading) if record.verdict.is_refusal(reading.refused.as_ref()) => {
                 Some(file)
             }
             Look::Read(reading) => {

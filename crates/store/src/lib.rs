@@ -19,5 +19,5 @@ mod tree;
 pub use directory::Directory;
 pub use file::{FileError, read_document, write_atomic};
 pub use library::{Entry, Found, Library};
-pub use listing::{Invalid, Listing, SourceReport, Summary};
+pub use listing::{Cause, Invalid, Listing, SourceReport, Summary};
 pub use locations::{Locations, SourceKind};

@@ -160,9 +160,9 @@ impl State {
                 version: summary.version.clone(),
                 document,
             })),
-            (Verdict::Invalid(reason), document) => {
-                let (path, reason) = (self.index.path(record), reason.clone());
-                Found::Invalid(Arc::new(Invalid { path, reason, document }))
+            (Verdict::Invalid(refusal), document) => {
+                let path = self.index.path(record);
+                Found::Invalid(Arc::new(refusal.clone().at(path, document)))
             }
             (Verdict::Open | Verdict::Valid(_), _) => return None,
         };

@@ -9,9 +9,9 @@ use milepost_model::document::{self, Document};
 use milepost_model::source::Format;
 use milepost_model::workflow::{Spelling, Workflow};
 
+use crate::file::FileError;
 use crate::index::{Index, Record, Verdict};
 use crate::locations::SourceKind;
-use crate::look;
 
 /// The whole library at one moment. Holds no documents.
 #[derive(Debug)]
@@ -53,11 +53,56 @@ pub struct Summary {
     pub path: PathBuf,
 }
 
+/// What keeps a file from being a workflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// What it says, or that its id is taken.
+    Text,
+    /// Where it is or what it is: it leads out of its directory, or is no regular file.
+    Place,
+    /// The system: it could not be read.
+    System,
+}
+
+/// Why a file is no workflow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) cause: Cause,
+    pub(crate) reason: String,
+}
+
+impl Refusal {
+    pub(crate) fn of_text(reason: String) -> Refusal {
+        Refusal { cause: Cause::Text, reason }
+    }
+
+    /// With the system's words where it was the system that refused.
+    pub(crate) fn of_file(error: &FileError) -> Refusal {
+        let (cause, reason) = match error {
+            FileError::Io { source, .. } => (Cause::System, format!("{error}: {source}")),
+            FileError::NotRegular { .. } | FileError::Outside { .. } => {
+                (Cause::Place, error.to_string())
+            }
+            FileError::NotFound { .. } | FileError::Exists { .. } => {
+                (Cause::System, error.to_string())
+            }
+            FileError::TooLarge { .. } => (Cause::Text, error.to_string()),
+        };
+        Refusal { cause, reason }
+    }
+
+    pub(crate) fn at(self, path: PathBuf, document: Option<Arc<Document>>) -> Invalid {
+        Invalid { path, cause: self.cause, reason: self.reason, document }
+    }
+}
+
 /// A file that is no workflow, or whose id is taken.
 #[derive(Debug, Clone)]
 pub struct Invalid {
     /// The file.
     pub path: PathBuf,
+    /// What keeps it from being one.
+    pub cause: Cause,
     /// Why, in one sentence.
     pub reason: String,
     /// What the file says; none when it could not be read, and none in a listing.
@@ -125,7 +170,7 @@ impl Listing {
             for (folder, error) in source.tree.refused() {
                 let path =
                     source.path.as_deref().map_or_else(PathBuf::new, |path| path.join(folder));
-                draft.invalid.push(Invalid { path, reason: look::sentence(error), document: None });
+                draft.invalid.push(Refusal::of_file(error).at(path, None));
             }
             while let Some(record) = records.next_if(|record| record.source == number) {
                 draft.add(number, index.path(record), &record.verdict);
@@ -150,9 +195,8 @@ impl<'i> Draft<'i> {
     fn add(&mut self, number: usize, path: PathBuf, verdict: &'i Verdict) {
         let summary = match verdict {
             Verdict::Valid(summary) => summary,
-            Verdict::Invalid(reason) => {
-                let reason = reason.clone();
-                self.invalid.push(Invalid { path, reason, document: None });
+            Verdict::Invalid(refusal) => {
+                self.invalid.push(refusal.clone().at(path, None));
                 return;
             }
             // It went while the others were judged.
@@ -161,7 +205,7 @@ impl<'i> Draft<'i> {
         if let Some((held, other)) = self.winners.get(summary.id.as_str()) {
             if *held == number {
                 let reason = format!("id `{}` is taken by `{}`", summary.id, other.path.display());
-                self.invalid.push(Invalid { path, reason, document: None });
+                self.invalid.push(Refusal::of_text(reason).at(path, None));
                 return;
             }
             self.sources[*held].shadowed.push((summary.id.clone(), summary.source));

@@ -11,6 +11,7 @@ use milepost_model::limits::DOCUMENT_BYTES;
 use crate::directory::Directory;
 use crate::file::FileError;
 use crate::identity;
+use crate::listing::Refusal;
 use crate::stamp::Seen;
 
 /// What an earlier look has left to compare with.
@@ -42,7 +43,7 @@ pub(crate) struct Reading {
     /// The id it counts under.
     pub(crate) id: String,
     /// Why it could not be read.
-    pub(crate) refused: Option<String>,
+    pub(crate) refused: Option<Refusal>,
 }
 
 impl Reading {
@@ -111,15 +112,11 @@ fn refused(directory: &Directory, path: &Path, error: &FileError) -> Look {
     // Without a stamp the file is tried again at every look: what keeps it from being read, such
     // as a link or the rights of a folder, may change without a trace at the file.
     let trace = Trace::default();
-    Look::Read(Reading { trace, id: identity::of_name(path), refused: Some(sentence(error)) })
-}
-
-/// The reason in one sentence, with the system's words where it was the system that refused.
-pub(crate) fn sentence(error: &FileError) -> String {
-    match error {
-        FileError::Io { source, .. } => format!("{error}: {source}"),
-        _ => error.to_string(),
-    }
+    Look::Read(Reading {
+        trace,
+        id: identity::of_name(path),
+        refused: Some(Refusal::of_file(error)),
+    })
 }
 
 /// Told apart with a key nobody knows, so that nobody can make two contents that look the same.

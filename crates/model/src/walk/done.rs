@@ -7,83 +7,115 @@ use crate::step::{Action, Step};
 use crate::suggest;
 use crate::workflow::Workflow;
 
-/// Where every step of a workflow stands.
-pub(super) struct Places<'w>(HashMap<&'w str, Place<'w>>);
+/// Where every step of a workflow stands. Worked out once for each workflow: every call asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Places(HashMap<String, Place>);
 
-struct Place<'w> {
-    step: &'w Step,
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    /// Which step of the workflow, then which step of each loop's body.
+    path: Vec<usize>,
     /// The loops around it, outermost first.
-    loops: Vec<&'w str>,
+    loops: Vec<String>,
     /// For a step with a condition inside a loop: a step beside it that every pass runs.
-    anchor: Option<Anchor<'w>>,
+    anchor: Option<Anchor>,
 }
 
-#[derive(Clone, Copy)]
-struct Anchor<'w> {
-    id: &'w str,
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Anchor {
+    id: String,
     /// Whether it comes before the step.
     before: bool,
 }
 
-impl<'w> Places<'w> {
-    pub(super) fn of(workflow: &'w Workflow) -> Places<'w> {
+impl Places {
+    fn of(workflow: &Workflow) -> Places {
         let mut places = Places(HashMap::new());
-        places.add(&workflow.steps, &mut Vec::new());
-        places.add(&workflow.finally, &mut Vec::new());
+        let steps = workflow.steps.iter().chain(&workflow.finally);
+        places.add(&steps.collect::<Vec<_>>(), &mut Vec::new(), &mut Vec::new());
         places
     }
 
-    fn add(&mut self, steps: &'w [Step], loops: &mut Vec<&'w str>) {
+    fn add(&mut self, steps: &[&Step], path: &mut Vec<usize>, loops: &mut Vec<String>) {
         let every = |step: &&Step| step.when.is_none() && !matches!(step.action, Action::Loop(_));
-        let anchor = steps.iter().position(|step| every(&step)).filter(|_| !loops.is_empty());
+        let anchor = steps.iter().position(every).filter(|_| !loops.is_empty());
         for (index, step) in steps.iter().enumerate() {
             let id = step.id.value.as_str();
             let anchor = anchor.filter(|_| step.when.is_some()).map(|anchor| Anchor {
-                id: steps[anchor].id.value.as_str(),
+                id: steps[anchor].id.value.to_string(),
                 before: anchor < index,
             });
-            self.0.insert(id, Place { step, loops: loops.clone(), anchor });
+            path.push(index);
+            let place = Place { path: path.clone(), loops: loops.clone(), anchor };
+            self.0.insert(id.to_owned(), place);
             if let Action::Loop(looped) = &step.action {
-                loops.push(id);
-                self.add(&looped.body, loops);
+                loops.push(id.to_owned());
+                self.add(&looped.body.iter().collect::<Vec<_>>(), path, loops);
                 loops.pop();
+            }
+            path.pop();
+        }
+    }
+
+    /// The id and the place of what an id or an instance key names.
+    fn find(&self, name: &str) -> Option<(&str, &Place)> {
+        let found = self.0.get_key_value(name).or_else(|| self.of_key(name));
+        found.map(|(id, place)| (id.as_str(), place))
+    }
+
+    /// The place an instance key names: its loops must be those around the step.
+    fn of_key(&self, key: &str) -> Option<(&String, &Place)> {
+        let (loops, id) = key.rsplit_once("::")?;
+        let (id, place) = self.0.get_key_value(id)?;
+        let names = |part: &str, id: &str| {
+            let number = part.strip_prefix(id)?.strip_prefix('@')?;
+            // One key for one pass: `@02` would be another.
+            (number.parse::<usize>().ok()?.to_string() == number).then_some(())
+        };
+        let mut parts = loops.split("::");
+        let mut known = place.loops.iter();
+        loop {
+            match (parts.next(), known.next()) {
+                (None, None) => return Some((id, place)),
+                (Some(part), Some(id)) => names(part, id)?,
+                _ => return None,
             }
         }
     }
 
-    /// The step of an id or of an instance key.
-    pub(super) fn step_of(&self, name: &str) -> Option<&'w Step> {
-        let place = self.0.get(name).or_else(|| self.of_key(name))?;
-        Some(place.step)
-    }
-
-    /// The place an instance key names: its loops must be those around the step.
-    fn of_key(&self, key: &str) -> Option<&Place<'w>> {
-        let mut parts: Vec<&str> = key.split("::").collect();
-        let place = self.0.get(parts.pop()?)?;
-        let names = |(part, id): (&&str, &&str)| {
-            let number = part.strip_prefix(*id)?.strip_prefix('@')?;
-            // One key for one pass: `@02` would be another.
-            (number.parse::<usize>().ok()?.to_string() == number).then_some(())
-        };
-        let fits = parts.len() == place.loops.len()
-            && parts.iter().zip(&place.loops).all(|pair| names(pair).is_some());
-        fits.then_some(place)
-    }
-
-    pub(super) fn unknown(&self, name: &str) -> WalkError {
+    fn unknown(&self, name: &str) -> WalkError {
         let last = name.rsplit("::").next().unwrap_or(name);
         let last = last.split('@').next().unwrap_or(last);
-        let near = match self.0.get_key_value(last) {
-            Some((id, place)) if !place.loops.is_empty() => {
-                let loops: Vec<String> = place.loops.iter().map(|id| format!("{id}@0::")).collect();
-                Some(format!("{}{id}", loops.concat()))
-            }
-            Some((id, _)) => Some((*id).to_owned()),
-            None => suggest::nearest(last, self.0.keys().copied()).map(str::to_owned),
+        let near = if let Some((id, place)) = self.0.get_key_value(last) {
+            let loops: Vec<String> = place.loops.iter().map(|id| format!("{id}@0::")).collect();
+            Some(format!("{}{id}", loops.concat()))
+        } else {
+            suggest::nearest(last, self.0.keys().map(String::as_str)).map(str::to_owned)
         };
         WalkError::UnknownStep { id: name.to_owned(), near }
     }
+}
+
+/// The places of a workflow's steps.
+fn places(workflow: &Workflow) -> &Places {
+    workflow.places.get_or_init(|| Places::of(workflow))
+}
+
+/// The step of an id or of an instance key.
+pub(super) fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkError> {
+    let places = places(workflow);
+    let (_, place) = places.find(name).ok_or_else(|| places.unknown(name))?;
+    let mut path = place.path.iter();
+    let mut step = path.next().and_then(|index| {
+        workflow.steps.get(*index).or_else(|| workflow.finally.get(index - workflow.steps.len()))
+    });
+    for index in path {
+        step = match step.map(|step| &step.action) {
+            Some(Action::Loop(looped)) => looped.body.get(*index),
+            _ => None,
+        };
+    }
+    step.ok_or_else(|| places.unknown(name))
 }
 
 /// What is done.
@@ -107,9 +139,10 @@ pub(super) struct Done<'w, 'c> {
 
 impl<'w, 'c> Done<'w, 'c> {
     pub(super) fn read(
-        places: &Places<'w>,
+        workflow: &'w Workflow,
         completed: &'c [String],
     ) -> Result<Done<'w, 'c>, WalkError> {
+        let places = places(workflow);
         let mut done = Done {
             keys: HashSet::with_capacity(completed.len()),
             begun: HashSet::new(),
@@ -120,15 +153,15 @@ impl<'w, 'c> Done<'w, 'c> {
             touched: HashSet::new(),
         };
         for entry in completed {
-            let bare = places.0.get(entry.as_str());
-            let place = bare.or_else(|| places.of_key(entry));
-            let Some(place) = place else { return Err(places.unknown(entry)) };
-            done.touched.extend(place.loops.first().copied());
-            done.touched.insert(place.step.id.value.as_str());
-            if bare.is_none() || place.loops.is_empty() {
-                done.add_key(entry);
+            let Some((id, place)) = places.find(entry) else { return Err(places.unknown(entry)) };
+            done.touched.extend(place.loops.first().map(String::as_str));
+            done.touched.insert(id);
+            if place.loops.is_empty() {
+                done.keys.insert(entry);
+            } else if id == entry {
+                done.add_bare(id, place);
             } else {
-                done.add_bare(place);
+                done.add_key(entry);
             }
         }
         Ok(done)
@@ -146,11 +179,10 @@ impl<'w, 'c> Done<'w, 'c> {
         }
     }
 
-    fn add_bare(&mut self, place: &Place<'w>) {
-        let id = place.step.id.value.as_str();
-        match place.anchor {
+    fn add_bare(&mut self, id: &'w str, place: &'w Place) {
+        match &place.anchor {
             Some(anchor) => {
-                let passes = self.bare.get(anchor.id).copied().unwrap_or(0);
+                let passes = self.bare.get(anchor.id.as_str()).copied().unwrap_or(0);
                 self.placed.insert((id, passes.saturating_sub(usize::from(anchor.before))));
             }
             None => *self.bare.entry(id).or_default() += 1,

@@ -22,7 +22,7 @@ use crate::reader::Reader;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CheckRequest {
     /// The workflow ID
-    #[schemars(length(min = 3, max = 64), regex(pattern = "^[a-z0-9_.-]+$"))]
+    #[schemars(length(min = 3, max = 64), regex(pattern = r"^[a-z0-9_-]+(\.[a-z0-9_-]+)?$"))]
     pub workflow_id: String,
     /// The step ID to validate
     #[schemars(length(min = 1), regex(pattern = "^[A-Za-z0-9_.:@-]+$"))]

@@ -17,7 +17,7 @@ use crate::reader::Reader;
 #[serde(deny_unknown_fields)]
 pub struct GetRequest {
     /// The workflow ID to retrieve
-    #[schemars(length(min = 3, max = 64), regex(pattern = "^[a-z0-9_.-]+$"))]
+    #[schemars(length(min = 3, max = 64), regex(pattern = r"^[a-z0-9_-]+(\.[a-z0-9_-]+)?$"))]
     pub id: String,
     /// The level of detail: metadata without steps, or also the first eligible step
     #[serde(default)]

@@ -20,16 +20,16 @@ use crate::reader::Reader;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NextRequest {
     /// The workflow ID
-    #[schemars(length(min = 3, max = 64), regex(pattern = "^[a-z0-9_.-]+$"))]
+    #[schemars(length(min = 3, max = 64), regex(pattern = r"^[a-z0-9_-]+(\.[a-z0-9_-]+)?$"))]
     pub workflow_id: String,
     /// Current step ID (optional)
     #[serde(default)]
     #[schemars(with = "String", length(min = 1), regex(pattern = "^[A-Za-z0-9_.:@-]+$"))]
     pub current_step: Option<String>,
-    /// Array of completed step IDs: append the `completedStep` of each answer when its step is done
+    /// Array of completed step IDs
     #[schemars(inner(regex(pattern = "^[A-Za-z0-9_.:@-]+$")))]
     pub completed_steps: Vec<String>,
-    /// Additional context for step guidance: the variables that conditions, loops and prompts read
+    /// Additional context for step guidance
     #[serde(default)]
     #[schemars(with = "Map<String, Value>")]
     pub context: Option<Map<String, Value>>,
