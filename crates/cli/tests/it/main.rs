@@ -2,6 +2,7 @@
 
 mod commands;
 mod docs;
+mod mcp;
 mod rendering;
 mod validate;
 
