@@ -55,9 +55,13 @@ pub fn is_confirmed(confirmation: &Confirmation, context: &dyn Variables) -> boo
 pub fn fill(text: &str, context: &dyn Variables) -> Filled {
     let mut filled = Filled { text: String::with_capacity(text.len()), missing: Vec::new() };
     let mut rest = text;
-    while let Some(start) = rest.find("{{") {
+    while let Some(start) = rest.find('{') {
+        let Some(after) = rest[start..].strip_prefix("{{") else {
+            filled.text.push_str(&rest[..=start]);
+            rest = &rest[start + 1..];
+            continue;
+        };
         filled.text.push_str(&rest[..start]);
-        let after = &rest[start + 2..];
         let reference = after.find("}}").and_then(|end| Some((Reference::of(&after[..end])?, end)));
         if let Some((reference, end)) = reference {
             reference.write(context, &mut filled);

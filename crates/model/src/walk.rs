@@ -165,7 +165,7 @@ struct Walker<'w, 'c> {
     loops: Vec<Pass<'w, 'c>>,
     /// A later pass of a loop around has begun: what a condition left out stays out.
     closed: bool,
-    /// Ids of steps of which an instance is done.
+    /// Ids of steps inside loops of which an instance is done, and of loops that were entered.
     seen: HashSet<&'w str>,
     blocked: Vec<Blocked>,
     skipped: Vec<&'w str>,
@@ -201,7 +201,7 @@ impl<'w, 'c> Walker<'w, 'c> {
     fn is_done(&mut self, step: &'w Step) -> bool {
         let id = step.id.value.as_str();
         let done = self.done.has_key(&self.key) || self.done.has_taken(id, self.ordinal());
-        if done {
+        if done && !self.loops.is_empty() {
             self.seen.insert(id);
         }
         done

@@ -103,10 +103,15 @@ fn run_safe<T: SafeOperation>(
     // The schema has been checked: what fails here is a fault of ours.
     let request = serde_json::from_value(arguments).map_err(|error| internal(&error))?;
     let response = T::run(reader, call, request)?;
-    serde_json::to_string(&response).map_err(|error| internal(&error))
+    let mut json = Vec::with_capacity(RESPONSE_BYTES);
+    serde_json::to_writer(&mut json, &response).map_err(|error| internal(&error))?;
+    String::from_utf8(json).map_err(|error| internal(&error))
 }
 
-fn internal(error: &serde_json::Error) -> Problem {
+/// What most responses fit into, so that writing one seldom moves what is written.
+const RESPONSE_BYTES: usize = 16 * 1024;
+
+fn internal(error: &dyn std::error::Error) -> Problem {
     Problem::new(Code::Internal, error.to_string(), "report this with the request that caused it")
 }
 

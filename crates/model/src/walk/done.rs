@@ -133,8 +133,8 @@ pub(super) struct Done<'w, 'c> {
     placed: HashSet<(&'w str, usize)>,
     /// How many passes of a loop the walk has been through.
     passes: HashMap<&'w str, usize>,
-    /// Every loop and step that is named in some way.
-    touched: HashSet<&'w str>,
+    /// Every outermost loop of which anything is named.
+    loops: HashSet<&'w str>,
 }
 
 impl<'w, 'c> Done<'w, 'c> {
@@ -150,15 +150,16 @@ impl<'w, 'c> Done<'w, 'c> {
             bare: HashMap::new(),
             placed: HashSet::new(),
             passes: HashMap::new(),
-            touched: HashSet::new(),
+            loops: HashSet::new(),
         };
         for entry in completed {
             let Some((id, place)) = places.find(entry) else { return Err(places.unknown(entry)) };
-            done.touched.extend(place.loops.first().map(String::as_str));
-            done.touched.insert(id);
-            if place.loops.is_empty() {
+            let Some(outermost) = place.loops.first() else {
                 done.keys.insert(entry);
-            } else if id == entry {
+                continue;
+            };
+            done.loops.insert(outermost);
+            if id == entry {
                 done.add_bare(id, place);
             } else {
                 done.add_key(entry);
@@ -235,7 +236,9 @@ impl<'w, 'c> Done<'w, 'c> {
         *self.passes.entry(id).or_default() += 1;
     }
 
+    /// Whether a step of the top level, or anything inside it, is done.
     pub(super) fn has_touched(&self, step: &Step) -> bool {
-        self.touched.contains(step.id.value.as_str())
+        let id = step.id.value.as_str();
+        self.keys.contains(id) || self.loops.contains(id)
     }
 }

@@ -1,5 +1,6 @@
 //! The workflow language from outside: bytes in, findings out.
 
+mod brief;
 mod conditions;
 mod depot;
 mod expr;

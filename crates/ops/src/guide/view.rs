@@ -75,7 +75,9 @@ fn stand_in(step: &Map<String, Value>) -> Option<String> {
 
 /// The text an agent is given: role, hints, prompt, loop.
 pub(super) fn guidance(due: &Due<'_, '_>, prompt: &Prompt, text: &str) -> Filled {
-    let mut whole = String::with_capacity(text.len() + 256);
+    let role = prompt.agent_role.as_ref().map_or(0, String::len);
+    let hints: usize = prompt.guidance.iter().map(|hint| hint.len() + 3).sum();
+    let mut whole = String::with_capacity(text.len() + role + hints + 256);
     let mut missing = Vec::new();
     let mut add = |filled: Filled, whole: &mut String| {
         whole.push_str(&filled.text);
