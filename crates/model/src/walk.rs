@@ -264,7 +264,9 @@ impl<'w, 'c> Walker<'w, 'c> {
             let length = self.key.len();
             let _ = write!(self.key, "@{iteration}::");
             let begun = self.done.has_begun(&self.key)
-                || passes.is_conditional() && self.done.has_bare(&looped.body, 1);
+                || passes.is_conditional()
+                    && (self.done.has_bare(&looped.body, 1)
+                        || self.done.has_placed(&looped.body, self.done.ordinal(id)));
             let enters = begun || self.enters(&passes, &pass(iteration));
             let later = last.is_some_and(|last| last > iteration);
             let found = match enters {
@@ -311,7 +313,9 @@ impl<'w, 'c> Walker<'w, 'c> {
     fn pass(&mut self, pass: Pass<'w, 'c>, looped: &'w Loop, later: bool) -> Found<'w, 'c> {
         let (id, was_closed, variables) = (pass.id, self.closed, self.scope.depth());
         self.seen.insert(id);
+        let after = self.done.ordinal(id) + 1;
         self.closed |= later || self.done.has_bare(&looped.body, 2);
+        self.closed |= self.done.has_placed(&looped.body, after);
         self.scope.enter(&pass);
         self.loops.push(pass);
         let mut found = Ok(None);

@@ -228,6 +228,12 @@ impl<'w, 'c> Done<'w, 'c> {
             })
     }
 
+    /// Whether a step with a condition is named, by its bare id, as done in this pass.
+    pub(super) fn has_placed(&self, body: &[Step], ordinal: usize) -> bool {
+        !self.placed.is_empty()
+            && body.iter().any(|step| self.has_taken(step.id.value.as_str(), ordinal))
+    }
+
     pub(super) fn ordinal(&self, id: &str) -> usize {
         self.passes.get(id).copied().unwrap_or(0)
     }

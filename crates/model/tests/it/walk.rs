@@ -207,6 +207,19 @@ fn a_while_loop_asks_before_each_pass_and_finishes_one_it_began() {
 }
 
 #[test]
+fn a_pass_that_a_step_with_a_condition_began_is_finished() {
+    let spec =
+        json!({"type": "while", "condition": {"var": "more", "equals": true}, "maxIterations": 9});
+    let deep = json!({"var": "level", "equals": "deep"});
+    let body = json!([step_if("dig", deep), step("check")]);
+    let workflow = guide(&json!([repeat("again", &spec, &body)]));
+    // Nothing more is wanted when the second pass has only begun.
+    let context = |offered: &[String]| json!({"level": "deep", "more": !offered.iter().any(|key| key == "again@1::dig")});
+    let expected = ["again@0::dig", "again@0::check", "again@1::dig", "again@1::check", "complete"];
+    check(&workflow, context, &expected);
+}
+
+#[test]
 fn an_until_loop_ends_when_its_condition_holds() {
     let spec =
         json!({"type": "until", "condition": {"var": "green", "equals": true}, "maxIterations": 3});
