@@ -61,29 +61,29 @@ pub(crate) enum GuideCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct GuideNext {
-    /// The id of the workflow
-    pub(crate) id: String,
+    /// The id of a workflow of the library, or a file
+    pub(crate) target: OsString,
     /// The steps that are done, as they were named here
     #[arg(long, value_name = "STEP,…", value_delimiter = ',')]
     pub(crate) done: Vec<String>,
-    /// A JSON file with the variables that conditions, loops and prompts read
-    #[arg(long, value_name = "FILE")]
-    pub(crate) context: Option<PathBuf>,
+    /// The variables that conditions, loops and prompts read: a JSON file, or JSON
+    #[arg(long, value_name = "FILE|JSON")]
+    pub(crate) context: Option<OsString>,
     #[command(flatten)]
     pub(crate) json: Json,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct GuideCheck {
-    /// The id of the workflow
-    pub(crate) id: String,
+    /// The id of a workflow of the library, or a file
+    pub(crate) target: OsString,
     /// The id of the step
     pub(crate) step: String,
     /// The file with the output, or `-` for standard input
     pub(crate) output: OsString,
-    /// A JSON file with the variables that the criteria read
-    #[arg(long, value_name = "FILE")]
-    pub(crate) context: Option<PathBuf>,
+    /// The variables that the criteria read: a JSON file, or JSON
+    #[arg(long, value_name = "FILE|JSON")]
+    pub(crate) context: Option<OsString>,
     #[command(flatten)]
     pub(crate) json: Json,
 }

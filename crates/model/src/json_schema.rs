@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use jsonschema::error::ValidationErrorKind;
 use serde_json::{Value, json};
 
 use crate::decode::{Decode, Defs, Report, Shape, wrong};
@@ -30,6 +31,8 @@ pub struct Misfit {
     pub pointer: String,
     /// What is wrong with it.
     pub message: String,
+    /// The property it lacks, when that is what is wrong.
+    pub missing: Option<String>,
 }
 
 impl JsonSchema {
@@ -41,6 +44,10 @@ impl JsonSchema {
         let misfit = |error: jsonschema::ValidationError<'_>| Misfit {
             pointer: error.instance_path().to_string(),
             message: clip(error.to_string()),
+            missing: match error.kind() {
+                ValidationErrorKind::Required { property } => property.as_str().map(str::to_owned),
+                _ => None,
+            },
         };
         errors.map(misfit).collect()
     }

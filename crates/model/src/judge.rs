@@ -70,8 +70,8 @@ impl Criteria {
                 parts.iter().flat_map(|part| part.applicable(context)).collect()
             }
             Criteria::Any(parts) => {
-                let all = parts.iter().flat_map(|part| part.applicable(context)).collect();
-                one_of(all).into_iter().collect()
+                let ways = parts.iter().map(|part| part.applicable(context).join(" and "));
+                one_of(ways.filter(|way| !way.is_empty()).collect()).into_iter().collect()
             }
             Criteria::Not(part) => {
                 part.applicable(context).iter().map(|message| denied(message)).collect()
@@ -128,12 +128,15 @@ fn any(parts: &[Criteria], output: &str, context: &dyn Variables) -> Result<Outc
         0 => Outcome::NotApplicable,
         1 => Outcome::Fails(failed.swap_remove(0)),
         _ => {
-            let leaves: Vec<Issue> = failed.into_iter().flatten().collect();
-            let messages = leaves.iter().map(|issue| issue.message.clone()).collect();
-            let suggestions: Vec<&str> =
-                leaves.iter().map(|issue| issue.suggestion.as_str()).collect();
-            let message = one_of(messages).unwrap_or_default();
-            let suggestion = format!("Do one of these: {}", suggestions.join(" Or: "));
+            let join = |part: fn(&Issue) -> &str, word: &str| {
+                let ways = failed
+                    .iter()
+                    .map(|issues| issues.iter().map(part).collect::<Vec<_>>().join(word));
+                ways.collect::<Vec<String>>()
+            };
+            let message = one_of(join(|issue| &issue.message, " and ")).unwrap_or_default();
+            let ways = join(|issue| &issue.suggestion, " ");
+            let suggestion = format!("Do one of these: {}", ways.join(" Or: "));
             Outcome::Fails(vec![Issue { message, suggestion }])
         }
     })
@@ -238,10 +241,14 @@ fn schema_issues(schema: &JsonSchema, message: &str, output: &str) -> Vec<Issue>
     let one = |suggestion: String| vec![Issue { message: message.to_owned(), suggestion }];
     let value: Value = match serde_json::from_str(output) {
         Ok(value) => value,
-        Err(error) if output.trim_start().starts_with("```") => {
-            return one(format!("Send the JSON alone, without a code fence ({error})."));
+        Err(_) if output.trim_start().starts_with("```") => {
+            return one("Send the JSON alone, without a code fence.".to_owned());
         }
-        Err(error) => return one(format!("Send JSON and nothing else: {error}.")),
+        Err(error) => {
+            let (line, column) = (error.line(), error.column());
+            let place = format!("it stops being JSON at line {line}, column {column}");
+            return one(format!("Send JSON and nothing else: {place}."));
+        }
     };
     let misfits = schema.misfits(&value);
     if misfits.is_empty() {
@@ -259,10 +266,11 @@ fn schema_issue(misfit: &Misfit, value: &Value) -> Issue {
         pointer => pointer,
     };
     let found = value.pointer(&misfit.pointer).map(ToString::to_string).unwrap_or_default();
-    Issue {
-        message: format!("{place}: {}", misfit.message),
-        suggestion: format!("Correct {place}: it is `{}` now.", excerpt(&found)),
-    }
+    let suggestion = match &misfit.missing {
+        Some(name) => format!("Add `{name}` to {place}."),
+        None => format!("Correct {place}: it is `{}` now.", excerpt(&found)),
+    };
+    Issue { message: format!("{place}: {}", misfit.message), suggestion }
 }
 
 /// A text as it fits into a sentence.

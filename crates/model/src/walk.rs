@@ -88,7 +88,7 @@ pub enum WalkError {
         near: Option<String>,
     },
     /// A variable of a loop is not what the loop needs.
-    #[error("the variable `{variable}` is {actual}, not {expected}")]
+    #[error("the variable `{variable}` must be {expected}: it is {actual}")]
     Variable {
         /// Its name.
         variable: String,
@@ -129,6 +129,7 @@ pub fn next<'w, 'c>(
     for (index, step) in steps.iter().enumerate() {
         if let Some(due) = walker.step(step)? {
             walker.remark_on_later(step, &steps[index + 1..]);
+            walker.remark_on_waiting();
             let position = Position::Due(Box::new(due));
             return Ok(Walk { position, warnings: walker.warnings });
         }
@@ -236,7 +237,9 @@ impl<'w, 'c> Walker<'w, 'c> {
     fn note(&mut self, id: &'w str, truth: Truth) {
         match truth {
             Truth::Undecided(wanted) => {
-                for wanted in wanted {
+                for Wanted { variable, expected } in wanted {
+                    let variable = self.scope.path_of(&variable);
+                    let wanted = Wanted { variable, expected };
                     let blocked = Blocked { step: id.to_owned(), wanted };
                     if !self.blocked.contains(&blocked) {
                         self.blocked.push(blocked);
@@ -264,11 +267,13 @@ impl<'w, 'c> Walker<'w, 'c> {
             let length = self.key.len();
             let _ = write!(self.key, "@{iteration}::");
             let begun = self.done.has_begun(&self.key)
-                || passes.is_conditional()
-                    && (self.done.has_bare(&looped.body, 1)
-                        || self.done.has_placed(&looped.body, self.done.ordinal(id)));
-            let enters = begun || self.enters(&passes, &pass(iteration));
-            let later = last.is_some_and(|last| last > iteration);
+                || self.done.has_bare(&looped.body, 1)
+                || self.done.has_placed(&looped.body, self.done.ordinal(id));
+            // A list that has become shorter has no entry for a pass that began before.
+            let goes_on = begun && passes.is_conditional();
+            let enters = goes_on || self.enters(&passes, &pass(iteration));
+            // A pass without a trace was not left behind: it was jumped over, and is still due.
+            let later = begun && last.is_some_and(|last| last > iteration);
             let found = match enters {
                 true => self.pass(pass(iteration), looped, later),
                 false => Ok(None),
@@ -278,13 +283,24 @@ impl<'w, 'c> Walker<'w, 'c> {
                 return Ok(Some(due));
             }
             if !enters {
+                self.remark_on_end(iteration, last);
                 return Ok(None);
             }
         }
         if self.goes_on(&passes, &pass(limit)) != Some(false) {
-            self.warnings.push(format!("loop `{id}` ended at its limit of {limit} passes"));
+            let key = &self.key;
+            self.warnings.push(format!("loop `{key}` ended at its limit of {limit} passes"));
         }
         Ok(None)
+    }
+
+    /// A pass that is done and no longer there: the list has become shorter, or was never so long.
+    fn remark_on_end(&mut self, ended: usize, last: Option<usize>) {
+        let Some(last) = last.filter(|last| *last >= ended) else { return };
+        let key = &self.key;
+        self.warnings.push(format!(
+            "`{key}@{last}` is done, but loop `{key}` now ends before it: did its list shrink?"
+        ));
     }
 
     /// Whether a loop has this pass, by its count, its list or its condition. The condition may
@@ -338,6 +354,14 @@ impl<'w, 'c> Walker<'w, 'c> {
         if let Some(ahead) = ahead {
             let (due, ahead) = (due.id.value.as_str(), ahead.id.value.as_str());
             self.warnings.push(format!("`{ahead}` is done although `{due}` comes before it"));
+        }
+    }
+
+    /// A step whose condition waits for a variable is passed over; its place may matter.
+    fn remark_on_waiting(&mut self) {
+        for Blocked { step, wanted } in &self.blocked {
+            let variable = &wanted.variable;
+            self.warnings.push(format!("`{step}` is passed over until `{variable}` is set"));
         }
     }
 

@@ -60,7 +60,11 @@ pub fn of_invalid(id: &str, invalid: &Invalid) -> Problem {
         Cause::Place => (Code::FileRefused, "put a regular file inside the directory"),
         Cause::System => (Code::StorageFailed, "make the file readable, then try again"),
     };
-    let mut problem = Problem::new(code, invalid.reason.clone(), hint)
+    let message = match invalid.cause {
+        Cause::Text => format!("`{}`: {}", invalid.path.display(), invalid.reason),
+        Cause::Place | Cause::System => invalid.reason.clone(),
+    };
+    let mut problem = Problem::new(code, message, hint)
         .context("workflow_id", id)
         .context("path", invalid.path.display().to_string());
     if let Some(document) = &invalid.document {

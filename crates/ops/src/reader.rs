@@ -13,6 +13,8 @@ use crate::problems;
 #[derive(Debug)]
 pub struct Reader {
     library: Library,
+    /// A workflow from elsewhere that counts as one of the library, and wins.
+    given: Option<Arc<Entry>>,
 }
 
 /// What the documents are checked against.
@@ -21,11 +23,20 @@ const WORLD: World<'static> = World { commands: &NoCommands, env_allow: None };
 impl Reader {
     /// Over the workflows of this library. Nothing is read yet.
     pub fn new(library: Library) -> Reader {
-        Reader { library }
+        Reader { library, given: None }
+    }
+
+    /// The same with one more workflow: a file that somebody named.
+    #[must_use]
+    pub fn with(self, entry: Entry) -> Reader {
+        Reader { given: Some(Arc::new(entry)), ..self }
     }
 
     /// The workflow of an id.
     pub fn workflow(&self, id: &str) -> Result<Arc<Entry>, Problem> {
+        if let Some(given) = self.given.as_ref().filter(|given| given.id == id) {
+            return Ok(Arc::clone(given));
+        }
         match self.library.get(id, WORLD).map_err(|error| problems::of_file(&error))? {
             Some(Found::Workflow(entry)) => Ok(entry),
             Some(Found::Invalid(invalid)) => Err(problems::of_invalid(id, &invalid)),

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{call, context, text};
+use super::{Opened, call, context, open, text};
 use crate::args::GuideCheck;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -17,14 +17,15 @@ struct Verdict {
 }
 
 pub(crate) fn run(arguments: &GuideCheck, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let json = arguments.json.json;
+    let Opened { operations, id } = open(&arguments.target, json, terminal)?;
     let request = json!({
-        "workflowId": arguments.id,
+        "workflowId": id,
         "stepId": arguments.step,
         "output": text(&arguments.output)?,
         "context": context(arguments.context.as_deref())?,
     });
-    let json = arguments.json.json;
-    let verdict: Verdict = call("guide.validate", request, json, terminal)?;
+    let verdict: Verdict = call(&operations, "guide.validate", request, json, terminal)?;
     if !json {
         if verdict.valid {
             terminal.line(&format!("{}: valid", arguments.step))?;

@@ -10,15 +10,16 @@ use std::path::Path;
 use milepost_model::limits;
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::{Alone, Operations, Reader};
-use milepost_store::read_document;
+use milepost_store::{Entry, SourceKind, read_document};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::args::GuideCommand;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::target;
+use crate::target::{self, Loaded};
 use crate::terminal::Terminal;
+use crate::workflow::invalid;
 
 pub(crate) fn run(command: &GuideCommand, terminal: &mut Terminal) -> Result<Exit, Failure> {
     match command {
@@ -27,14 +28,37 @@ pub(crate) fn run(command: &GuideCommand, terminal: &mut Terminal) -> Result<Exi
     }
 }
 
+/// The operations, and the id of the workflow that the user named by its id or by its file.
+fn open(target: &OsStr, json: bool, terminal: &mut Terminal) -> Result<Opened, Failure> {
+    let Loaded { name, file, document } = target::load(target)?;
+    let Some(workflow) = &document.workflow else {
+        return Err(invalid(&name, &document, json, terminal).into());
+    };
+    let id = workflow.id.value.to_string();
+    let entry = Entry {
+        id: id.clone(),
+        source: SourceKind::Runtime,
+        path: file.unwrap_or_else(|| name.into()),
+        version: String::new(),
+        document,
+    };
+    let operations = Operations::new(Reader::new(target::library()?).with(entry));
+    Ok(Opened { operations, id })
+}
+
+struct Opened {
+    operations: Operations,
+    id: String,
+}
+
 /// Calls an operation; with `--json` its response is printed as it is.
 fn call<T: DeserializeOwned>(
+    operations: &Operations,
     name: &str,
     arguments: Value,
     json: bool,
     terminal: &mut Terminal,
 ) -> Result<T, Failure> {
-    let operations = Operations::new(Reader::new(target::library()?));
     let response = operations.call(name, &Alone, arguments)?;
     if json {
         terminal.line(&response)?;
@@ -45,19 +69,23 @@ fn call<T: DeserializeOwned>(
     })
 }
 
-/// The context of a file, as an object.
-fn context(path: Option<&Path>) -> Result<Value, Failure> {
-    let Some(path) = path else { return Ok(Value::Object(serde_json::Map::new())) };
-    let bytes = read_document(path, limits::DOCUMENT_BYTES)?;
+/// The context: an object of JSON, written out or in a file.
+fn context(given: Option<&OsStr>) -> Result<Value, Failure> {
+    let Some(given) = given else { return Ok(Value::Object(serde_json::Map::new())) };
+    let name = given.to_string_lossy();
+    let bytes = match name.trim_start().starts_with('{') {
+        true => name.as_bytes().to_vec(),
+        false => read_document(Path::new(given), limits::DOCUMENT_BYTES)?,
+    };
     let wrong = |message: String| {
-        Problem::new(Code::InputInvalid, message, "write one JSON object into the file")
-            .context("path", path.display().to_string())
+        let hint = "give one JSON object, or a file that holds one";
+        Problem::new(Code::InputInvalid, message, hint)
     };
     let read: Value = serde_json::from_slice(&bytes)
-        .map_err(|error| wrong(format!("`{}` is no JSON: {error}", path.display())))?;
+        .map_err(|error| wrong(format!("the context is no JSON: {error}")))?;
     match read.is_object() {
         true => Ok(read),
-        false => Err(wrong(format!("`{}` holds no JSON object", path.display())).into()),
+        false => Err(wrong("the context is no JSON object".to_owned()).into()),
     }
 }
 

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{call, context};
+use super::{Opened, call, context, open};
 use crate::args::GuideNext;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::terminal::{Terminal, safe, wrap};
+use crate::terminal::{Terminal, safe};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -33,18 +33,24 @@ struct Guidance {
 }
 
 pub(crate) fn run(arguments: &GuideNext, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let json = arguments.json.json;
+    let Opened { operations, id } = open(&arguments.target, json, terminal)?;
     let request = json!({
-        "workflowId": arguments.id,
-        "completedSteps": arguments.done,
+        "workflowId": id,
+        "completedSteps": done(arguments),
         "context": context(arguments.context.as_deref())?,
     });
-    let json = arguments.json.json;
-    let next: Next = call("guide.next", request, json, terminal)?;
+    let next: Next = call(&operations, "guide.next", request, json, terminal)?;
     if !json {
         show(&next, arguments, terminal)?;
     }
     let waits = next.step.is_none() && !next.is_complete;
     Ok(if waits { Exit::WaitingOnAgent } else { Exit::Done })
+}
+
+/// What is done, as people write lists.
+fn done(arguments: &GuideNext) -> Vec<&str> {
+    arguments.done.iter().map(|step| step.trim()).filter(|step| !step.is_empty()).collect()
 }
 
 fn show(next: &Next, arguments: &GuideNext, terminal: &mut Terminal) -> Result<(), Failure> {
@@ -78,17 +84,17 @@ fn show(next: &Next, arguments: &GuideNext, terminal: &mut Terminal) -> Result<(
         terminal.complain(&format!("note: not set in the context: {}", safe(&names)));
     }
     if let Some(key) = &next.completed_step {
-        let mut done = arguments.done.clone();
-        done.push(key.clone());
+        let mut done = done(arguments);
+        done.push(key);
         let context = arguments.context.as_ref();
-        let context = context.map(|path| format!(" --context {}", path.display()));
-        let hint = format!(
-            "when it is done: milepost guide next {} --done {}{}",
-            arguments.id,
+        let context = context.map(|given| format!(" --context '{}'", given.to_string_lossy()));
+        // Never wrapped: it is there to be copied.
+        terminal.complain(&format!(
+            "\nwhen it is done: milepost guide next {} --done {}{}",
+            arguments.target.to_string_lossy(),
             done.join(","),
             context.unwrap_or_default()
-        );
-        terminal.complain(&format!("\n{}", wrap(&hint, terminal.width())));
+        ));
     }
     Ok(())
 }

@@ -41,20 +41,30 @@ fn sound(
     terminal: &mut Terminal,
 ) -> Result<(String, Arc<Document>), Failure> {
     let Loaded { name, document, .. } = target::load(target)?;
-    if document.is_valid() {
-        return Ok((name, document));
+    match document.is_valid() {
+        true => Ok((name, document)),
+        false => Err(invalid(&name, &document, json, terminal).into()),
     }
+}
+
+/// The problem of a document that is no workflow; its errors are shown before.
+pub(crate) fn invalid(
+    name: &str,
+    document: &Document,
+    json: bool,
+    terminal: &mut Terminal,
+) -> Problem {
     let width = terminal.width();
     // As JSON they are part of the problem itself.
     for violation in document.violations.iter().filter(|_| !json) {
-        let text = diagnostics::render(violation, &name, document.source.as_ref(), width);
+        let text = diagnostics::render(violation, name, document.source.as_ref(), width);
         terminal.complain(&format!("{text}\n"));
     }
     let message = format!("`{name}` is not a valid workflow");
-    let mut problem = Problem::new(Code::WorkflowInvalid, message, "mend the errors above")
-        .context("path", name.as_str());
+    let mut problem =
+        Problem::new(Code::WorkflowInvalid, message, "mend the errors above").context("path", name);
     problem.violations.clone_from(&document.violations);
-    Err(problem.into())
+    problem
 }
 
 /// The workflow of a document that `sound` let through.

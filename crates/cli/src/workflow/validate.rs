@@ -195,6 +195,10 @@ fn verdict(loaded: &Loaded, fixed: usize, arguments: &Validate) -> String {
     let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
     let mut words = Vec::new();
     match &document.workflow {
+        Some(_) if errors > 0 => words.push(format!(
+            "not valid: {} in validation criteria; it can be walked, but not checked there",
+            count(errors, "error")
+        )),
         Some(workflow) => {
             let (spelling, id) = (workflow.spelling.name(), &workflow.id.value);
             let steps = count(workflow.all_steps().len(), "step");

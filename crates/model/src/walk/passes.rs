@@ -104,6 +104,7 @@ fn count(name: &str, scope: &Scope<'_, '_>) -> Result<usize, WalkError> {
     match number.filter(whole) {
         #[expect(clippy::cast_sign_loss, reason = "not negative, and too large a float saturates")]
         Some(number) => Ok(number as usize),
+        None if number.is_some() => Err(mismatch(name, "a whole number from 0", scope)),
         None => Err(mismatch(name, "a number", scope)),
     }
 }
@@ -113,11 +114,10 @@ fn mismatch(name: &str, expected: &'static str, scope: &Scope<'_, '_>) -> WalkEr
         None => "missing".to_owned(),
         Some(Value::Null) => "null".to_owned(),
         Some(Value::Bool(_)) => "a boolean".to_owned(),
-        Some(Value::Number(number)) if expected == "a number" => number.to_string(),
-        Some(Value::Number(_)) => "a number".to_owned(),
+        Some(Value::Number(number)) => number.to_string(),
         Some(Value::String(_)) => "a string".to_owned(),
         Some(Value::Array(_)) => "an array".to_owned(),
         Some(Value::Object(_)) => "an object".to_owned(),
     };
-    WalkError::Variable { variable: name.to_owned(), expected, actual }
+    WalkError::Variable { variable: scope.path_of(name), expected, actual }
 }

@@ -10,6 +10,8 @@ use crate::condition::{Variables, descend};
 pub struct Scope<'w, 'c> {
     base: &'c Value,
     over: Vec<(&'w str, Variable<'c>)>,
+    /// The variable of each loop's item, and where in the caller's context the item stands.
+    items: Vec<(&'w str, &'w str, usize)>,
 }
 
 #[derive(Debug, Clone)]
@@ -23,7 +25,7 @@ enum Variable<'c> {
 impl<'w, 'c> Scope<'w, 'c> {
     /// The caller's context alone.
     pub fn of(base: &'c Value) -> Self {
-        Scope { base, over: Vec::new() }
+        Scope { base, over: Vec::new(), items: Vec::new() }
     }
 
     pub(super) fn depth(&self) -> usize {
@@ -41,11 +43,28 @@ impl<'w, 'c> Scope<'w, 'c> {
         }
         if let (Some(name), Some(item)) = (&spec.item_var, pass.item) {
             self.over.push((name, Variable::Theirs(item)));
+            let list = spec.items.as_ref().map_or("", |items| items.0.as_str());
+            self.items.push((name, list, pass.iteration));
         }
     }
 
     pub(super) fn leave(&mut self, depth: usize) {
         self.over.truncate(depth);
+        let over = &self.over;
+        self.items.retain(|(name, ..)| over.iter().any(|(own, _)| own == name));
+    }
+
+    /// Where in the caller's context a variable stands: that of an item is a place in its list.
+    pub(super) fn path_of(&self, path: &str) -> String {
+        let mut path = path.to_owned();
+        for (name, list, index) in self.items.iter().rev() {
+            if let Some(rest) = path.strip_prefix(name)
+                && (rest.is_empty() || rest.starts_with('.'))
+            {
+                path = format!("{list}.{index}{rest}");
+            }
+        }
+        path
     }
 
     /// A value of the caller's, for as long as the caller's context lives.

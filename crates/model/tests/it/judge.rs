@@ -105,6 +105,8 @@ fn a_schema_names_every_place() {
     let whole = |place: &&str| place.starts_with("the output as a whole: ");
     assert!(places.iter().any(whole), "{places:?}");
     assert_eq!(places.len(), 4);
+    let added = "Add `endpoint` to the output as a whole.";
+    assert!(found.iter().any(|(_, suggestion)| suggestion == added), "{found:?}");
     let fenced = judged(&json!([schema]), "```json\n{}\n```", &none);
     assert!(fenced[0].1.starts_with("Send the JSON alone"), "{fenced:?}");
     assert!(judged(&json!([schema]), r#"{"endpoint": "/api"}"#, &none).is_empty());
@@ -118,6 +120,8 @@ fn compositions_name_the_leaves_that_caused_it() {
     assert_eq!(messages(&criteria, "auth", &none), ["one of: jwt; session"]);
     assert_eq!(messages(&criteria, "x", &none), ["auth", "one of: jwt; session"]);
     assert!(messages(&criteria, "auth by session", &none).is_empty());
+    let nested = json!({"or": [contains("none"), {"and": [contains("what"), contains("where")]}]});
+    assert_eq!(messages(&nested, "x", &none), ["one of: none; what and where"]);
     let not = json!({"not": contains("TODO")});
     assert_eq!(messages(&not, "a TODO", &none), ["must not hold: TODO"]);
     assert_eq!(judged(&not, "a TODO", &none)[0].1, "Remove `TODO` from the output.");

@@ -249,17 +249,17 @@ fn a_variable_of_the_wrong_type_is_a_state_error() {
         repeat("times", &count, &json!([step("b")])),
     ]));
     let says = |context: Value| next(&workflow, &[], &context);
-    assert_eq!(says(json!({})), "error: the variable `files` is missing, not an array");
+    assert_eq!(says(json!({})), "error: the variable `files` must be an array: it is missing");
     assert_eq!(
         says(json!({"files": "x"})),
-        "error: the variable `files` is a string, not an array"
+        "error: the variable `files` must be an array: it is a string"
     );
     let no_count = json!({"files": [], "times": true});
-    assert_eq!(says(no_count), "error: the variable `times` is a boolean, not a number");
+    assert_eq!(says(no_count), "error: the variable `times` must be a number: it is a boolean");
     assert_eq!(says(json!({"files": [], "times": "2"})), "times@0::b");
     assert_eq!(
         says(json!({"files": [], "times": 1.5})),
-        "error: the variable `times` is 1.5, not a number"
+        "error: the variable `times` must be a whole number from 0: it is 1.5"
     );
 }
 
@@ -298,4 +298,49 @@ fn a_body_named_by_its_id_is_walked_inside_its_loop_only() {
         step("end")
     ]));
     check(&workflow, |_| json!({}), &["one", "again@0::work", "again@1::work", "end", "complete"]);
+}
+
+#[test]
+fn what_was_passed_over_or_has_gone_is_worth_a_remark() {
+    let warned = |workflow: &Workflow, completed: &[&str], context: &Value| {
+        let completed: Vec<String> = completed.iter().map(|key| (*key).to_owned()).collect();
+        walk::next(workflow, &completed, context).expect("a walk").warnings
+    };
+    let wanted = json!({"var": "risk", "equals": "high"});
+    let workflow = guide(&json!([step_if("way-back", wanted), step("publish")]));
+    let told = warned(&workflow, &[], &json!({}));
+    assert_eq!(told, ["`way-back` is passed over until `risk` is set"]);
+    let each = json!({"type": "forEach", "items": "files", "itemVar": "file", "maxIterations": 9});
+    let body = json!([step("read")]);
+    let workflow = guide(&json!([repeat("each", &each, &body), step("end")]));
+    let shorter = json!({"files": ["b"]});
+    let told = warned(&workflow, &["each@0::read", "each@1::read"], &shorter);
+    assert_eq!(
+        told,
+        ["`each@1` is done, but loop `each` now ends before it: did its list shrink?"]
+    );
+}
+
+#[test]
+fn a_pass_that_was_jumped_over_is_still_due() {
+    let each = json!({"type": "forEach", "items": "files", "itemVar": "file", "maxIterations": 9});
+    let body = json!([step_if("read", json!({"var": "file.text", "equals": true}))]);
+    let workflow = guide(&json!([repeat("each", &each, &body), step("end")]));
+    let context = json!({"files": [{"text": true}, {"text": true}]});
+    assert_eq!(next(&workflow, &["each@1::read"], &context), "each@0::read");
+}
+
+#[test]
+fn a_variable_of_an_item_is_named_by_its_place_in_the_context() {
+    let outer = json!({"type": "forEach", "items": "all", "itemVar": "one", "maxIterations": 9});
+    let inner =
+        json!({"type": "forEach", "items": "one.parts", "itemVar": "part", "maxIterations": 9});
+    let body = json!([step_if("look", json!({"var": "part.open", "equals": true}))]);
+    let workflow =
+        guide(&json!([repeat("each", &outer, &json!([repeat("parts", &inner, &body)]))]));
+    let blocked = json!({"all": [{"parts": []}, {"parts": [{}]}]});
+    assert_eq!(next(&workflow, &[], &blocked), "blocked: look<all.1.parts.0.open");
+    let missing = json!({"all": [{}]});
+    let told = "error: the variable `all.0.parts` must be an array: it is missing";
+    assert_eq!(next(&workflow, &[], &missing), told);
 }

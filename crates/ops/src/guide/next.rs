@@ -1,6 +1,8 @@
 //! `guide.next`: the step that is due, from what the caller says is done.
 
 use milepost_model::brief;
+use milepost_model::condition::Truth;
+use milepost_model::guide::Confirmation;
 use milepost_model::limits;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::walk::{self, Blocked, Due, Position};
@@ -116,12 +118,16 @@ impl SafeOperation for Next {
         }
         let walk = walk::next(workflow, &request.completed_steps, &context)
             .map_err(|error| problems::of_walk(&error))?;
+        let mut warnings = walk.warnings;
         let mut response = match walk.position {
-            Position::Due(due) => offered(&entry, &due),
+            Position::Due(due) => {
+                warnings.extend(unconfirmed(&due));
+                offered(&entry, &due)
+            }
             Position::Blocked(blocked) => waiting(&blocked),
             Position::Complete { skipped } => complete(&skipped),
         };
-        response.guidance.warnings = walk.warnings;
+        response.guidance.warnings = warnings;
         Ok(response)
     }
 
@@ -149,6 +155,21 @@ impl SafeOperation for Next {
             "isComplete": false,
         });
         (request, response)
+    }
+}
+
+/// A confirmation that nobody can decide on is not asked for; that is worth a remark.
+fn unconfirmed(due: &Due<'_, '_>) -> Vec<String> {
+    let confirmation = view::prompt_of(due.step).map(|prompt| &prompt.confirmation);
+    let Some(Confirmation::When(condition)) = confirmation else { return Vec::new() };
+    match condition.decide(&due.scope) {
+        Truth::Undecided(wanted) if !condition.holds(&due.scope) => wanted
+            .iter()
+            .map(|one| {
+                format!("whether a person confirms depends on `{}`, which is not set", one.variable)
+            })
+            .collect(),
+        _ => Vec::new(),
     }
 }
 
