@@ -134,17 +134,21 @@ impl<'c> Session<'c> {
             Message::Request(request) => request,
         };
         match self.reply(request, &mut output.log) {
-            Ok(reply) => answer::reply(&mut output.answers, request.id, &reply),
-            Err(fault) => answer::fault(&mut output.answers, request.id, &fault),
+            Ok(reply) => {
+                answer::reply(&mut output.answers, request.id, &reply);
+                if request.method == "shutdown" { Flow::Exit } else { Flow::Continue }
+            }
+            Err(fault) => {
+                answer::fault(&mut output.answers, request.id, &fault);
+                Flow::Continue
+            }
         }
-        if request.method == "shutdown" { Flow::Exit } else { Flow::Continue }
     }
 
     fn reply(&mut self, request: &Request<'_>, log: &mut String) -> Result<Reply<'c>, Fault> {
         let (method, params) = (request.method.as_ref(), request.params);
         match method {
             "ping" => return Ok(Reply::Fixed("{}")),
-            "shutdown" => return Ok(Reply::Fixed("null")),
             "initialize" => return self.initialize(params),
             // The stateless era opens with it; that it is unknown tells a client to shake hands.
             "server/discover" => return Err(Fault::method_not_found(method)),
@@ -152,6 +156,7 @@ impl<'c> Session<'c> {
             _ => {}
         }
         match method {
+            "shutdown" => Ok(Reply::Fixed("null")),
             "tools/call" => self.call_tool(params, log),
             "tools/list" => one_page(params, Reply::Tools(self.contract.tools())),
             "resources/list" => one_page(params, Reply::Fixed("{\"resources\":[]}")),

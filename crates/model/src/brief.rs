@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::condition::Variables;
 use crate::expr::{Expr, Fuel, MapScope, Outcome};
 use crate::guide::{BlockText, Confirmation, PromptBlocks};
+use crate::limits;
 use crate::step::{Prompt, PromptText};
 use crate::template::{Part, Template};
 
@@ -62,7 +63,11 @@ pub fn fill(text: &str, context: &dyn Variables) -> Filled {
             continue;
         };
         filled.text.push_str(&rest[..start]);
-        let reference = after.find("}}").and_then(|end| Some((Reference::of(&after[..end])?, end)));
+        let near = after
+            .char_indices()
+            .nth(limits::REFERENCE_CHARS)
+            .map_or(after, |(end, _)| &after[..end]);
+        let reference = near.find("}}").and_then(|end| Some((Reference::of(&near[..end])?, end)));
         if let Some((reference, end)) = reference {
             reference.write(context, &mut filled);
             rest = &after[end + 2..];
@@ -86,7 +91,7 @@ impl Reference<'_> {
         let text = text.trim();
         let (path, plus) = match text.split_once(['+', '-']) {
             // A hyphen without spaces belongs to a name.
-            Some((path, number)) if path.ends_with(' ') => {
+            Some((path, number)) if path.ends_with(' ') || text.contains('+') => {
                 let number: i64 = number.trim().parse().ok().filter(|number| *number >= 0)?;
                 let minus = text.as_bytes().get(path.len()) == Some(&b'-');
                 (path.trim_end(), if minus { -number } else { number })
@@ -105,18 +110,39 @@ impl Reference<'_> {
             unset(self.path, filled);
             return;
         };
-        let sum = value.as_i64().and_then(|number| number.checked_add(self.plus));
-        let _ = match (value, sum) {
-            (Value::String(text), _) => filled.text.write_str(text),
-            (_, Some(sum)) => write!(filled.text, "{sum}"),
-            (value, None) => write!(filled.text, "{value}"),
+        let _ = match (value, self.plus) {
+            (Value::String(text), 0) => filled.text.write_str(text),
+            (value, 0) => write!(filled.text, "{value}"),
+            (value, plus) => match sum(value, plus) {
+                Some(sum) => write!(filled.text, "{sum}"),
+                // What cannot be computed is shown as it was written, with the value filled in.
+                None => write!(filled.text, "{value} {} {}", sign(plus), plus.unsigned_abs()),
+            },
         };
     }
 }
 
+fn sign(number: i64) -> char {
+    if number < 0 { '-' } else { '+' }
+}
+
+/// A number, or a text that is one, with another added.
+fn sum(value: &Value, plus: i64) -> Option<Value> {
+    let text = value.as_str().map(str::trim);
+    let whole = value.as_i64().or_else(|| text?.parse().ok());
+    if let Some(whole) = whole {
+        return whole.checked_add(plus).map(Value::from);
+    }
+    let number: f64 = value.as_f64().or_else(|| text?.parse().ok())?;
+    #[expect(clippy::cast_precision_loss, reason = "what prompts add is small")]
+    let sum = number + plus as f64;
+    serde_json::Number::from_f64(sum).map(Value::Number)
+}
+
 fn unset(name: &str, filled: &mut Filled) {
     let _ = write!(filled.text, "[unset: {name}]");
-    if !filled.missing.iter().any(|known| known == name) {
+    let told = filled.missing.len() >= limits::MISSING;
+    if !told && !filled.missing.iter().any(|known| known == name) {
         filled.missing.push(name.to_owned());
     }
 }

@@ -3,6 +3,7 @@
 //! Tolerant where agents are sloppy (case, spaces, `"0.9"` for `0.9`), strict where authors are: an
 //! unknown operator makes the document invalid instead of being silently false.
 
+use std::cmp::Ordering::Equal;
 use std::fmt;
 
 use regex::Regex;
@@ -340,14 +341,27 @@ pub fn equal(one: &Value, other: &Value) -> bool {
             }
         }
         (Value::Number(_) | Value::String(_), Value::Number(_) | Value::String(_)) => {
-            // Compared as written, not as computed: exact equality is what is meant.
+            if let (Some(one), Some(other)) = (as_whole(one), as_whole(other)) {
+                return one == other;
+            }
             let pair = (as_number(one), as_number(other));
-            matches!(pair, (Some(one), Some(other)) if one.total_cmp(&other).is_eq())
+            matches!(pair, (Some(one), Some(other)) if one.partial_cmp(&other) == Some(Equal))
         }
         (Value::Array(one), Value::Array(other)) => {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| equal(one, other))
         }
         _ => one == other,
+    }
+}
+
+/// A whole number, exactly: a float could not tell large ones apart.
+fn as_whole(value: &Value) -> Option<i128> {
+    match value {
+        Value::Number(number) => {
+            number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
+        }
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
     }
 }
 

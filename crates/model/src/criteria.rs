@@ -75,9 +75,27 @@ impl RulePattern {
     pub fn is_match(&self, text: &str) -> Result<bool, String> {
         let compiled = self.compiled.get_or_init(|| build(&self.source, &self.flags));
         let regex = compiled.as_ref().map_err(Clone::clone)?;
+        let limit = limits::UNANCHORED_BYTES;
+        if text.len() > limit && !self.is_plain() && !self.is_anchored() {
+            let told = "it looks around and may begin anywhere";
+            return Err(format!("{told}: on more than {limit} bytes begin it with `^`"));
+        }
         regex.is_match(text).map_err(|_| {
             format!("it takes more than {} steps on this output", limits::PATTERN_STEPS)
         })
+    }
+}
+
+impl RulePattern {
+    /// A pattern that needs no more than a linear search.
+    fn is_plain(&self) -> bool {
+        regex_syntax::parse(&with_flags(&self.source, &self.flags)).is_ok()
+    }
+
+    /// A pattern that matches at the beginning of the text or not at all.
+    fn is_anchored(&self) -> bool {
+        let begins = self.source.starts_with('^') || self.source.starts_with("\\A");
+        begins && !self.flags.contains('m') && !self.source.contains('|')
     }
 }
 
@@ -344,7 +362,8 @@ fn compile(pattern: &str, flags: &str) -> Result<(), String> {
     // or look-around can make a sound pattern fail it.
     let classes = source.matches(['\\', '.']).count();
     let modest = source.len() <= 256 && classes <= 16 && !source.contains('{');
-    if modest && regex_syntax::parse(&source).is_ok() {
+    let parses = || fancy_regex::Expr::parse_tree(&source).is_ok();
+    if modest && regex_syntax::parse(&source).is_ok() && parses() {
         return Ok(());
     }
     build(pattern, flags).map(|_| ())
@@ -370,10 +389,26 @@ fn build(pattern: &str, flags: &str) -> Result<fancy_regex::Regex, String> {
             if told.contains("size limit") || told.contains("building nfa") {
                 return TOO_LARGE.to_owned();
             }
+            // The library below says more, when it is the one that refuses.
+            let source = with_flags(pattern, flags);
+            let below = regex_syntax::parse(&source).err().map(|error| error.to_string());
+            let words = match (&error, below) {
+                (fancy_regex::Error::CompileError(_), Some(below)) => below,
+                _ => words,
+            };
             let last = words.lines().last().unwrap_or("").trim();
             let cause = last.split_once(": ").map_or(last, |(_, cause)| cause);
-            cause.to_lowercase()
+            lower_first(cause)
         })
+}
+
+/// A cause within a sentence: what it quotes keeps its letters.
+fn lower_first(cause: &str) -> String {
+    let mut letters = cause.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => String::new(),
+    }
 }
 
 fn length(node: &Node, report: &mut Report) -> Option<CheckKind> {

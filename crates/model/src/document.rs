@@ -227,8 +227,14 @@ fn is_within(path: &str, owner: &str) -> bool {
 
 /// A document that has to be a guide; a manifest is told where it belongs.
 fn as_guide(root: &Node, report: &mut Report) -> Option<Spelling> {
-    if !matches!(root.kind, Kind::Map(_)) {
-        return detect(root, report);
+    if !matches!(root.kind, Kind::Map(_) | Kind::Bad) {
+        let message = format!("expected an object, found {}", root.noun());
+        report.add(
+            Finding::error(root.at, Rule::DocumentKind, message)
+                .expected("`id`, `name`, `description` and `steps`")
+                .suggest("write one JSON object with `id`, `name`, `description` and `steps`"),
+        );
+        return None;
     }
     let Some((key, _)) = root.entry("workflow") else { return Some(Spelling::Guide) };
     report.add(

@@ -1,7 +1,7 @@
 //! JSON Schemas inside documents: checked when the document is read, without touching network or
 //! files.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use jsonschema::error::ValidationErrorKind;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ pub struct JsonSchema {
     pub at: At,
     /// The schema.
     pub value: Value,
-    compiled: Lazy<Option<jsonschema::Validator>>,
+    compiled: Lazy<Result<jsonschema::Validator, String>>,
 }
 
 /// What does not fit a schema, and where.
@@ -37,10 +37,22 @@ pub struct Misfit {
 
 impl JsonSchema {
     /// What of a value does not fit; nothing when it does. At most so many as a reader can use.
-    pub fn misfits(&self, value: &Value) -> Vec<Misfit> {
-        let compiled = self.compiled.get_or_init(|| compile(&self.value).ok());
-        let Some(validator) = compiled else { return Vec::new() };
-        let errors = validator.iter_errors(value).take(limits::MISFITS);
+    /// The cause when a pattern in it gives up.
+    pub fn misfits(&self, value: &Value) -> Result<Vec<Misfit>, String> {
+        let compile = || compile(&self.value).map_err(|error| clip(error.to_string()));
+        let compiled = self.compiled.get_or_init(compile);
+        let validator = compiled.as_ref().map_err(Clone::clone)?;
+        if validator.is_valid(value) {
+            return Ok(Vec::new());
+        }
+        let errors: Vec<_> = validator.iter_errors(value).take(limits::MISFITS).collect();
+        let gave_up = |error: &&jsonschema::ValidationError<'_>| {
+            use ValidationErrorKind::{BacktrackLimitExceeded, RegexEngineFailure};
+            matches!(error.kind(), BacktrackLimitExceeded { .. } | RegexEngineFailure { .. })
+        };
+        if let Some(error) = errors.iter().find(gave_up) {
+            return Err(clip(error.to_string()));
+        }
         let misfit = |error: jsonschema::ValidationError<'_>| Misfit {
             pointer: error.instance_path().to_string(),
             message: clip(error.to_string()),
@@ -49,7 +61,7 @@ impl JsonSchema {
                 _ => None,
             },
         };
-        errors.map(misfit).collect()
+        Ok(errors.into_iter().map(misfit).collect())
     }
 }
 
@@ -88,6 +100,11 @@ pub(crate) fn decode(node: &Node, rule: Rule, report: &mut Report) -> Option<Jso
     let value = node.to_value();
     if value.to_string().len() > limits::SCHEMA_BYTES {
         let message = format!("the schema is larger than {} bytes", limits::SCHEMA_BYTES);
+        report.add(Finding::error(node.at, rule, message).suggest("simplify it"));
+        return None;
+    }
+    if unfolds_too_far(&value) {
+        let message = "the schema unfolds to too many parts when its references are followed";
         report.add(Finding::error(node.at, rule, message).suggest("simplify it"));
         return None;
     }
@@ -298,6 +315,79 @@ fn is_plain(schema: &Value) -> bool {
         "enum" => value.as_array().is_some_and(|values| !values.is_empty()),
         _ => false,
     })
+}
+
+/// Whether checking a value may take time that doubles with every level: references that are
+/// followed again and again, or a choice between two ways back to where it began.
+fn unfolds_too_far(schema: &Value) -> bool {
+    let mut unfolding = Unfolding { root: schema, sizes: HashMap::new(), open: Vec::new() };
+    unfolding.size(schema).parts > limits::SCHEMA_UNFOLDED
+}
+
+/// How many parts a schema has with its references followed.
+struct Unfolding<'s> {
+    root: &'s Value,
+    sizes: HashMap<&'s str, Size>,
+    /// The references that are being followed.
+    open: Vec<&'s str>,
+}
+
+#[derive(Clone, Copy)]
+struct Size {
+    parts: usize,
+    /// It leads back to something that is being followed.
+    returns: bool,
+}
+
+impl<'s> Unfolding<'s> {
+    fn size(&mut self, schema: &'s Value) -> Size {
+        let mut size = Size { parts: 1, returns: false };
+        let entries = schema.as_object().into_iter().flatten();
+        for (key, value) in entries {
+            let target = value.as_str().filter(|_| key == "$ref" || key == "$dynamicRef");
+            let found = match target {
+                Some(target) => self.followed(target),
+                None if matches!(key.as_str(), "anyOf" | "oneOf" | "allOf") => self.choice(value),
+                None => self.size(value),
+            };
+            size.parts = size.parts.saturating_add(found.parts);
+            size.returns |= found.returns;
+        }
+        for item in schema.as_array().into_iter().flatten() {
+            let found = self.size(item);
+            size.parts = size.parts.saturating_add(found.parts);
+            size.returns |= found.returns;
+        }
+        size
+    }
+
+    fn choice(&mut self, branches: &'s Value) -> Size {
+        let mut size = Size { parts: 1, returns: false };
+        for branch in branches.as_array().into_iter().flatten() {
+            let found = self.size(branch);
+            // Two ways back double the work with every level of the value.
+            let parts = if size.returns && found.returns { usize::MAX } else { found.parts };
+            size.parts = size.parts.saturating_add(parts);
+            size.returns |= found.returns;
+        }
+        size
+    }
+
+    fn followed(&mut self, target: &'s str) -> Size {
+        if self.open.contains(&target) || target == "#" {
+            return Size { parts: 1, returns: true };
+        }
+        if let Some(size) = self.sizes.get(target) {
+            return *size;
+        }
+        let schema = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+        let Some(schema) = schema else { return Size { parts: 1, returns: false } };
+        self.open.push(target);
+        let size = self.size(schema);
+        self.open.pop();
+        self.sizes.insert(target, size);
+        size
+    }
 }
 
 fn outside_reference(node: &Node) -> Option<&Node> {

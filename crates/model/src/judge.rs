@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::condition::Variables;
 use crate::criteria::{Check, CheckKind, Criteria, RulePattern};
 use crate::json_schema::{JsonSchema, Misfit};
+use crate::limits;
 use crate::step::Prompt;
 
 /// What is wrong with an output, and what to do about it.
@@ -21,10 +22,10 @@ pub struct Issue {
 
 /// A rule that cannot judge: its pattern gave up.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the pattern `{pattern}` cannot be matched: {cause}")]
+#[error("{what} cannot judge this output: {cause}")]
 pub struct Undecidable {
-    /// The pattern.
-    pub pattern: String,
+    /// The pattern or the schema.
+    pub what: String,
     /// Why.
     pub cause: String,
 }
@@ -46,7 +47,7 @@ pub fn output(
     let mut issues = Vec::new();
     if let Some(schema) = &prompt.output_schema {
         let message = "The output does not fit the schema of the step";
-        issues.extend(schema_issues(schema, message, output));
+        issues.extend(schema_issues(schema, message, output)?);
     }
     if let Some(criteria) = &prompt.criteria
         && let Outcome::Fails(found) = criteria.judge(output, context)?
@@ -191,7 +192,7 @@ impl Check {
                     _ => Vec::new(),
                 }
             }
-            CheckKind::Schema(schema) => schema_issues(schema, &self.message, output),
+            CheckKind::Schema(schema) => schema_issues(schema, &self.message, output)?,
         })
     }
 }
@@ -219,7 +220,8 @@ impl CheckKind {
 }
 
 fn matches(pattern: &RulePattern, output: &str) -> Result<bool, Undecidable> {
-    let undecidable = |cause| Undecidable { pattern: pattern.source.clone(), cause };
+    let what = || format!("the pattern {}", shown(pattern));
+    let undecidable = |cause| Undecidable { what: what(), cause };
     pattern.is_match(output).map_err(undecidable)
 }
 
@@ -229,35 +231,40 @@ fn shown(pattern: &RulePattern) -> String {
 
 fn absent(text: &str, output: &str) -> String {
     let wanted = excerpt(text);
-    let folded = output.to_lowercase();
-    if folded.contains(&text.to_lowercase()) {
+    let short = output.len() <= limits::OTHER_LETTERS_BYTES;
+    if short && output.to_lowercase().contains(&text.to_lowercase()) {
         return format!("Write `{wanted}` exactly so: it is there in other letters only.");
     }
     let count = output.chars().count();
     format!("Add `{wanted}`: the output ({count} characters) does not contain it.")
 }
 
-fn schema_issues(schema: &JsonSchema, message: &str, output: &str) -> Vec<Issue> {
+fn schema_issues(
+    schema: &JsonSchema,
+    message: &str,
+    output: &str,
+) -> Result<Vec<Issue>, Undecidable> {
     let one = |suggestion: String| vec![Issue { message: message.to_owned(), suggestion }];
     let value: Value = match serde_json::from_str(output) {
         Ok(value) => value,
         Err(_) if output.trim_start().starts_with("```") => {
-            return one("Send the JSON alone, without a code fence.".to_owned());
+            return Ok(one("Send the JSON alone, without a code fence.".to_owned()));
         }
         Err(error) => {
             let (line, column) = (error.line(), error.column());
             let place = format!("it stops being JSON at line {line}, column {column}");
-            return one(format!("Send JSON and nothing else: {place}."));
+            return Ok(one(format!("Send JSON and nothing else: {place}.")));
         }
     };
-    let misfits = schema.misfits(&value);
+    let gave_up = |cause| Undecidable { what: "the JSON Schema".to_owned(), cause };
+    let misfits = schema.misfits(&value).map_err(gave_up)?;
     if misfits.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let first = "Correct the places named below; each is a JSON pointer into the output.";
     let mut issues = one(first.to_owned());
     issues.extend(misfits.iter().map(|misfit| schema_issue(misfit, &value)));
-    issues
+    Ok(issues)
 }
 
 fn schema_issue(misfit: &Misfit, value: &Value) -> Issue {

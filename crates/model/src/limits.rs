@@ -44,6 +44,23 @@ pub const OUTPUT_BYTES: usize = 1024 * 1024;
 pub const CONTEXT_BYTES: usize = 256 * 1024;
 /// Steps a caller may name as completed.
 pub const COMPLETED_STEPS: usize = 100_000;
+/// Steps and loops, pass by pass, that are looked at to find the one that is due.
+pub const WALK_STEPS: usize = 2_000_000;
+/// Conditions that wait for a variable, told at once.
+pub const BLOCKED: usize = 100;
+/// Remarks on one walk.
+pub const REMARKS: usize = 20;
+/// Characters between the braces of a variable in a prompt.
+pub const REFERENCE_CHARS: usize = 256;
+/// Variables of one text that are told to be missing.
+pub const MISSING: usize = 100;
+/// Bytes of an output that is searched by a pattern with look-around or back-references that may
+/// begin anywhere: each beginning may cost as much as the output is long.
+pub const UNANCHORED_BYTES: usize = 16 * 1024;
+/// Parts a JSON Schema unfolds to when its references are followed.
+pub const SCHEMA_UNFOLDED: usize = 20_000;
+/// Bytes of an output in which other letters are looked for.
+pub const OTHER_LETTERS_BYTES: usize = 64 * 1024;
 /// Patterns too large to compile that are tried in one document: finding out takes a while.
 pub const LARGE_PATTERNS: usize = 5;
 /// Bytes of a JSON Schema, serialised.

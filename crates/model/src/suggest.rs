@@ -40,6 +40,11 @@ pub(crate) fn near<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>
     best
 }
 
+/// The first of the nearest, for those who only look: a fix needs to be certain, a hint does not.
+pub fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    near(word, candidates).into_iter().min()
+}
+
 /// The same for words of a fixed vocabulary, where an abbreviation is clear as well: `int`, `desc`.
 pub fn nearest_word<'c>(
     word: &str,

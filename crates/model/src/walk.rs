@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::brief;
 use crate::condition::{Truth, Wanted};
 use crate::guide::LoopDoc;
+use crate::limits;
 use crate::order::Order;
 use crate::step::{Action, Loop, Step, When};
 use crate::workflow::{Spelling, Workflow};
@@ -87,6 +88,9 @@ pub enum WalkError {
         /// What was probably meant.
         near: Option<String>,
     },
+    /// The loops unfold to more steps than anybody could walk.
+    #[error("the loops unfold to more than {} steps", limits::WALK_STEPS)]
+    TooLong,
     /// A variable of a loop is not what the loop needs.
     #[error("the variable `{variable}` must be {expected}: it is {actual}")]
     Variable {
@@ -120,10 +124,12 @@ pub fn next<'w, 'c>(
         scope: Scope::of(context),
         loops: Vec::new(),
         closed: false,
+        visits: 0,
         seen: HashSet::new(),
         blocked: Vec::new(),
         skipped: Vec::new(),
-        warnings: Vec::new(),
+        noted: HashSet::new(),
+        remarks: Remarks::default(),
     };
     let steps = sequence(workflow);
     for (index, step) in steps.iter().enumerate() {
@@ -131,14 +137,14 @@ pub fn next<'w, 'c>(
             walker.remark_on_later(step, &steps[index + 1..]);
             walker.remark_on_waiting();
             let position = Position::Due(Box::new(due));
-            return Ok(Walk { position, warnings: walker.warnings });
+            return Ok(Walk { position, warnings: walker.remarks.told() });
         }
     }
     let position = match walker.blocked.is_empty() {
         true => Position::Complete { skipped: walker.never_done() },
         false => Position::Blocked(walker.blocked),
     };
-    Ok(Walk { position, warnings: walker.warnings })
+    Ok(Walk { position, warnings: walker.remarks.told() })
 }
 
 /// The steps of the top level as they come: those of a guide in the order of the text, those of a
@@ -164,19 +170,27 @@ struct Walker<'w, 'c> {
     key: String,
     scope: Scope<'w, 'c>,
     loops: Vec<Pass<'w, 'c>>,
-    /// A later pass of a loop around has begun: what a condition left out stays out.
+    /// A later pass of a loop around has begun: a loop inside that has run goes on no more.
     closed: bool,
+    /// How many steps and loops were looked at.
+    visits: usize,
     /// Ids of steps inside loops of which an instance is done, and of loops that were entered.
     seen: HashSet<&'w str>,
     blocked: Vec<Blocked>,
     skipped: Vec<&'w str>,
-    warnings: Vec<String>,
+    /// What is in the two lists above.
+    noted: HashSet<(&'w str, String)>,
+    remarks: Remarks,
 }
 
 type Found<'w, 'c> = Result<Option<Due<'w, 'c>>, WalkError>;
 
 impl<'w, 'c> Walker<'w, 'c> {
     fn step(&mut self, step: &'w Step) -> Found<'w, 'c> {
+        self.visits += 1;
+        if self.visits > limits::WALK_STEPS {
+            return Err(WalkError::TooLong);
+        }
         let length = self.key.len();
         self.key.push_str(step.id.value.as_str());
         let found = match &step.action {
@@ -188,37 +202,42 @@ impl<'w, 'c> Walker<'w, 'c> {
     }
 
     fn single(&mut self, step: &'w Step) -> Option<Due<'w, 'c>> {
-        if self.is_done(step) || !self.holds(step) {
-            return None;
-        }
-        if self.done.take(step.id.value.as_str()) {
-            self.seen.insert(step.id.value.as_str());
+        if self.is_done(step) {
             return None;
         }
         let (key, loops, scope) = (self.key.clone(), self.loops.clone(), self.scope.clone());
         Some(Due { step, key, loops, scope })
     }
 
+    /// Whether a step is done or does not run. A bare id counts for an instance that runs, so its
+    /// n-th occurrence stands for the n-th of those.
     fn is_done(&mut self, step: &'w Step) -> bool {
         let id = step.id.value.as_str();
-        let done = self.done.has_key(&self.key) || self.done.has_taken(id, self.ordinal());
-        if done && !self.loops.is_empty() {
-            self.seen.insert(id);
+        if self.done.has_key(&self.key) {
+            self.see(id);
+            return true;
         }
-        done
+        if !self.holds(step) {
+            return true;
+        }
+        let taken = self.done.take(id);
+        if taken {
+            self.see(id);
+        }
+        taken
     }
 
-    /// How many passes of the innermost loop the walk has entered before this one.
-    fn ordinal(&self) -> usize {
-        self.loops.last().map_or(0, |pass| self.done.ordinal(pass.id))
+    /// Outside loops a step has one instance, and what is done is not skipped.
+    fn see(&mut self, id: &'w str) {
+        if !self.loops.is_empty() {
+            self.seen.insert(id);
+        }
     }
 
     /// Whether a step's condition holds; what it waits for is noted.
     fn holds(&mut self, step: &'w Step) -> bool {
-        let id = step.id.value.as_str();
         let truth = match &step.when {
             None => return true,
-            Some(_) if self.closed => return false,
             Some(When::Condition(condition)) if condition.holds(&self.scope) => return true,
             Some(When::Condition(condition)) => condition.decide(&self.scope),
             Some(When::Expr(bare)) => match brief::expression_holds(&bare.expr, &self.scope) {
@@ -230,56 +249,53 @@ impl<'w, 'c> Walker<'w, 'c> {
                 }
             },
         };
-        self.note(id, truth);
+        self.note(step.id.value.as_str(), truth);
         false
     }
 
     fn note(&mut self, id: &'w str, truth: Truth) {
-        match truth {
-            Truth::Undecided(wanted) => {
-                for Wanted { variable, expected } in wanted {
-                    let variable = self.scope.path_of(&variable);
-                    let wanted = Wanted { variable, expected };
-                    let blocked = Blocked { step: id.to_owned(), wanted };
-                    if !self.blocked.contains(&blocked) {
-                        self.blocked.push(blocked);
-                    }
-                }
+        let Truth::Undecided(wanted) = truth else {
+            if self.noted.insert((id, String::new())) {
+                self.skipped.push(id);
             }
-            Truth::Holds | Truth::Fails => self.skipped.push(id),
+            return;
+        };
+        for Wanted { variable, expected } in wanted {
+            let variable = self.scope.path_of(&variable);
+            let new = self.noted.insert((id, variable.clone()));
+            if new && self.blocked.len() < limits::BLOCKED {
+                let wanted = Wanted { variable, expected };
+                self.blocked.push(Blocked { step: id.to_owned(), wanted });
+            }
         }
     }
 
     fn looped(&mut self, step: &'w Step, looped: &'w Loop) -> Found<'w, 'c> {
-        let id = step.id.value.as_str();
-        if self.is_done(step) || self.done.take(id) || !self.holds(step) {
+        if self.is_done(step) {
             return Ok(None);
         }
-        let spec = &looped.spec;
+        let (id, spec) = (step.id.value.as_str(), &looped.spec);
         let limit = usize::try_from(spec.max_iterations.0).unwrap_or(usize::MAX);
         let passes = Passes::of(spec, &self.scope)?;
         let last = self.done.last_pass(&self.key);
-        let pass = |iteration| {
+        for iteration in 0..=limit {
             let (item, total) = (passes.item(iteration), passes.total(limit));
-            Pass { id, spec, iteration, total, item }
-        };
-        for iteration in 0..limit {
-            let length = self.key.len();
+            let pass = Pass { id, spec, iteration, total, item };
+            let (length, depth) = (self.key.len(), self.scope.depth());
             let _ = write!(self.key, "@{iteration}::");
-            let begun = self.done.has_begun(&self.key)
-                || self.done.has_bare(&looped.body, 1)
-                || self.done.has_placed(&looped.body, self.done.ordinal(id));
-            // A list that has become shorter has no entry for a pass that began before.
-            let goes_on = begun && passes.is_conditional();
-            let enters = goes_on || self.enters(&passes, &pass(iteration));
-            // A pass without a trace was not left behind: it was jumped over, and is still due.
+            // The condition of a loop may read the number of the pass it decides on.
+            self.scope.enter(&pass);
+            let begun = self.has_begun(looped);
+            let enters = begun && passes.is_conditional() || self.enters(&passes, &pass);
             let later = begun && last.is_some_and(|last| last > iteration);
-            let found = match enters {
-                true => self.pass(pass(iteration), looped, later),
+            let found = match enters && iteration < limit {
+                true => self.pass(pass, looped, later),
                 false => Ok(None),
             };
+            self.scope.leave(depth);
             self.key.truncate(length);
             if let Some(due) = found? {
+                self.remark_on_later_passes(&due.key, iteration, last);
                 return Ok(Some(due));
             }
             if !enters {
@@ -287,37 +303,32 @@ impl<'w, 'c> Walker<'w, 'c> {
                 return Ok(None);
             }
         }
-        if self.goes_on(&passes, &pass(limit)) != Some(false) {
-            let key = &self.key;
-            self.warnings.push(format!("loop `{key}` ended at its limit of {limit} passes"));
-        }
+        self.remarks.add(format!("loop `{}` ended at its limit of {limit} passes", self.key));
         Ok(None)
     }
 
-    /// A pass that is done and no longer there: the list has become shorter, or was never so long.
-    fn remark_on_end(&mut self, ended: usize, last: Option<usize>) {
-        let Some(last) = last.filter(|last| *last >= ended) else { return };
-        let key = &self.key;
-        self.warnings.push(format!(
-            "`{key}@{last}` is done, but loop `{key}` now ends before it: did its list shrink?"
-        ));
-    }
-
-    /// Whether a loop has this pass, by its count, its list or its condition. The condition may
-    /// read the number of the pass it decides on.
-    fn goes_on(&mut self, passes: &Passes<'w, 'c>, pass: &Pass<'w, 'c>) -> Option<bool> {
-        let depth = self.scope.depth();
-        self.scope.enter(pass);
-        let goes_on = passes.goes_on(pass.iteration, &self.scope);
-        self.scope.leave(depth);
-        goes_on
+    /// Whether anything of a pass is done: then it is finished, whatever its condition says now. A
+    /// bare id tells so of an outermost loop; inside another it may belong to a later pass of that
+    /// one, unless some steps of the body are named and others are not.
+    fn has_begun(&self, looped: &'w Loop) -> bool {
+        if self.done.has_key_below(&self.key) {
+            return true;
+        }
+        let runs = |step: &Step| match &step.when {
+            None => true,
+            Some(When::Condition(condition)) => condition.holds(&self.scope),
+            Some(When::Expr(_)) => false,
+        };
+        let (named, unnamed) = self.done.bare_of(&looped.body, &runs);
+        named && (unnamed || self.loops.is_empty())
     }
 
     fn enters(&mut self, passes: &Passes<'w, 'c>, pass: &Pass<'w, 'c>) -> bool {
-        if self.closed && passes.is_conditional() {
+        // A loop that has run is over once its caller has gone on to the next pass around it.
+        if self.closed && passes.is_conditional() && pass.iteration > 0 {
             return false;
         }
-        match self.goes_on(passes, pass) {
+        match passes.goes_on(pass.iteration, &self.scope) {
             Some(true) => return true,
             Some(false) if pass.iteration == 0 => self.note(pass.id, Truth::Fails),
             Some(false) => {}
@@ -327,24 +338,22 @@ impl<'w, 'c> Walker<'w, 'c> {
     }
 
     fn pass(&mut self, pass: Pass<'w, 'c>, looped: &'w Loop, later: bool) -> Found<'w, 'c> {
-        let (id, was_closed, variables) = (pass.id, self.closed, self.scope.depth());
-        self.seen.insert(id);
-        let after = self.done.ordinal(id) + 1;
-        self.closed |= later || self.done.has_bare(&looped.body, 2);
-        self.closed |= self.done.has_placed(&looped.body, after);
-        self.scope.enter(&pass);
+        let was_closed = self.closed;
+        self.seen.insert(pass.id);
+        self.closed |= later || self.done.is_passed(&looped.body);
         self.loops.push(pass);
         let mut found = Ok(None);
-        for step in &looped.body {
+        for (index, step) in looped.body.iter().enumerate() {
             found = self.step(step);
+            if let Ok(Some(due)) = &found {
+                self.remark_on_siblings(&due.key, &looped.body[index + 1..]);
+            }
             if !matches!(found, Ok(None)) {
                 break;
             }
         }
         self.loops.pop();
-        self.scope.leave(variables);
         self.closed = was_closed;
-        self.done.passed(id);
         found
     }
 
@@ -352,8 +361,31 @@ impl<'w, 'c> Walker<'w, 'c> {
     fn remark_on_later(&mut self, due: &'w Step, later: &[&'w Step]) {
         let ahead = later.iter().find(|step| self.done.has_touched(step));
         if let Some(ahead) = ahead {
-            let (due, ahead) = (due.id.value.as_str(), ahead.id.value.as_str());
-            self.warnings.push(format!("`{ahead}` is done although `{due}` comes before it"));
+            self.remarks.early(ahead.id.value.as_str(), due.id.value.as_str());
+        }
+    }
+
+    fn remark_on_siblings(&mut self, due: &str, later: &'w [Step]) {
+        let key = |step: &Step| format!("{}{}", self.key, step.id.value.as_str());
+        let ahead = later.iter().map(key).find(|key| self.done.has_key(key));
+        if let Some(ahead) = ahead {
+            self.remarks.early(&ahead, due);
+        }
+    }
+
+    fn remark_on_later_passes(&mut self, due: &str, iteration: usize, last: Option<usize>) {
+        if let Some(last) = last.filter(|last| *last > iteration) {
+            self.remarks.early(&format!("{}@{last}", self.key), due);
+        }
+    }
+
+    /// A pass that is done and no longer there.
+    fn remark_on_end(&mut self, ended: usize, last: Option<usize>) {
+        if let Some(last) = last.filter(|last| *last >= ended) {
+            let key = &self.key;
+            self.remarks.add(format!(
+                "`{key}@{last}` is done, but loop `{key}` now ends before it: did its list shrink?"
+            ));
         }
     }
 
@@ -361,17 +393,38 @@ impl<'w, 'c> Walker<'w, 'c> {
     fn remark_on_waiting(&mut self) {
         for Blocked { step, wanted } in &self.blocked {
             let variable = &wanted.variable;
-            self.warnings.push(format!("`{step}` is passed over until `{variable}` is set"));
+            self.remarks.add(format!("`{step}` is passed over until `{variable}` is set"));
         }
     }
 
     fn never_done(&self) -> Vec<&'w str> {
-        let mut never = Vec::new();
-        for id in &self.skipped {
-            if !self.seen.contains(id) && !never.contains(id) {
-                never.push(*id);
-            }
+        self.skipped.iter().filter(|id| !self.seen.contains(*id)).copied().collect()
+    }
+}
+
+/// Remarks for the caller, as many as are read.
+#[derive(Default)]
+struct Remarks {
+    told: Vec<String>,
+    more: usize,
+}
+
+impl Remarks {
+    fn add(&mut self, text: String) {
+        match self.told.len() < limits::REMARKS {
+            true => self.told.push(text),
+            false => self.more += 1,
         }
-        never
+    }
+
+    fn early(&mut self, ahead: &str, due: &str) {
+        self.add(format!("`{ahead}` is done although `{due}` comes before it"));
+    }
+
+    fn told(mut self) -> Vec<String> {
+        if self.more > 0 {
+            self.told.push(format!("{} more remarks are not shown", self.more));
+        }
+        self.told
     }
 }

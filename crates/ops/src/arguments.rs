@@ -41,6 +41,28 @@ fn plain(schema: &mut Value) {
     }
 }
 
+/// Faults of one call that are told.
+const FAULTS: usize = 20;
+/// Elements of a list, and keys of a map, that are looked at for faults.
+const LOOKED_AT: usize = 1_000;
+
+/// The arguments with long lists cut: each of a million wrong elements would be a fault of its own.
+fn shortened(arguments: &Value) -> Value {
+    let cut = |value: &Value| match value {
+        Value::Array(items) => items.iter().take(LOOKED_AT).cloned().collect(),
+        // What a context holds is its own affair.
+        Value::Object(_) => json!({}),
+        other => other.clone(),
+    };
+    match arguments {
+        Value::Object(map) => {
+            let pairs = map.iter().take(LOOKED_AT);
+            Value::Object(pairs.map(|(name, value)| (name.clone(), cut(value))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
 /// What the arguments of one operation must look like.
 #[derive(Debug)]
 pub(crate) struct Arguments {
@@ -69,16 +91,27 @@ impl Arguments {
         }
         if let Some(escape) = path_escape(arguments) {
             let message = format!("`{}` is no id: it would leave the directory", clip(escape));
-            let hint = "use an id as `workflow_list` shows it";
+            let hint = "use an id as `workflow_list` or `workflow_next` gave it";
             return Err(Problem::new(Code::IdInvalid, message, hint));
         }
         if validator.is_valid(arguments) {
             return Ok(());
         }
         let mut faults = Vec::new();
-        for error in validator.iter_errors(arguments) {
+        for error in validator.iter_errors(&shortened(arguments)).take(FAULTS) {
             self.explain(&error, &mut faults);
         }
+        if faults.is_empty() {
+            // The fault is in what was cut off.
+            faults.push(Argument {
+                path: String::new(),
+                rule: "schema",
+                message: "a list has an element that does not fit, far behind".to_owned(),
+                expected: "elements as the schema says".to_owned(),
+                actual: "another element".to_owned(),
+            });
+        }
+        faults.truncate(FAULTS);
         // A missing argument is the first thing to know.
         faults.sort_by_key(|fault| fault.rule != "required");
         Err(problem(faults))
@@ -140,7 +173,7 @@ impl Arguments {
 
     fn unknown(&self, path: &str, key: &str) -> Argument {
         let known = self.names.iter().map(String::as_str);
-        let hint = match suggest::nearest(key, known.clone()) {
+        let hint = match suggest::closest(key, known.clone()) {
             Some(near) => format!(": did you mean {near}?"),
             None => String::new(),
         };
@@ -169,8 +202,10 @@ fn problem(faults: Vec<Argument>) -> Problem {
 /// An id that was meant to reach a file elsewhere.
 fn path_escape(arguments: &Value) -> Option<&str> {
     let ids = ["id", "workflowId", "stepId", "currentStep"];
-    let mut ids = ids.iter().filter_map(|name| arguments.get(name)?.as_str());
-    ids.find(|id| id.contains(['/', '\\', '\0']) || id.contains(".."))
+    let ids = ids.iter().filter_map(|name| arguments.get(name)?.as_str());
+    let completed = arguments.get("completedSteps").and_then(Value::as_array);
+    let completed = completed.into_iter().flatten().filter_map(Value::as_str);
+    ids.chain(completed).find(|id| id.contains(['/', '\\', '\0']) || id.contains(".."))
 }
 
 fn shown(path: &str) -> String {

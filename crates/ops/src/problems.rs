@@ -82,6 +82,10 @@ fn errors(document: &Document) -> Vec<milepost_model::violation::Violation> {
 pub(crate) fn of_walk(error: &WalkError) -> Problem {
     match error {
         WalkError::UnknownStep { id, near } => no_step(id, near.as_deref()),
+        WalkError::TooLong => {
+            let hint = "lower `maxIterations`, or split the workflow";
+            Problem::new(Code::StateInvalid, error.to_string(), hint)
+        }
         WalkError::Variable { variable, expected, actual } => {
             let hint = format!("set `{variable}` in the context to {expected}");
             Problem::new(Code::StateInvalid, error.to_string(), hint)

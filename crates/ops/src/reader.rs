@@ -56,6 +56,6 @@ impl Reader {
     fn no_workflow(&self, id: &str) -> Problem {
         let listing = self.library.listing(WORLD).ok();
         let ids = listing.iter().flat_map(|listing| listing.items.iter().map(|item| &*item.id));
-        problems::no_workflow(id, milepost_model::suggest::nearest(id, ids))
+        problems::no_workflow(id, milepost_model::suggest::closest(id, ids))
     }
 }

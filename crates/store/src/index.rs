@@ -12,6 +12,7 @@ use std::time::{Instant, SystemTime};
 
 use milepost_model::check::World;
 use milepost_model::document::Document;
+use milepost_model::finding::Severity;
 
 use crate::builtin;
 use crate::directory::{self, Directory};
@@ -370,6 +371,6 @@ fn built_in(path: &Path) -> Option<&'static str> {
 
 /// Why a document is no workflow, in one sentence.
 fn first_fault(document: &Document) -> String {
-    let first = document.violations.first();
+    let first = document.violations.iter().find(|one| one.severity == Severity::Error);
     first.map_or_else(String::new, |fault| format!("line {}: {}", fault.line, fault.message))
 }

@@ -222,9 +222,13 @@ impl<'c> Checker<'c> {
         };
         if let Some((at, wanted)) = lacking {
             self.report.add(
-                Finding::error(at, Rule::Version, format!("this server has version {this}"))
-                    .expected(format!("version {wanted}"))
-                    .suggest("use a newer server, or ask for less"),
+                Finding::error(
+                    at,
+                    Rule::Version,
+                    format!("it needs a server of version {wanted}, and this one has {this}"),
+                )
+                .expected(format!("version {wanted}"))
+                .suggest("use a newer server, or ask for less"),
             );
         }
     }

@@ -17,15 +17,6 @@ struct Place {
     path: Vec<usize>,
     /// The loops around it, outermost first.
     loops: Vec<String>,
-    /// For a step with a condition inside a loop: a step beside it that every pass runs.
-    anchor: Option<Anchor>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Anchor {
-    id: String,
-    /// Whether it comes before the step.
-    before: bool,
 }
 
 impl Places {
@@ -37,16 +28,10 @@ impl Places {
     }
 
     fn add(&mut self, steps: &[&Step], path: &mut Vec<usize>, loops: &mut Vec<String>) {
-        let every = |step: &&Step| step.when.is_none() && !matches!(step.action, Action::Loop(_));
-        let anchor = steps.iter().position(every).filter(|_| !loops.is_empty());
         for (index, step) in steps.iter().enumerate() {
             let id = step.id.value.as_str();
-            let anchor = anchor.filter(|_| step.when.is_some()).map(|anchor| Anchor {
-                id: steps[anchor].id.value.to_string(),
-                before: anchor < index,
-            });
             path.push(index);
-            let place = Place { path: path.clone(), loops: loops.clone(), anchor };
+            let place = Place { path: path.clone(), loops: loops.clone() };
             self.0.insert(id.to_owned(), place);
             if let Action::Loop(looped) = &step.action {
                 loops.push(id.to_owned());
@@ -90,7 +75,7 @@ impl Places {
             let loops: Vec<String> = place.loops.iter().map(|id| format!("{id}@0::")).collect();
             Some(format!("{}{id}", loops.concat()))
         } else {
-            suggest::nearest(last, self.0.keys().map(String::as_str)).map(str::to_owned)
+            suggest::closest(last, self.0.keys().map(String::as_str)).map(str::to_owned)
         };
         WalkError::UnknownStep { id: name.to_owned(), near }
     }
@@ -128,11 +113,6 @@ pub(super) struct Done<'w, 'c> {
     last: HashMap<&'c str, usize>,
     /// Bare ids of steps inside loops: each occurrence completes one more instance.
     bare: HashMap<&'w str, usize>,
-    /// Bare ids of steps with a condition, and which pass of their loop they were done in, as told
-    /// by the step beside them that every pass runs.
-    placed: HashSet<(&'w str, usize)>,
-    /// How many passes of a loop the walk has been through.
-    passes: HashMap<&'w str, usize>,
     /// Every outermost loop of which anything is named.
     loops: HashSet<&'w str>,
 }
@@ -148,8 +128,6 @@ impl<'w, 'c> Done<'w, 'c> {
             begun: HashSet::new(),
             last: HashMap::new(),
             bare: HashMap::new(),
-            placed: HashSet::new(),
-            passes: HashMap::new(),
             loops: HashSet::new(),
         };
         for entry in completed {
@@ -160,7 +138,7 @@ impl<'w, 'c> Done<'w, 'c> {
             };
             done.loops.insert(outermost);
             if id == entry {
-                done.add_bare(id, place);
+                *done.bare.entry(id).or_default() += 1;
             } else {
                 done.add_key(entry);
             }
@@ -180,22 +158,8 @@ impl<'w, 'c> Done<'w, 'c> {
         }
     }
 
-    fn add_bare(&mut self, id: &'w str, place: &'w Place) {
-        match &place.anchor {
-            Some(anchor) => {
-                let passes = self.bare.get(anchor.id.as_str()).copied().unwrap_or(0);
-                self.placed.insert((id, passes.saturating_sub(usize::from(anchor.before))));
-            }
-            None => *self.bare.entry(id).or_default() += 1,
-        }
-    }
-
     pub(super) fn has_key(&self, key: &str) -> bool {
         self.keys.contains(key)
-    }
-
-    pub(super) fn has_taken(&self, id: &str, ordinal: usize) -> bool {
-        !self.placed.is_empty() && self.placed.contains(&(id, ordinal))
     }
 
     /// Uses up one occurrence of a bare id.
@@ -213,33 +177,35 @@ impl<'w, 'c> Done<'w, 'c> {
         self.last.get(owner).copied()
     }
 
-    /// Whether a key names anything of a pass: then it goes on, whatever its condition says now.
-    pub(super) fn has_begun(&self, prefix: &str) -> bool {
+    /// Whether a key names anything of a pass.
+    pub(super) fn has_key_below(&self, prefix: &str) -> bool {
         self.begun.contains(prefix)
     }
 
-    /// Whether a step that every pass runs is named so often, by its bare id, beyond the passes
-    /// gone through: once, and the next pass has begun; twice, and it is over.
-    pub(super) fn has_bare(&self, body: &[Step], times: usize) -> bool {
-        !self.bare.is_empty()
-            && body.iter().filter(|step| step.when.is_none()).any(|step| match &step.action {
-                Action::Loop(looped) => times == 1 && self.has_bare(&looped.body, 1),
-                _ => self.bare.get(step.id.value.as_str()).is_some_and(|left| *left >= times),
-            })
+    /// Whether steps of a body that run are named by a bare id that is not used up, and whether
+    /// others are not.
+    pub(super) fn bare_of(&self, body: &[Step], runs: &dyn Fn(&Step) -> bool) -> (bool, bool) {
+        let (mut named, mut unnamed) = (false, false);
+        if self.bare.is_empty() {
+            return (false, false);
+        }
+        for step in body.iter().filter(|step| runs(step)) {
+            match &step.action {
+                Action::Loop(looped) => named |= self.bare_of(&looped.body, runs).0,
+                _ if self.left(step) > 0 => named = true,
+                _ => unnamed = true,
+            }
+        }
+        (named, unnamed)
     }
 
-    /// Whether a step with a condition is named, by its bare id, as done in this pass.
-    pub(super) fn has_placed(&self, body: &[Step], ordinal: usize) -> bool {
-        !self.placed.is_empty()
-            && body.iter().any(|step| self.has_taken(step.id.value.as_str(), ordinal))
+    /// Whether bare ids tell of a later pass than the one that is being entered.
+    pub(super) fn is_passed(&self, body: &[Step]) -> bool {
+        !self.bare.is_empty() && body.iter().any(|step| step.when.is_none() && self.left(step) > 1)
     }
 
-    pub(super) fn ordinal(&self, id: &str) -> usize {
-        self.passes.get(id).copied().unwrap_or(0)
-    }
-
-    pub(super) fn passed(&mut self, id: &'w str) {
-        *self.passes.entry(id).or_default() += 1;
+    fn left(&self, step: &Step) -> usize {
+        self.bare.get(step.id.value.as_str()).copied().unwrap_or(0)
     }
 
     /// Whether a step of the top level, or anything inside it, is done.

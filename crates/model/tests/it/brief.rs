@@ -9,13 +9,14 @@ use crate::read;
 #[test]
 fn variables_are_filled_in_and_what_is_none_stays() {
     let context = json!({
-        "name": "Ada", "n": 3, "half": 0.5, "list": ["a", {"b": "c"}], "none": null,
+        "name": "Ada", "n": 3, "digits": "42", "half": 0.5, "list": ["a", {"b": "c"}], "none": null,
         "nested": {"deep": {"er": true}}, "code": "{{name}} `x`", "a.b": "dotted",
     });
     for (text, expected) in [
         ("Hi {{name}}!", "Hi Ada!"),
         ("{{ name }}", "Ada"),
-        ("{{n}} {{n + 1}} {{n - 1}} {{ n+1 }}", "3 4 2 {{ n+1 }}"),
+        ("{{n}} {{n + 1}} {{n - 1}} {{ n+1 }} {{half + 1}}", "3 4 2 4 1.5"),
+        ("{{name + 1}} {{digits + 1}} {{n-1}}", "\"Ada\" + 1 43 [unset: n-1]"),
         ("{{half}} {{none}}", "0.5 null"),
         ("{{list}} {{list.0}} {{list.1.b}}", r#"["a",{"b":"c"}] a c"#),
         ("{{nested.deep.er}} {{a.b}}", "true dotted"),

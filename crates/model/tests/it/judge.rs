@@ -183,3 +183,73 @@ fn faults_in_criteria_leave_the_guide_walkable() {
         assert!(read(5.into()).workflow.is_none(), "{criteria}");
     }
 }
+
+#[test]
+fn what_takes_too_long_to_judge_is_refused_or_said() {
+    let rule = |pattern: &str| {
+        let text = json!({
+            "id": "judged", "name": "J", "description": "d", "version": "1.0.0",
+            "steps": [{"id": "step", "title": "S", "prompt": "p", "validationCriteria": [
+                {"type": "regex", "pattern": pattern, "message": "m"},
+            ]}],
+        });
+        Document::read(text.to_string().as_bytes(), None, WORLD).workflow.expect("a workflow")
+    };
+    let long = "a".repeat(200_000);
+    for (pattern, decides) in [
+        (r"(?=.*\d)(?=.*[a-z]).+", false),
+        (r"^(?=.*\d)(?=.*[a-z]).+", true),
+        (r"(a+)+$", true),
+        (r"^(a|a)*(?=b)c$", false),
+    ] {
+        let workflow = rule(pattern);
+        let Action::Prompt(prompt) = &workflow.steps[0].action else { panic!("no prompt") };
+        let judged = judge::output(Some(prompt), &long, &json!({}));
+        assert_eq!(judged.is_ok(), decides, "{pattern}: {judged:?}");
+    }
+}
+
+#[test]
+fn a_schema_that_doubles_its_work_is_refused() {
+    let schema = |schema: Value| {
+        let text = json!({
+            "id": "judged", "name": "J", "description": "d", "version": "1.0.0",
+            "steps": [{"id": "step", "title": "S", "prompt": "p", "validationCriteria": [
+                {"type": "schema", "schema": schema, "message": "m"},
+            ]}],
+        });
+        Document::read(text.to_string().as_bytes(), None, WORLD).is_valid()
+    };
+    let mut defs = serde_json::Map::new();
+    for level in 0..22 {
+        let next = json!({"$ref": format!("#/$defs/a{}", level + 1)});
+        defs.insert(format!("a{level}"), json!({"anyOf": [next, next]}));
+    }
+    defs.insert("a22".to_owned(), json!({"type": "string"}));
+    assert!(!schema(json!({"$ref": "#/$defs/a0", "$defs": defs})));
+    let twice = json!({"anyOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}}]});
+    assert!(!schema(twice));
+    let tree = json!({"$ref": "#/$defs/tree", "$defs": {"tree": {
+        "type": "object",
+        "properties": {"left": {"$ref": "#/$defs/tree"}, "right": {"$ref": "#/$defs/tree"}},
+    }}});
+    assert!(schema(tree));
+    assert!(schema(json!({"anyOf": [{"type": "string"}, {"items": {"$ref": "#"}}]})));
+}
+
+#[test]
+fn a_pattern_of_a_schema_that_gives_up_is_no_verdict_even_if_negated() {
+    let schema = json!({"type": "string", "pattern": "^(a|a)*(?=b)c$"});
+    let rule = json!({"type": "schema", "schema": schema, "message": "m"});
+    for criteria in [json!([rule]), json!({"not": rule})] {
+        let text = json!({
+            "id": "judged", "name": "J", "description": "d", "version": "1.0.0",
+            "steps": [{"id": "s", "title": "S", "prompt": "p", "validationCriteria": criteria}],
+        });
+        let document = Document::read(text.to_string().as_bytes(), None, WORLD);
+        let workflow = document.workflow.expect("a workflow");
+        let Action::Prompt(prompt) = &workflow.steps[0].action else { panic!("no prompt") };
+        let output = format!("\"{}\"", "a".repeat(40_000));
+        assert!(judge::output(Some(prompt), &output, &json!({})).is_err(), "{criteria}");
+    }
+}

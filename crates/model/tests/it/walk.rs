@@ -133,7 +133,7 @@ fn steps_for_single_passes_are_offered_in_theirs() {
 }
 
 #[test]
-fn a_step_left_out_of_a_pass_stays_out_when_its_condition_turns() {
+fn a_step_left_out_of_a_pass_is_due_once_its_condition_turns() {
     let spec =
         json!({"type": "while", "condition": {"var": "open", "equals": true}, "maxIterations": 9});
     let body = json!([step("try"), step_if("fix", json!({"var": "broken", "equals": true}))]);
@@ -149,6 +149,7 @@ fn a_step_left_out_of_a_pass_stays_out_when_its_condition_turns() {
         "again@0::fix",
         "again@1::try",
         "again@2::try",
+        "again@1::fix",
         "again@2::fix",
         "complete",
     ];
@@ -343,4 +344,75 @@ fn a_variable_of_an_item_is_named_by_its_place_in_the_context() {
     let missing = json!({"all": [{}]});
     let told = "error: the variable `all.0.parts` must be an array: it is missing";
     assert_eq!(next(&workflow, &[], &missing), told);
+}
+
+#[test]
+fn nothing_that_runs_is_lost_whoever_walks() {
+    let on = json!({"var": "f", "equals": true});
+    let times = |n: u8| json!({"type": "for", "count": n, "maxIterations": 10});
+    let inner = |id: &str, spec: &Value, body: Value| repeat(id, spec, &body);
+    let while_on = json!({"type": "while", "condition": on, "maxIterations": 1});
+    let context = json!({"f": true});
+    let mut conditional = inner("in", &times(1), json!([step("bb")]));
+    conditional["runCondition"] = on.clone();
+    let cases = [
+        (json!([step("aa"), inner("in", &times(1), json!([step_if("bb", on.clone())]))]), 2, 4),
+        (json!([step("aa"), conditional]), 2, 4),
+        (json!([step("aa"), inner("in", &while_on, json!([step_if("bb", on.clone())]))]), 3, 6),
+        (json!([step("xx"), step_if("yy", on.clone())]), 3, 6),
+    ];
+    for (body, count, expected) in cases {
+        let workflow = guide(&json!([repeat("lo", &times(count), &body)]));
+        for record in [keyed, bare] {
+            let walked = walk_all(&workflow, |_| context.clone(), record);
+            assert_eq!(walked.len(), expected + 1, "{body}: {walked:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_passed_over_inside_a_loop_is_not_forgotten() {
+    let spec = json!({"type": "for", "count": 2, "maxIterations": 9});
+    let body = json!([step("xx"), step_if("yy", json!({"var": "f", "equals": true}))]);
+    let workflow = guide(&json!([repeat("lo", &spec, &body)]));
+    let (none, on) = (json!({}), json!({"f": true}));
+    assert_eq!(next(&workflow, &["lo@0::xx", "lo@1::xx"], &none), "blocked: yy<f");
+    assert_eq!(next(&workflow, &["lo@0::xx", "lo@1::xx", "lo@1::yy"], &none), "blocked: yy<f");
+    assert_eq!(next(&workflow, &["lo@0::xx", "lo@1::xx", "lo@1::yy"], &on), "lo@0::yy");
+    assert_eq!(next(&workflow, &["xx", "xx", "yy"], &on), "lo@1::yy");
+    assert_eq!(next(&workflow, &["lo@0::xx", "lo@0::yy", "xx", "yy"], &on), "complete");
+}
+
+#[test]
+fn bare_ids_of_a_loop_that_only_some_passes_have_are_counted_there() {
+    let outer = json!({"type": "forEach", "items": "it", "itemVar": "i", "maxIterations": 9});
+    let condition = json!({"var": "i", "equals": 2});
+    let inner = json!({"type": "while", "condition": condition, "maxIterations": 2});
+    let body = json!([repeat("in", &inner, &json!([step("xx")]))]);
+    let workflow = guide(&json!([repeat("lo", &outer, &body)]));
+    let expected = ["lo@1::in@0::xx", "lo@1::in@1::xx", "complete"];
+    check(&workflow, |_| json!({"it": [1, 2]}), &expected);
+}
+
+#[test]
+fn an_inner_loop_that_has_run_is_over_when_the_outer_one_goes_on() {
+    let outer = json!({"type": "for", "count": 2, "maxIterations": 9});
+    let inner =
+        json!({"type": "while", "condition": {"var": "more", "equals": true}, "maxIterations": 9});
+    let body = json!([step("aa"), repeat("in", &inner, &json!([step("xx")]))]);
+    let workflow = guide(&json!([repeat("lo", &outer, &body)]));
+    let done = ["lo@0::aa", "lo@0::in@0::xx", "lo@1::aa"];
+    assert_eq!(next(&workflow, &done, &json!({"more": true})), "lo@1::in@0::xx");
+    assert_eq!(next(&workflow, &done[..2], &json!({"more": false})), "lo@1::aa");
+}
+
+#[test]
+fn loops_that_unfold_beyond_measure_are_refused() {
+    let spec = json!({"type": "for", "count": 1000, "maxIterations": 1000});
+    let never = json!([step_if("xx", json!({"var": "f", "equals": true}))]);
+    let inner = repeat("c", &spec, &never);
+    let middle = repeat("b", &spec, &json!([inner]));
+    let workflow = guide(&json!([repeat("a", &spec, &json!([middle]))]));
+    let says = next(&workflow, &[], &json!({"f": false}));
+    assert_eq!(says, "error: the loops unfold to more than 2000000 steps");
 }

@@ -9,6 +9,7 @@ pub(crate) mod next;
 pub(crate) mod validate_json;
 mod view;
 
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use milepost_model::limits;
@@ -47,7 +48,8 @@ fn workflow_of(entry: &Entry) -> Result<&Workflow, Problem> {
 fn context_of(context: Option<Map<String, Value>>) -> Result<Value, Problem> {
     let context = Value::Object(context.unwrap_or_default());
     let limit = limits::CONTEXT_BYTES;
-    if is_larger(&context, &mut limit.clone()) {
+    let mut measure = Measure { left: limit };
+    if serde_json::to_writer(&mut measure, &context).is_err() {
         let message = format!("the context is larger than {limit} bytes");
         let hint = "send only what the conditions, loops and prompts of the workflow read";
         return Err(Problem::new(Code::StateInvalid, message, hint).context("limit", limit));
@@ -55,23 +57,18 @@ fn context_of(context: Option<Map<String, Value>>) -> Result<Value, Problem> {
     Ok(context)
 }
 
-/// Whether a value is larger than what is left, about as its JSON is: without writing it.
-fn is_larger(value: &Value, left: &mut usize) -> bool {
-    let own = match value {
-        Value::Null => 4,
-        Value::Bool(_) => 5,
-        Value::Number(number) => number.to_string().len(),
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => items.len() + 1,
-        Value::Object(map) => map.keys().map(|key| key.len() + 4).sum::<usize>() + 1,
-    };
-    match left.checked_sub(own) {
-        Some(rest) => *left = rest,
-        None => return true,
+/// Takes so many bytes and keeps none.
+struct Measure {
+    left: usize,
+}
+
+impl Write for Measure {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.left = self.left.checked_sub(bytes.len()).ok_or(io::ErrorKind::FileTooLarge)?;
+        Ok(bytes.len())
     }
-    match value {
-        Value::Array(items) => items.iter().any(|item| is_larger(item, left)),
-        Value::Object(map) => map.values().any(|item| is_larger(item, left)),
-        _ => false,
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -83,7 +83,10 @@ fn issue(error: &Violation, text: &str) -> String {
             Some(key) => format!("{}Missing required property '{key}'", place(error)),
             None => format!("{}{}", place(error), error.message),
         },
-        _ => format!("{}{}", place(error), error.message),
+        _ => match &error.expected {
+            Some(expected) => format!("{}{}: expected {expected}", place(error), error.message),
+            None => format!("{}{}", place(error), error.message),
+        },
     }
 }
 

@@ -104,13 +104,18 @@ pub(super) fn guidance(due: &Due<'_, '_>, prompt: &Prompt, text: &str) -> Filled
     add(brief::filled(prompt, text, &due.scope), &mut whole);
     if !due.loops.is_empty() {
         whole.push_str("\n\n## Loop\n");
-        due.loops.iter().for_each(|pass| describe(pass, &mut whole));
+        let mut key = String::new();
+        for pass in &due.loops {
+            key.push_str(pass.id);
+            describe(pass, &key, &mut whole);
+            let _ = write!(key, "@{}::", pass.iteration);
+        }
         whole.truncate(whole.trim_end().len());
     }
     Filled { text: whole, missing }
 }
 
-fn describe(pass: &Pass<'_, '_>, text: &mut String) {
+fn describe(pass: &Pass<'_, '_>, key: &str, text: &mut String) {
     let number = pass.iteration + 1;
     let _ = match pass.total {
         Some(total) => write!(text, "`{}`: pass {number} of {total}", pass.id),
@@ -134,8 +139,7 @@ fn describe(pass: &Pass<'_, '_>, text: &mut String) {
     if pass.spec.condition.is_none() && pass.total.is_none() {
         let _ = write!(
             text,
-            "\n- This loop goes on until you end it: add `{}` to completedSteps when it is done.",
-            pass.id
+            "\n- This loop goes on until you end it: add `{key}` to completedSteps when it is done."
         );
     }
     text.push('\n');

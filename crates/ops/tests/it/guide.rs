@@ -26,9 +26,17 @@ fn a_context_is_bounded_just_so() {
         )
     };
     assert!(next(256 * 1024).is_ok());
-    let problem = next(256 * 1024 + 8).expect_err("too large");
+    let problem = next(256 * 1024 + 1).expect_err("too large");
     assert_eq!(problem.code, Code::StateInvalid);
     assert_eq!(problem.context["limit"], 256 * 1024);
+    for (context, fits) in [
+        (json!({"a": vec![true; 50_000]}), true),
+        (json!({"a": "\"".repeat(200_000)}), false),
+        (json!({"a": "\u{1}".repeat(50_000)}), false),
+    ] {
+        let arguments = json!({"workflowId": "one", "completedSteps": [], "context": context});
+        assert_eq!(call(&operations, "guide.next", arguments).is_ok(), fits);
+    }
 }
 
 #[test]

@@ -79,3 +79,25 @@ fn an_id_that_would_leave_the_directory_is_refused_as_such() {
         assert_eq!(code, Code::ParamsInvalid, "{id:?}");
     }
 }
+
+#[test]
+fn a_million_faults_are_told_as_a_few() {
+    let (_folder, operations) = over(&[]);
+    let arguments = json!({"workflowId": "code-review", "completedSteps": vec![1; 1_000_000]});
+    let (code, problem) = refused(&operations, "guide.next", arguments);
+    assert_eq!(code, Code::ParamsInvalid);
+    assert_eq!(problem.arguments.len(), 20);
+    let mut late: Vec<serde_json::Value> = vec!["triage".into(); 5_000];
+    late.push(1.into());
+    let arguments = json!({"workflowId": "code-review", "completedSteps": late});
+    assert_eq!(refused(&operations, "guide.next", arguments).1.arguments.len(), 1);
+}
+
+#[test]
+fn a_path_among_the_completed_steps_is_refused_as_such() {
+    let (_folder, operations) = over(&[]);
+    for step in ["../x", "a/b", "a\\b", "a..b", "a\0b"] {
+        let arguments = json!({"workflowId": "code-review", "completedSteps": ["triage", step]});
+        assert_eq!(refused(&operations, "guide.next", arguments).0, Code::IdInvalid, "{step:?}");
+    }
+}
