@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask test | tidy | codegen | bench`.
+//! The project's own chores: `cargo xtask test | tidy | clients | codegen | bench`.
 //!
 //! Nothing here ships. Stdout carries data (findings, figures); everything else goes to stderr.
 
@@ -9,6 +9,7 @@
 )]
 
 mod bench;
+mod clients;
 mod codegen;
 mod report;
 mod suite;
@@ -28,6 +29,7 @@ usage: cargo xtask <chore>
 
   test [--quick]     everything a change must pass; --quick: fmt, tidy, clippy and tests only
   tidy               the rules of this code base that no other tool checks
+  clients            walk a guide with the SDKs of other languages
   codegen [--check]  write the generated files, or compare them with what would be written
   bench <name>       one JSON line a figure; exit code 1 when a limit is broken";
 
@@ -49,6 +51,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["test"] => Ok(suite::run(&workspace, Extent::Full)),
         ["test", "--quick"] => Ok(suite::run(&workspace, Extent::Quick)),
         ["tidy"] => tidy::run(&workspace),
+        ["clients"] => clients::run(&workspace),
         ["codegen"] => codegen::write(&workspace),
         ["codegen", "--check"] => codegen::check(&workspace),
         ["bench", name] => bench::run(&workspace, name),
