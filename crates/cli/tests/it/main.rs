@@ -4,6 +4,7 @@ mod client;
 mod commands;
 mod docs;
 mod mcp;
+mod raw;
 mod rendering;
 mod robust;
 mod validate;

@@ -1,7 +1,7 @@
 //! Every real guide walked to its end through the real server, by clients that know nothing of it.
 //!
-//! A client appends what it is given: the key of each step, or its bare id. What a guide asks of its
-//! context is set beforehand in some walks, and in others only when the server says what is missing.
+//! A client appends what it is given: the key of each step, or its bare id. What a guide asks of
+//! its context is set beforehand in some walks, and in others when the server says what is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -225,11 +225,15 @@ fn truth(condition: &Value, context: &Map<String, Value>) -> Option<bool> {
 
 /// False if one is false, true if all are true.
 fn every(truths: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    truths.fold(Some(true), |all, one| match (all, one) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (Some(true), Some(true)) => Some(true),
-        _ => None,
-    })
+    let mut open = false;
+    for truth in truths {
+        match truth {
+            Some(false) => return Some(false),
+            Some(true) => {}
+            None => open = true,
+        }
+    }
+    (!open).then_some(true)
 }
 
 fn lookup<'c>(context: &'c Map<String, Value>, path: &str) -> Option<&'c Value> {
