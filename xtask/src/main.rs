@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask test | tidy | codegen | bench`.
+//! The project's own chores: `cargo xtask test | tidy | clients | codegen | bench`.
 //!
 //! Nothing here ships. Stdout carries data (findings, figures); everything else goes to stderr.
 
@@ -9,7 +9,9 @@
 )]
 
 mod bench;
+mod clients;
 mod codegen;
+mod echo;
 mod report;
 mod suite;
 mod tidy;
@@ -18,7 +20,7 @@ mod workspace;
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::suite::Extent;
 use crate::workspace::Workspace;
@@ -28,8 +30,11 @@ usage: cargo xtask <chore>
 
   test [--quick]     everything a change must pass; --quick: fmt, tidy, clippy and tests only
   tidy               the rules of this code base that no other tool checks
+  clients            walk a guide with the SDKs of other languages
   codegen [--check]  write the generated files, or compare them with what would be written
-  bench <name>       one JSON line a figure; exit code 1 when a limit is broken";
+  bench <name> [--check]
+                     one JSON line a figure; exit code 1 when a limit is broken: of `validate`
+                     always, of `guide` with --check, as it needs a quiet machine";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -49,13 +54,17 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["test"] => Ok(suite::run(&workspace, Extent::Full)),
         ["test", "--quick"] => Ok(suite::run(&workspace, Extent::Quick)),
         ["tidy"] => tidy::run(&workspace),
+        ["clients"] => clients::run(&workspace),
         ["codegen"] => codegen::write(&workspace),
         ["codegen", "--check"] => codegen::check(&workspace),
-        ["bench", name] => bench::run(&workspace, name),
+        ["bench", name] => bench::run(&workspace, name, false),
+        ["bench", name, "--check"] => bench::run(&workspace, name, true),
         ["bench"] => {
             eprintln!("error: name a bench: {}", bench::names());
             Ok(ExitCode::from(2))
         }
+        // For the bench alone, which starts it.
+        ["echo"] => echo::run().map(|()| ExitCode::SUCCESS).context("cannot echo"),
         ["--help" | "-h" | "help"] => {
             println!("{USAGE}");
             Ok(ExitCode::SUCCESS)

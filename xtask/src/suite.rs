@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::report::{Report, Verdict};
 use crate::workspace::Workspace;
-use crate::{codegen, tidy, tools};
+use crate::{clients, codegen, tidy, tools};
 
 /// How much of the suite to run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) fn run(workspace: &Workspace, extent: Extent) -> ExitCode {
     match extent {
         Extent::Quick => {
             report.stage("clippy", || clippy(workspace));
-            report.stage("tests", || tests(workspace));
+            report.stage("tests", || tests(workspace, extent));
         }
         Extent::Full => full(workspace, &mut report),
     }
@@ -42,10 +42,13 @@ fn full(workspace: &Workspace, report: &mut Report) {
         report.stage("codegen --check", || codegen::stage(workspace));
         let doctests = ["test", "--doc", "--workspace", "--locked"];
         report.stage("doctests", || cargo(workspace, &doctests));
-        report.stage("tests", || tests(workspace));
+        report.stage("tests", || tests(workspace, Extent::Full));
+        report.stage("typescript client", || clients::typescript(workspace));
+        report.stage("python client", || clients::python(workspace));
         report.stage("doc", || documentation(workspace));
     } else {
-        for stage in ["clippy", "codegen --check", "doctests", "tests", "doc"] {
+        let rest = ["clippy", "codegen --check", "doctests", "tests"];
+        for stage in rest.into_iter().chain(["typescript client", "python client", "doc"]) {
             report.skip(stage, "the build failed");
         }
     }
@@ -57,13 +60,15 @@ fn clippy(workspace: &Workspace) -> Result<Verdict> {
     cargo(workspace, &arguments)
 }
 
-fn tests(workspace: &Workspace) -> Result<Verdict> {
+fn tests(workspace: &Workspace, extent: Extent) -> Result<Verdict> {
     if tools::nextest(workspace)? {
-        return cargo(workspace, &["nextest", "run", "--workspace", "--locked"]);
+        let mut nextest = seeded(workspace, extent);
+        return judge(nextest.args(["nextest", "run", "--workspace", "--locked"]));
     }
     let note = "by cargo test, as cargo-nextest cannot be installed".to_owned();
     tools::shout(&format!("tests run {note}"));
-    let verdict = cargo(workspace, &["test", "--workspace", "--all-targets", "--locked"])?;
+    let mut test = seeded(workspace, extent);
+    let verdict = judge(test.args(["test", "--workspace", "--all-targets", "--locked"]))?;
     Ok(if verdict == Verdict::passed() { Verdict::Passed { note } } else { verdict })
 }
 
@@ -106,15 +111,24 @@ fn deny(workspace: &Workspace, report: &mut Report) {
 
 /// The variable that holds the seed of the property tests.
 const SEED: &str = "PROPTEST_RNG_SEED";
+/// The variable by which tests that gain by time know that they have it.
+const FULL: &str = "MILEPOST_TEST_FULL";
 
 fn cargo(workspace: &Workspace, arguments: &[&str]) -> Result<Verdict> {
+    judge(seeded(workspace, Extent::Quick).args(arguments))
+}
+
+fn seeded(workspace: &Workspace, extent: Extent) -> Command {
     let mut command = workspace.cargo();
     // A red run must mean a change and not chance: property tests try the same cases each time.
     // Who wants other ones sets the seed, or runs `cargo nextest` without it.
     if std::env::var_os(SEED).is_none() {
         command.env(SEED, "20240229");
     }
-    judge(command.args(arguments))
+    if extent == Extent::Full {
+        command.env(FULL, "1");
+    }
+    command
 }
 
 fn judge(command: &mut Command) -> Result<Verdict> {

@@ -1,5 +1,7 @@
 //! One measured number beside the limit it must keep.
 
+use std::fmt;
+
 use serde_json::{Value, json};
 
 /// Which side of its limit a figure must stay on.
@@ -38,6 +40,18 @@ impl Figure {
             "bound": bound,
             "ok": self.holds(),
         })
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sign, limit) = match self.limit {
+            Limit::AtMost(limit) => ('≤', limit),
+            Limit::AtLeast(limit) => ('≥', limit),
+        };
+        let verdict = if self.holds() { "OK" } else { "MISSED" };
+        let Figure { name, value, unit, .. } = self;
+        write!(f, "{name:<26} {value:>9.2} {unit:<2} {sign} {limit:<3} {verdict}")
     }
 }
 

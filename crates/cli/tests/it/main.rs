@@ -1,10 +1,14 @@
 //! The real binary, alone: its own home, its own working directory, no colours.
 
+mod client;
 mod commands;
 mod docs;
 mod mcp;
+mod raw;
 mod rendering;
+mod robust;
 mod validate;
+mod walks;
 
 use std::ffi::OsStr;
 use std::fs;

@@ -215,7 +215,10 @@ fn a_pass_that_a_step_with_a_condition_began_is_finished() {
     let body = json!([step_if("dig", deep), step("check")]);
     let workflow = guide(&json!([repeat("again", &spec, &body)]));
     // Nothing more is wanted when the second pass has only begun.
-    let context = |offered: &[String]| json!({"level": "deep", "more": !offered.iter().any(|key| key == "again@1::dig")});
+    let context = |offered: &[String]| {
+        let begun = offered.iter().any(|key| key == "again@1::dig");
+        json!({"level": "deep", "more": !begun})
+    };
     let expected = ["again@0::dig", "again@0::check", "again@1::dig", "again@1::check", "complete"];
     check(&workflow, context, &expected);
 }

@@ -1,0 +1,290 @@
+//! What the guide server costs, beside the least that Node can do and the least that can be done.
+//!
+//! All subjects are timed in turns, so that noise hits them alike; a figure is a median.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::figure::{Figure, Limit};
+use super::shelf::Shelf;
+use super::talk::{Server, request};
+use crate::clients;
+use crate::tools::shout;
+use crate::workspace::Workspace;
+
+const STARTS: usize = 20;
+const ROUNDS: usize = 7;
+const CALLS: usize = 4_000;
+const WARM_UPS: usize = 1_000;
+/// Requests under way: one at a time, and as a busy client would.
+const WINDOWS: [usize; 2] = [1, 64];
+const PEER: &str = include_str!("../../peers/empty-tool.mjs");
+
+pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
+    let binary = workspace.build_binary("milepost", &["--release", "--package", "milepost-cli"])?;
+    let shelf = Shelf::fill(workspace)?;
+    let bench = Bench { binary, shelf, modules: clients::node_modules(workspace)? };
+    if bench.modules.is_none() {
+        shout("the figures beside Node are skipped: node and npm are not both here");
+    }
+    let (next, validate) = bench.requests()?;
+    let mut figures = bench.start()?;
+    figures.extend(bench.memory(&next, &validate)?);
+    figures.extend(bench.calls(&next, &validate)?);
+    figures.extend(bench.library(&next)?);
+    Ok(figures)
+}
+
+struct Bench {
+    binary: PathBuf,
+    shelf: Shelf,
+    /// The folder of the TypeScript SDK, where there is one.
+    modules: Option<PathBuf>,
+}
+
+impl Bench {
+    /// Our server with a folder of guides.
+    fn ours(&self, folder: &Path) -> Command {
+        let mut command = Command::new(&self.binary);
+        command
+            .args(["mcp", "--surface", "workflowlookup"])
+            .current_dir(&self.shelf.home)
+            .env_clear()
+            .env("HOME", &self.shelf.home)
+            .env("REGISTRY_CONFIG_PATH", self.shelf.home.join("config.toml"))
+            .env("WORKFLOW_STORAGE_PATH", folder);
+        command
+    }
+
+    fn few(&self) -> Command {
+        self.ours(&self.shelf.few)
+    }
+
+    fn many(&self) -> Command {
+        self.ours(&self.shelf.many)
+    }
+
+    fn node(&self) -> Option<Command> {
+        self.modules.as_ref().map(|modules| clients::node(modules, PEER))
+    }
+
+    /// The two calls that are timed: one in the midst of a walk, one of the most rules.
+    fn requests(&self) -> Result<(Vec<u8>, Vec<u8>)> {
+        let (mut server, _) = Server::greet(&mut self.few())?;
+        let mut completed: Vec<Value> = Vec::new();
+        let id = self.shelf.id();
+        let next = |completed: &[Value]| json!({"workflowId": id, "completedSteps": completed});
+        for _ in 0..5 {
+            let mut step = server.call("workflow_next", &next(&completed))?;
+            completed.push(step["completedStep"].take());
+        }
+        let call = |name: &str, arguments: &Value| {
+            request("tools/call", &json!({"name": name, "arguments": arguments}))
+        };
+        let output = "Two causes are likely. H1: the cache is read before it is filled. ".repeat(4);
+        let step = self.shelf.judged()?;
+        let judged = json!({"workflowId": id, "stepId": step, "output": output});
+        server.call("workflow_validate", &judged)?;
+        Ok((call("workflow_next", &next(&completed)), call("workflow_validate", &judged)))
+    }
+
+    /// From start to the answer of the handshake.
+    fn start(&self) -> Result<Vec<Figure>> {
+        let (mut ours, mut node) = (Vec::new(), Vec::new());
+        for _ in 0..=STARTS {
+            ours.push(milliseconds(Server::greet(&mut self.few())?.1));
+            if let Some(mut command) = self.node() {
+                node.push(milliseconds(Server::greet(&mut command)?.1));
+            }
+        }
+        let value = median(&mut ours);
+        let mut figures = vec![figure("start_ms", value, "ms", Limit::AtMost(10))];
+        if !node.is_empty() {
+            let node = median(&mut node);
+            eprintln!("start: {value:.2} ms, Node {node:.1} ms");
+            figures.push(figure("start_node_ratio", node / value, "x", Limit::AtLeast(30)));
+        }
+        Ok(figures)
+    }
+
+    /// The most memory that a thousand calls of each kind take.
+    fn memory(&self, next: &[u8], validate: &[u8]) -> Result<Vec<Figure>> {
+        let (mut server, _) = Server::greet(&mut self.few())?;
+        server.rate(next, 1_000, 64)?;
+        server.rate(validate, 1_000, 64)?;
+        let figure = tell(server.peak_mb(), "memory_mb", "MB", Limit::AtMost(15));
+        Ok(figure.into_iter().collect())
+    }
+
+    /// Calls a second and processor time a call, in turns with Node and the echo.
+    fn calls(&self, next: &[u8], validate: &[u8]) -> Result<Vec<Figure>> {
+        let empty = request("tools/call", &json!({"name": "empty", "arguments": {}}));
+        let mut subjects = vec![
+            Subject::new("next", Server::greet(&mut self.few())?.0, next)?,
+            Subject::new("validate", Server::greet(&mut self.few())?.0, validate)?,
+            Subject::new("echo", echo()?, next)?,
+        ];
+        if let Some(mut command) = self.node() {
+            subjects.push(Subject::new("Node", Server::greet(&mut command)?.0, &empty)?);
+        }
+        let mut figures = Vec::new();
+        for (window, names) in WINDOWS.into_iter().zip(NAMES) {
+            let timed = in_turns(&mut subjects, window)?;
+            for (subject, timed) in subjects.iter().zip(&timed) {
+                let rate = timed.rate();
+                let cpu = timed.cpu_us.map_or_else(String::new, |cpu| format!(", {cpu:.1} µs CPU"));
+                eprintln!("window {window:>2}: {:<8} {rate:>9.0} calls/s{cpu}", subject.name);
+            }
+            for (subject, name) in timed.iter().zip(names) {
+                let beside = |node| figure(name, subject.ratio(node), "x", Limit::AtLeast(3));
+                figures.extend(timed.get(NODE).map(beside));
+            }
+            // One call at a time is mostly the system's work of putting two processes to sleep and
+            // waking them, so the limit is on the calls of a busy client.
+            if window > 1 {
+                for (timed, name) in timed.iter().zip(["next_cpu_us", "validate_cpu_us"]) {
+                    figures.extend(tell(timed.cpu_us, name, "us", Limit::AtMost(40)));
+                }
+            }
+        }
+        Ok(figures)
+    }
+
+    /// The same beside ten thousand other guides.
+    fn library(&self, next: &[u8]) -> Result<Vec<Figure>> {
+        let (mut greeted, mut answered) = (Vec::new(), Vec::new());
+        for _ in 0..=STARTS / 2 {
+            let start = Instant::now();
+            let (mut server, elapsed) = Server::greet(&mut self.many())?;
+            server.rate(next, 1, 1)?;
+            answered.push(milliseconds(start.elapsed()));
+            greeted.push(milliseconds(elapsed));
+        }
+        let mut subjects = [
+            Subject::new("few", Server::greet(&mut self.few())?.0, next)?,
+            Subject::new("many", Server::greet(&mut self.many())?.0, next)?,
+        ];
+        let timed = in_turns(&mut subjects, 64)?;
+        let (few, many) = (&timed[0], &timed[1]);
+        eprintln!("next with few guides {:.0} calls/s, with many {:.0}", few.rate(), many.rate());
+        let share = 100.0 * many.ratio(few);
+        let mut figures = vec![
+            figure("many_start_ms", median(&mut greeted), "ms", Limit::AtMost(150)),
+            figure("many_first_next_ms", median(&mut answered), "ms", Limit::AtMost(150)),
+            figure("many_rate_percent", share, "%", Limit::AtLeast(90)),
+        ];
+        let peak = subjects[1].server.peak_mb();
+        figures.extend(tell(peak, "many_memory_mb", "MB", Limit::AtMost(80)));
+        Ok(figures)
+    }
+}
+
+/// Which of the subjects is Node.
+const NODE: usize = 3;
+/// The figures of each window: how many times faster than Node the first subjects are.
+const NAMES: [[&str; 2]; 2] = [
+    ["next_alone_node_ratio", "validate_alone_node_ratio"],
+    ["next_node_ratio", "validate_node_ratio"],
+];
+
+/// A server with the request that it is timed by.
+struct Subject {
+    name: &'static str,
+    server: Server,
+    request: Vec<u8>,
+}
+
+impl Subject {
+    fn new(name: &'static str, mut server: Server, request: &[u8]) -> Result<Subject> {
+        server.rate(request, WARM_UPS, 1)?;
+        ensure!(!server.last_failed(), "{name} answers with an error");
+        Ok(Subject { name, server, request: request.to_owned() })
+    }
+}
+
+struct Timed {
+    /// Calls a second, round by round.
+    rates: Vec<f64>,
+    cpu_us: Option<f64>,
+}
+
+impl Timed {
+    fn rate(&self) -> f64 {
+        median(&mut self.rates.clone())
+    }
+
+    /// How many times faster it is than another that was timed in turns with it.
+    fn ratio(&self, other: &Timed) -> f64 {
+        let ratios = self.rates.iter().zip(&other.rates).map(|(own, other)| own / other);
+        median(&mut ratios.collect::<Vec<_>>())
+    }
+}
+
+/// Times each subject in every round; processor time is counted over all of them.
+fn in_turns(subjects: &mut [Subject], window: usize) -> Result<Vec<Timed>> {
+    let before: Vec<_> = subjects.iter().map(|subject| subject.server.cpu_s()).collect();
+    let mut rates = vec![Vec::with_capacity(ROUNDS); subjects.len()];
+    for _ in 0..ROUNDS {
+        for (subject, rates) in subjects.iter_mut().zip(&mut rates) {
+            rates.push(subject.server.rate(&subject.request, CALLS, window)?);
+        }
+    }
+    let timed = subjects.iter().zip(before).zip(rates).map(|((subject, before), rates)| {
+        let seconds = subject.server.cpu_s().zip(before).map(|(after, before)| after - before);
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+        let cpu_us = seconds.map(|seconds| seconds * 1e6 / (ROUNDS * CALLS) as f64);
+        Timed { rates, cpu_us }
+    });
+    Ok(timed.collect())
+}
+
+fn echo() -> Result<Server> {
+    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    Server::start(Command::new(program).arg("echo"))
+}
+
+fn figure(name: &'static str, value: f64, unit: &'static str, limit: Limit) -> Figure {
+    Figure { name, value, unit, limit }
+}
+
+/// A figure that only some systems tell.
+fn tell(
+    value: Option<f64>,
+    name: &'static str,
+    unit: &'static str,
+    limit: Limit,
+) -> Option<Figure> {
+    if value.is_none() {
+        shout(&format!("{name} skipped: this system does not tell"));
+    }
+    value.map(|value| figure(name, value, unit, limit))
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timed(rates: [f64; 3]) -> Timed {
+        Timed { rates: rates.into(), cpu_us: None }
+    }
+
+    #[test]
+    fn one_odd_round_does_not_decide() {
+        let (own, other) = (timed([9.0, 1.0, 3.0]), timed([3.0, 1.0, 1.0]));
+        assert!((own.rate() - 3.0).abs() < 1e-9);
+        assert!((own.ratio(&other) - 3.0).abs() < 1e-9);
+    }
+}

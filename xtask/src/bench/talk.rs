@@ -1,0 +1,156 @@
+//! A server over pipes and a client that times it: as many requests under way as a window allows.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+/// What requests under way may take together: more could fill both pipes, and then both sides wait.
+const UNDER_WAY_BYTES_MAX: usize = 60_000;
+
+pub(crate) struct Server {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    line: Vec<u8>,
+}
+
+impl Server {
+    pub(crate) fn start(command: &mut Command) -> Result<Server> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .with_context(|| format!("cannot start {}", command.get_program().display()))?;
+        let input = child.stdin.take().context("stdin is not piped")?;
+        let output = child.stdout.take().context("stdout is not piped")?;
+        let output = BufReader::with_capacity(1 << 18, output);
+        Ok(Server { child, input, output, line: Vec::new() })
+    }
+
+    /// Starts a server and shakes hands; the time is that from start to answer.
+    pub(crate) fn greet(command: &mut Command) -> Result<(Server, Duration)> {
+        let start = Instant::now();
+        let mut server = Server::start(command)?;
+        let params = json!({
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "bench", "version": "1"},
+        });
+        server.ask("initialize", &params)?;
+        let elapsed = start.elapsed();
+        let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        server.input.write_all(format!("{note}\n").as_bytes())?;
+        Ok((server, elapsed))
+    }
+
+    /// Sends a request and returns its result.
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
+        let request = request(method, params);
+        self.input.write_all(&request)?;
+        self.receive()?;
+        let mut answer: Value = serde_json::from_slice(&self.line).context("an answer is JSON")?;
+        ensure!(answer["result"].is_object(), "{method} failed: {answer}");
+        Ok(answer["result"].take())
+    }
+
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value> {
+        let mut result = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}))?;
+        ensure!(result["isError"] != true, "{tool} failed: {result}");
+        Ok(result["structuredContent"].take())
+    }
+
+    /// How many times a second a request is answered, with so many under way.
+    pub(crate) fn rate(&mut self, request: &[u8], calls: usize, window: usize) -> Result<f64> {
+        ensure!(request.len() * window < UNDER_WAY_BYTES_MAX, "the request is too long");
+        let (mut sent, mut answered) = (0, 0);
+        let start = Instant::now();
+        while answered < calls {
+            // Half a window at a time: fewer writes, and never an empty pipe.
+            if sent - answered <= window / 2 {
+                let more = (window - (sent - answered)).min(calls - sent);
+                self.input.write_all(&request.repeat(more))?;
+                sent += more;
+            }
+            self.receive()?;
+            answered += 1;
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+        Ok(calls as f64 / seconds)
+    }
+
+    /// Whether the last answer was an error.
+    pub(crate) fn last_failed(&self) -> bool {
+        let answer = serde_json::from_slice::<Value>(&self.line);
+        answer.map_or(true, |answer| {
+            answer.get("error").is_some() || answer["result"]["isError"] == true
+        })
+    }
+
+    fn receive(&mut self) -> Result<()> {
+        self.line.clear();
+        let count = self.output.read_until(b'\n', &mut self.line)?;
+        ensure!(count > 0, "the server has gone");
+        Ok(())
+    }
+
+    /// The most memory it has had, in megabytes; none where the system does not tell.
+    pub(crate) fn peak_mb(&self) -> Option<f64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        Some(peak_kib(&status)? * 1_024.0 / 1e6)
+    }
+
+    /// The processor time it has taken, in seconds; none where the system does not tell.
+    pub(crate) fn cpu_s(&self) -> Option<f64> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
+        Some(cpu_ticks(&stat)? / f64::from(TICKS_A_SECOND))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It has nothing left to lose; that it is gone already is as good.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// `USER_HZ`, which Linux has fixed for programs.
+const TICKS_A_SECOND: u32 = 100;
+
+/// A request as it goes over the pipe.
+pub(crate) fn request(method: &str, params: &Value) -> Vec<u8> {
+    let request = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+    format!("{request}\n").into_bytes()
+}
+
+fn peak_kib(status: &str) -> Option<f64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+/// User and system time. The name of the program comes before, and may have any signs in it.
+fn cpu_ticks(stat: &str) -> Option<f64> {
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<f64>().ok();
+    Some(ticks()? + ticks()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_tells_is_read() {
+        assert_eq!(peak_kib("VmPeak:\t 9 kB\nVmHWM:\t  8192 kB\n"), Some(8192.0));
+        assert_eq!(peak_kib("VmPeak:\t 9 kB\n"), None);
+        let stat = "7 (a) b) S 1 2 3 4 5 6 7 8 9 10 250 50 0 0";
+        assert_eq!(cpu_ticks(stat), Some(300.0));
+        assert_eq!(cpu_ticks("7 (a"), None);
+    }
+}
