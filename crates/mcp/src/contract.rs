@@ -9,6 +9,11 @@ pub trait Contract: Send + Sync {
     /// The `tools` array of `tools/list`, as JSON text.
     fn tools(&self) -> &str;
 
+    /// How a model uses the tools; empty when they need no words.
+    fn instructions(&self) -> &'static str {
+        ""
+    }
+
     /// Every tool's name. Each is a method of its own as well.
     fn names(&self) -> &[&str];
 

@@ -6,7 +6,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use milepost_model::problem::{Argument, Code, Problem};
 use milepost_model::violation;
-use milepost_ops::{Call, OPERATIONS, Operation, Operations, Safety};
+use milepost_ops::{Alone, Call, OPERATIONS, Operation, Operations, Reader, Safety};
+use milepost_store::{Library, Locations};
 use serde_json::{Map, Value, json};
 
 use crate::contract::Contract;
@@ -44,9 +45,14 @@ impl Guides {
 impl Contract for Guides {
     fn tools(&self) -> &str {
         self.tools.get_or_init(|| {
-            let tools: Vec<Value> = OPERATIONS.iter().filter_map(tool).collect();
-            Value::Array(tools).to_string()
+            let builtin = Operations::new(Reader::new(Library::open(Locations::default())));
+            let tools = OPERATIONS.iter().filter_map(|operation| tool(operation, &builtin));
+            Value::Array(tools.collect()).to_string()
         })
+    }
+
+    fn instructions(&self) -> &'static str {
+        include_str!("guide.md").trim_end()
     }
 
     fn names(&self) -> &[&str] {
@@ -89,10 +95,13 @@ impl Call for Told {
     }
 }
 
-/// An operation as a tool of the contract.
-fn tool(operation: &Operation) -> Option<Value> {
+/// An operation as a tool of the contract. Its example is a call that anybody can make, with the
+/// answer they will get: it is about what comes with the program.
+fn tool(operation: &Operation, builtin: &Operations) -> Option<Value> {
     let name = operation.guide_tool()?;
-    let (request, response) = (operation.example)();
+    let request = (operation.example)();
+    let response = builtin.call(operation.name, &Alone, request.clone()).ok()?;
+    let response: Value = serde_json::from_str(&response).ok()?;
     let is_safe = operation.safety == Safety::Safe;
     Some(json!({
         "name": name,

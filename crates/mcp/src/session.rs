@@ -191,11 +191,21 @@ impl<'c> Session<'c> {
                 r#"{{"protocolVersion":"{}","capabilities":{{"tools":{{"listChanged":false,"#,
                 r#""notifyProgress":false}},"resources":{{"listChanged":false}}}},"serverInfo":"#,
                 r#"{{"name":"workflowlookup","version":"{}","#,
-                r#""description":"Workflow Orchestration System MCP Server"}}}}"#,
+                r#""description":"Workflow Orchestration System MCP Server"}}{}}}"#,
             ),
             revision,
             env!("CARGO_PKG_VERSION"),
+            self.instructions(revision),
         )))
+    }
+
+    /// How to use the tools, for the model. The first revision is answered exactly as its contract
+    /// prints it, which has no such field.
+    fn instructions(&self, revision: Revision) -> String {
+        match (revision, self.contract.instructions()) {
+            (Revision::V20241105, _) | (_, "") => String::new(),
+            (_, text) => format!(",\"instructions\":{}", Value::from(text)),
+        }
     }
 
     fn call_tool(&self, params: Params<'_>, log: &mut String) -> Result<Reply<'c>, Fault> {

@@ -34,11 +34,17 @@ pub fn prompt(prompt: &Prompt, context: &dyn Variables) -> Option<String> {
     Some(parts.join("\n\n"))
 }
 
-/// A text of the step's prompt with its variables filled in.
-pub fn filled(step: &Prompt, text: &str, context: &dyn Variables) -> Filled {
+/// Whether a step's prompt is the same under every context.
+pub fn is_fixed(prompt: &Prompt) -> bool {
+    let PromptText::Guide { fragments, .. } = &prompt.text else { return false };
+    fragments.iter().all(|fragment| fragment.when.is_none())
+}
+
+/// The prompt of a step with its variables filled in.
+pub fn filled(step: &Prompt, context: &dyn Variables) -> Filled {
     match &step.text {
         PromptText::Template(templated) => render(&templated.template, context),
-        PromptText::Guide { .. } => fill(text, context),
+        PromptText::Guide { .. } => fill(&prompt(step, context).unwrap_or_default(), context),
     }
 }
 

@@ -11,7 +11,9 @@ use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, Text, shape
 use crate::finding::{Finding, Mend, Rule};
 use crate::id::{StepId, WorkflowId};
 use crate::limits;
-use crate::step::{Action, Loop, Needs, OnError, Prompt, PromptText, RoleText, Step, When};
+use crate::step::{
+    Action, Loop, Needs, OnError, Prompt, PromptText, Rendered, RoleText, Step, When,
+};
 use crate::suggest;
 use crate::tree::{At, Kind, Node};
 use crate::version::SemVer;
@@ -515,6 +517,7 @@ impl Compiler<'_, '_> {
             for_each: None,
             output_contract: None,
             action,
+            rendered: Rendered::default(),
         })
     }
 

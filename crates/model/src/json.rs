@@ -417,6 +417,10 @@ impl Reader<'_, '_> {
     fn ended(&self) -> Box<Finding> {
         let end = self.text.trim_end().len();
         let at = At::new(end, end);
+        if end == 0 {
+            let fault = Finding::error(at, Rule::Syntax, "the document is empty");
+            return Box::new(fault.expected("a JSON object").suggest("write a workflow"));
+        }
         let fault = Finding::error(at, Rule::Syntax, "unexpected end of JSON input");
         let closers: String = self.open.iter().rev().collect();
         let after_value = self.text.trim_end().ends_with(['}', ']', '"', 'e', 'l'])

@@ -11,6 +11,7 @@ use crate::finding::{Finding, Mend, Rule};
 use crate::guide::{Confirmation, LoopDoc, PromptBlocks, PromptFragment};
 use crate::id::StepId;
 use crate::json_schema::JsonSchema;
+use crate::lazy::Lazy;
 use crate::limits;
 use crate::retry::Retry;
 use crate::suggest;
@@ -49,6 +50,27 @@ pub struct Step {
     pub output_contract: Option<OutputContract>,
     /// What it does.
     pub action: Action,
+    /// Texts that follow from the above, for those who show them again and again.
+    pub rendered: Rendered,
+}
+
+/// Texts of a step that depend on nothing but the step, each made when it is first needed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Rendered {
+    step: Lazy<String>,
+    prompt: Lazy<String>,
+}
+
+impl Rendered {
+    /// The step as it is shown.
+    pub fn step(&self, make: impl FnOnce() -> String) -> &str {
+        self.step.get_or_init(make)
+    }
+
+    /// What an agent is told.
+    pub fn prompt(&self, make: impl FnOnce() -> String) -> &str {
+        self.prompt.get_or_init(make)
+    }
 }
 
 /// What a step does.
@@ -558,6 +580,7 @@ impl Decode for Step {
             }),
             output_contract: doc.output_contract,
             action,
+            rendered: Rendered::default(),
         })
     }
 }

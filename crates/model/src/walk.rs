@@ -220,11 +220,18 @@ impl<'w, 'c> Walker<'w, 'c> {
         if !self.holds(step) {
             return true;
         }
-        let taken = self.done.take(id);
+        let outer = self.outer(1);
+        let taken = self.done.take(id, outer);
         if taken {
             self.see(id);
         }
         taken
+    }
+
+    /// How many passes were entered before of the loop around the innermost `inner` ones.
+    fn outer(&self, inner: usize) -> usize {
+        let around = self.loops.len().checked_sub(inner + 1).and_then(|at| self.loops.get(at));
+        around.map_or(0, |pass| self.done.ordinal(pass.id))
     }
 
     /// Outside loops a step has one instance, and what is done is not skipped.
@@ -308,8 +315,9 @@ impl<'w, 'c> Walker<'w, 'c> {
     }
 
     /// Whether anything of a pass is done: then it is finished, whatever its condition says now. A
-    /// bare id tells so of an outermost loop; inside another it may belong to a later pass of that
-    /// one, unless some steps of the body are named and others are not.
+    /// bare id tells so of an outermost loop. Inside another it may belong to a later pass of that
+    /// one, unless the steps beside the loop tell, or some steps of the body are named and others
+    /// are not.
     fn has_begun(&self, looped: &'w Loop) -> bool {
         if self.done.has_key_below(&self.key) {
             return true;
@@ -319,8 +327,8 @@ impl<'w, 'c> Walker<'w, 'c> {
             Some(When::Condition(condition)) => condition.holds(&self.scope),
             Some(When::Expr(_)) => false,
         };
-        let (named, unnamed) = self.done.bare_of(&looped.body, &runs);
-        named && (unnamed || self.loops.is_empty())
+        let named = self.done.bare_of(&looped.body, self.outer(0), &runs);
+        named.surely || named.some && (named.others || self.loops.is_empty())
     }
 
     fn enters(&mut self, passes: &Passes<'w, 'c>, pass: &Pass<'w, 'c>) -> bool {
@@ -338,9 +346,9 @@ impl<'w, 'c> Walker<'w, 'c> {
     }
 
     fn pass(&mut self, pass: Pass<'w, 'c>, looped: &'w Loop, later: bool) -> Found<'w, 'c> {
-        let was_closed = self.closed;
-        self.seen.insert(pass.id);
-        self.closed |= later || self.done.is_passed(&looped.body);
+        let (id, was_closed) = (pass.id, self.closed);
+        self.seen.insert(id);
+        self.closed |= later || self.done.is_passed(&looped.body, self.outer(0));
         self.loops.push(pass);
         let mut found = Ok(None);
         for (index, step) in looped.body.iter().enumerate() {
@@ -354,6 +362,7 @@ impl<'w, 'c> Walker<'w, 'c> {
         }
         self.loops.pop();
         self.closed = was_closed;
+        self.done.passed(id);
         found
     }
 

@@ -305,7 +305,21 @@ impl<'t> Reader<'t, '_> {
         let Some(close) = close else { return bad_key(at) };
         let inside = self.text[at.start as usize + 1..close - 2].trim();
         let place = At::new(outer, close);
-        let text = format!("\"${{{{ {} }}}}\"", inside.replace('\\', "\\\\").replace('"', "\\\""));
+        let inside = inside.replace('\\', "\\\\").replace('"', "\\\"");
+        // A guide has `{{ x }}` where a manifest has `${{ x }}`.
+        let is_manifest = self.text.lines().any(|line| line.starts_with("workflow:"));
+        let text = match is_manifest {
+            true => format!("\"${{{{ {inside} }}}}\""),
+            false => format!("\"{{{{{inside}}}}}\""),
+        };
+        // More text behind the braces belongs into the quotes as well: where it ends is not certain.
+        let rest = self.text[close..].lines().next().unwrap_or_default().trim();
+        if !rest.is_empty() && !rest.starts_with(['#', ',', '}', ']']) {
+            return Box::new(
+                Finding::error(place, Rule::Syntax, "`{{ }}` without quotes is a YAML map")
+                    .suggest("put the whole text into quotes"),
+            );
+        }
         Box::new(
             Finding::error(place, Rule::Syntax, "`{{ }}` without quotes is a YAML map")
                 .suggest(format!("write `{text}`"))

@@ -47,8 +47,8 @@ pub struct Operation {
     pub request: fn() -> Value,
     /// The schema of its response.
     pub response: fn() -> Value,
-    /// A request and the response to it.
-    pub example: fn() -> (Value, Value),
+    /// A request about what comes with the program.
+    pub example: fn() -> Value,
     run: Run,
 }
 
@@ -65,7 +65,7 @@ pub(crate) trait SafeOperation {
     /// What it is asked.
     type Request: DeserializeOwned + JsonSchema;
     /// What it answers.
-    type Response: Serialize + JsonSchema;
+    type Response: Respond + JsonSchema;
 
     const NAME: &'static str;
     const TITLE: &'static str;
@@ -78,7 +78,18 @@ pub(crate) trait SafeOperation {
         request: Self::Request,
     ) -> Result<Self::Response, Problem>;
 
-    fn example() -> (Value, Value);
+    fn example() -> Value;
+}
+
+/// A response as JSON.
+pub(crate) trait Respond {
+    fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()>;
+}
+
+impl<T: Serialize> Respond for T {
+    fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(out, self)
+    }
 }
 
 const fn safe<T: SafeOperation>() -> Operation {
@@ -104,7 +115,7 @@ fn run_safe<T: SafeOperation>(
     let request = serde_json::from_value(arguments).map_err(|error| internal(&error))?;
     let response = T::run(reader, call, request)?;
     let mut json = Vec::with_capacity(RESPONSE_BYTES);
-    serde_json::to_writer(&mut json, &response).map_err(|error| internal(&error))?;
+    response.write(&mut json).map_err(|error| internal(&error))?;
     String::from_utf8(json).map_err(|error| internal(&error))
 }
 

@@ -36,10 +36,13 @@ pub fn of_file(error: &FileError) -> Problem {
     }
 }
 
-pub(crate) fn no_workflow(id: &str, near: Option<&str>) -> Problem {
-    let hint = match near {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "list the workflows to see their ids".to_owned(),
+pub(crate) fn no_workflow(id: &str, broken: usize, near: Option<&str>) -> Problem {
+    let hint = match (near, broken) {
+        (Some(near), _) => format!("did you mean `{near}`?"),
+        (None, 0) => "see `milepost workflow list`".to_owned(),
+        (None, _) => {
+            format!("see `milepost workflow list`: {broken} files there are no workflows")
+        }
     };
     let problem =
         Problem::new(Code::WorkflowNotFound, format!("there is no workflow `{id}`"), hint)

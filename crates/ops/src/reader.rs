@@ -56,6 +56,7 @@ impl Reader {
     fn no_workflow(&self, id: &str) -> Problem {
         let listing = self.library.listing(WORLD).ok();
         let ids = listing.iter().flat_map(|listing| listing.items.iter().map(|item| &*item.id));
-        problems::no_workflow(id, milepost_model::suggest::closest(id, ids))
+        let broken = listing.as_ref().map_or(0, |listing| listing.invalid.len());
+        problems::no_workflow(id, broken, milepost_model::suggest::closest(id, ids))
     }
 }

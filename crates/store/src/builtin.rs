@@ -10,5 +10,4 @@ pub(crate) const WORKFLOWS: &[(&str, &str)] = &[
     ),
     ("refund-order.yaml", include_str!("../../../examples/refund-order.yaml")),
     ("release-checklist.json", include_str!("../../../examples/guides/release-checklist.json")),
-    ("review-change.json", include_str!("../../../examples/review-change.json")),
 ];

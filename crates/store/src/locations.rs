@@ -28,7 +28,7 @@ impl SourceKind {
 }
 
 /// The directories, least first: a later one wins by id.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Locations {
     /// The configuration file.
     pub config: PathBuf,

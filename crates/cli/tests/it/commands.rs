@@ -109,7 +109,7 @@ fn new_writes_what_validates_and_never_over_something() {
         ("new tidy", "tidy.yaml"),
         ("new tidy-guide --kind guide", "tidy-guide.yaml"),
         ("new mine --from refund-order", "mine.yaml"),
-        ("new my-review --from review-change", "my-review.json"),
+        ("new my-review --from code-review", "my-review.json"),
         ("new other -o sub.yml", "sub.yml"),
     ] {
         let ran = place.workflow(arguments).ends(0);
@@ -162,7 +162,6 @@ fn list_shows_the_sound_and_reports_the_rest() {
          feature-implementation  guide     15     built-in  Feature implementation\n\
          refund-order            manifest  5      built-in  Refund an order\n\
          release-checklist       guide     14     built-in  Release checklist\n\
-         review-change           guide     5      built-in  Review a change\n\
          sound                   manifest  1      path      sound\n"
     );
     assert!(ran.err.contains("slip.yaml` is left out: line 4: unknown key `promt`"), "{}", ran.err);
@@ -170,7 +169,7 @@ fn list_shows_the_sound_and_reports_the_rest() {
     assert!(!ran.err.contains('\u{1b}'));
     let listed = in_library(&place, "list --json").ends(0).quiet().json();
     let workflows = listed["workflows"].as_array().expect("is a list");
-    assert_eq!(workflows.len(), 7);
+    assert_eq!(workflows.len(), 6);
     assert_eq!(
         (&workflows[6]["source"], base(&workflows[6]["path"])),
         (&json!("path"), "sound.yaml")
@@ -194,7 +193,7 @@ fn sources_show_what_wins() {
         })
         .collect();
     let expected = [
-        ("built-in", 6, true),
+        ("built-in", 5, true),
         ("user", 0, false),
         ("path", 1, true),
         ("path", 1, true),

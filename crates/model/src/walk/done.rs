@@ -17,28 +17,51 @@ struct Place {
     path: Vec<usize>,
     /// The loops around it, outermost first.
     loops: Vec<String>,
+    /// For a step of a loop inside a loop: a step beside the inner loop that every pass of the
+    /// outer one runs. It tells to which of them a bare id belongs.
+    anchor: Option<Anchor>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Anchor {
+    id: String,
+    /// Whether it comes before the inner loop.
+    before: bool,
+}
+
+/// Where a list of steps stands.
+#[derive(Default)]
+struct Around {
+    path: Vec<usize>,
+    loops: Vec<String>,
 }
 
 impl Places {
     fn of(workflow: &Workflow) -> Places {
         let mut places = Places(HashMap::new());
         let steps = workflow.steps.iter().chain(&workflow.finally);
-        places.add(&steps.collect::<Vec<_>>(), &mut Vec::new(), &mut Vec::new());
+        places.add(&steps.collect::<Vec<_>>(), &mut Around::default(), None);
         places
     }
 
-    fn add(&mut self, steps: &[&Step], path: &mut Vec<usize>, loops: &mut Vec<String>) {
+    fn add(&mut self, steps: &[&Step], around: &mut Around, anchor: Option<&Anchor>) {
+        let every = |step: &&Step| step.when.is_none() && !matches!(step.action, Action::Loop(_));
+        let sure = steps.iter().position(every).filter(|_| !around.loops.is_empty());
         for (index, step) in steps.iter().enumerate() {
             let id = step.id.value.as_str();
-            path.push(index);
-            let place = Place { path: path.clone(), loops: loops.clone() };
-            self.0.insert(id.to_owned(), place);
+            around.path.push(index);
+            let (path, loops) = (around.path.clone(), around.loops.clone());
+            self.0.insert(id.to_owned(), Place { path, loops, anchor: anchor.cloned() });
             if let Action::Loop(looped) = &step.action {
-                loops.push(id.to_owned());
-                self.add(&looped.body.iter().collect::<Vec<_>>(), path, loops);
-                loops.pop();
+                let anchor = sure.map(|sure| Anchor {
+                    id: steps[sure].id.value.to_string(),
+                    before: sure < index,
+                });
+                around.loops.push(id.to_owned());
+                self.add(&looped.body.iter().collect::<Vec<_>>(), around, anchor.as_ref());
+                around.loops.pop();
             }
-            path.pop();
+            around.path.pop();
         }
     }
 
@@ -81,6 +104,17 @@ impl Places {
     }
 }
 
+/// What bare ids tell of a body.
+#[derive(Default)]
+pub(super) struct Named {
+    /// One is named for this pass of the loop around.
+    pub(super) surely: bool,
+    /// One is named for some pass.
+    pub(super) some: bool,
+    /// One is not.
+    pub(super) others: bool,
+}
+
 /// The places of a workflow's steps.
 fn places(workflow: &Workflow) -> &Places {
     workflow.places.get_or_init(|| Places::of(workflow))
@@ -111,8 +145,13 @@ pub(super) struct Done<'w, 'c> {
     begun: HashSet<&'c str>,
     /// The last pass of a loop that a key names, by the loop's own key: `a@0::b`.
     last: HashMap<&'c str, usize>,
-    /// Bare ids of steps inside loops: each occurrence completes one more instance.
-    bare: HashMap<&'w str, usize>,
+    /// Bare ids of steps inside loops: each occurrence completes one more instance. Of a loop inside
+    /// a loop it is known, as a rule, in which pass of the outer one.
+    bare: HashMap<(&'w str, Option<usize>), usize>,
+    /// The same whatever the pass.
+    named: HashMap<&'w str, usize>,
+    /// How many passes of a loop the walk has been through.
+    passes: HashMap<&'w str, usize>,
     /// Every outermost loop of which anything is named.
     loops: HashSet<&'w str>,
 }
@@ -128,6 +167,8 @@ impl<'w, 'c> Done<'w, 'c> {
             begun: HashSet::new(),
             last: HashMap::new(),
             bare: HashMap::new(),
+            named: HashMap::new(),
+            passes: HashMap::new(),
             loops: HashSet::new(),
         };
         for entry in completed {
@@ -138,7 +179,7 @@ impl<'w, 'c> Done<'w, 'c> {
             };
             done.loops.insert(outermost);
             if id == entry {
-                *done.bare.entry(id).or_default() += 1;
+                done.add_bare(id, place);
             } else {
                 done.add_key(entry);
             }
@@ -158,19 +199,31 @@ impl<'w, 'c> Done<'w, 'c> {
         }
     }
 
+    fn add_bare(&mut self, id: &'w str, place: &'w Place) {
+        let outer = place.anchor.as_ref().map(|anchor| {
+            let passes = self.named.get(anchor.id.as_str()).copied().unwrap_or(0);
+            passes.saturating_sub(usize::from(anchor.before))
+        });
+        *self.named.entry(id).or_default() += 1;
+        *self.bare.entry((id, outer)).or_default() += 1;
+    }
+
     pub(super) fn has_key(&self, key: &str) -> bool {
         self.keys.contains(key)
     }
 
-    /// Uses up one occurrence of a bare id.
-    pub(super) fn take(&mut self, id: &str) -> bool {
-        match self.bare.get_mut(id) {
-            Some(left) if *left > 0 => {
+    /// Uses up one occurrence of a bare id in this pass of the loop around its own.
+    pub(super) fn take(&mut self, id: &'w str, outer: usize) -> bool {
+        for pass in [Some(outer), None] {
+            if let Some(left) = self.bare.get_mut(&(id, pass)).filter(|left| **left > 0) {
                 *left -= 1;
-                true
+                if let Some(left) = self.named.get_mut(id) {
+                    *left -= 1;
+                }
+                return true;
             }
-            _ => false,
         }
+        false
     }
 
     pub(super) fn last_pass(&self, owner: &str) -> Option<usize> {
@@ -184,28 +237,55 @@ impl<'w, 'c> Done<'w, 'c> {
 
     /// Whether steps of a body that run are named by a bare id that is not used up, and whether
     /// others are not.
-    pub(super) fn bare_of(&self, body: &[Step], runs: &dyn Fn(&Step) -> bool) -> (bool, bool) {
-        let (mut named, mut unnamed) = (false, false);
+    pub(super) fn bare_of(
+        &self,
+        body: &'w [Step],
+        outer: usize,
+        runs: &dyn Fn(&Step) -> bool,
+    ) -> Named {
+        let mut named = Named::default();
         if self.bare.is_empty() {
-            return (false, false);
+            return named;
         }
         for step in body.iter().filter(|step| runs(step)) {
+            let id = step.id.value.as_str();
             match &step.action {
-                Action::Loop(looped) => named |= self.bare_of(&looped.body, runs).0,
-                _ if self.left(step) > 0 => named = true,
-                _ => unnamed = true,
+                Action::Loop(looped) => named.some |= self.any_bare(&looped.body),
+                _ if self.left(id, Some(outer)) > 0 => named.surely = true,
+                _ if self.left(id, None) > 0 => named.some = true,
+                _ => named.others = true,
             }
         }
-        (named, unnamed)
+        named
+    }
+
+    fn any_bare(&self, body: &[Step]) -> bool {
+        body.iter().any(|step| {
+            if let Action::Loop(looped) = &step.action {
+                return self.any_bare(&looped.body);
+            }
+            self.named.get(step.id.value.as_str()).is_some_and(|left| *left > 0)
+        })
     }
 
     /// Whether bare ids tell of a later pass than the one that is being entered.
-    pub(super) fn is_passed(&self, body: &[Step]) -> bool {
-        !self.bare.is_empty() && body.iter().any(|step| step.when.is_none() && self.left(step) > 1)
+    pub(super) fn is_passed(&self, body: &'w [Step], outer: usize) -> bool {
+        let again = |id| self.left(id, Some(outer)) + self.left(id, None) > 1;
+        !self.bare.is_empty()
+            && body.iter().any(|step| step.when.is_none() && again(step.id.value.as_str()))
     }
 
-    fn left(&self, step: &Step) -> usize {
-        self.bare.get(step.id.value.as_str()).copied().unwrap_or(0)
+    fn left(&self, id: &'w str, outer: Option<usize>) -> usize {
+        self.bare.get(&(id, outer)).copied().unwrap_or(0)
+    }
+
+    /// How many passes of a loop were entered and left.
+    pub(super) fn ordinal(&self, id: &str) -> usize {
+        self.passes.get(id).copied().unwrap_or(0)
+    }
+
+    pub(super) fn passed(&mut self, id: &'w str) {
+        *self.passes.entry(id).or_default() += 1;
     }
 
     /// Whether a step of the top level, or anything inside it, is done.

@@ -170,7 +170,9 @@ fn faults_in_criteria_leave_the_guide_walkable() {
         json!([{"type": "contains", "value": 5, "message": "m"}]),
         json!([{"type": "length", "min": 1, "message": "m", "stray": 1}]),
         json!([{"type": "schema", "schema": {"type": "strnig"}, "message": "m"}]),
-        json!({"and": [{"type": "contains", "value": "x", "message": "m", "condition": {"var": 1}}]}),
+        json!({"and": [
+            {"type": "contains", "value": "x", "message": "m", "condition": {"var": 1}},
+        ]}),
         json!("text"),
     ] {
         let read =

@@ -105,22 +105,8 @@ impl SafeOperation for Get {
         })
     }
 
-    fn example() -> (Value, Value) {
-        let first = json!({
-            "id": "understand",
-            "title": "Understand the report",
-            "prompt": "Say what was seen and what was expected.",
-            "requireConfirmation": false,
-        });
-        let response = json!({
-            "id": "bug-investigation",
-            "name": "Bug investigation",
-            "description": "From a report to a proven cause.",
-            "version": "1.0.0",
-            "totalSteps": 8,
-            "firstStep": first,
-        });
-        (json!({"id": "bug-investigation"}), response)
+    fn example() -> Value {
+        json!({"id": "bug-investigation", "mode": "metadata"})
     }
 }
 
@@ -129,7 +115,7 @@ fn first_step(entry: &Entry) -> Result<Option<Map<String, Value>>, Problem> {
     let context = json!({});
     let walk = walk::next(workflow_of(entry)?, &[], &context);
     Ok(match walk.map(|walk| walk.position) {
-        Ok(Position::Due(due)) => Some(view::step(&entry.document, &due)),
+        Ok(Position::Due(due)) => serde_json::from_str(&view::step(&entry.document, &due)).ok(),
         // A loop over a variable that nobody has set yet: nothing is due before it is.
         Ok(Position::Blocked(_) | Position::Complete { .. }) | Err(_) => None,
     })

@@ -79,14 +79,7 @@ impl SafeOperation for List {
         Ok(ListResponse { workflows: workflows.collect(), invalid: invalid.collect() })
     }
 
-    fn example() -> (Value, Value) {
-        let workflow = json!({
-            "id": "bug-investigation",
-            "name": "Bug investigation",
-            "description": "From a report to a proven cause.",
-            "category": "development",
-            "version": "1.0.0",
-        });
-        (json!({}), json!({"workflows": [workflow]}))
+    fn example() -> Value {
+        json!({})
     }
 }

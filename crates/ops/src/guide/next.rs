@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::{context_of, view, walkable, workflow_of};
 use crate::call::Call;
-use crate::operation::{Door, SafeOperation};
+use crate::operation::{Door, Respond, SafeOperation};
 use crate::problems;
 use crate::reader::Reader;
 
@@ -38,12 +38,13 @@ pub struct NextRequest {
 }
 
 /// The step that is due.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("required" = ["step", "guidance", "isComplete"]))]
 pub struct NextResponse {
     /// The next step to execute; null when the workflow is complete or waits for a variable
-    pub step: Option<Map<String, Value>>,
+    #[schemars(with = "Option<Map<String, Value>>")]
+    pub step: Option<String>,
     /// What to append to `completedSteps` when the step is done
     pub completed_step: Option<String>,
     /// What to tell the agent
@@ -92,6 +93,22 @@ pub struct Waiting {
     pub expected: Option<Vec<Value>>,
 }
 
+impl Respond for NextResponse {
+    /// The step is JSON already: it is as its author wrote it.
+    fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        out.extend_from_slice(b"{\"step\":");
+        out.extend_from_slice(self.step.as_ref().map_or(b"null", |step| step.as_bytes()));
+        out.extend_from_slice(b",\"completedStep\":");
+        serde_json::to_writer(&mut *out, &self.completed_step)?;
+        out.extend_from_slice(b",\"guidance\":");
+        serde_json::to_writer(&mut *out, &self.guidance)?;
+        out.extend_from_slice(b",\"isComplete\":");
+        serde_json::to_writer(&mut *out, &self.is_complete)?;
+        out.push(b'}');
+        Ok(())
+    }
+}
+
 pub(crate) struct Next;
 
 impl SafeOperation for Next {
@@ -131,30 +148,8 @@ impl SafeOperation for Next {
         Ok(response)
     }
 
-    fn example() -> (Value, Value) {
-        let request = json!({
-            "workflowId": "bug-investigation",
-            "completedSteps": [],
-            "context": {"taskId": "TASK-123"},
-        });
-        let step = json!({
-            "id": "understand",
-            "title": "Understand the report",
-            "prompt": "Say what was seen and what was expected.",
-            "requireConfirmation": false,
-        });
-        let guidance = json!({
-            "prompt": "Say what was seen and what was expected.",
-            "requiresConfirmation": false,
-            "validationCriteria": ["Names the file and line"],
-        });
-        let response = json!({
-            "step": step,
-            "completedStep": "understand",
-            "guidance": guidance,
-            "isComplete": false,
-        });
-        (request, response)
+    fn example() -> Value {
+        json!({"workflowId": "bug-investigation", "completedSteps": []})
     }
 }
 
@@ -175,10 +170,9 @@ fn unconfirmed(due: &Due<'_, '_>) -> Vec<String> {
 
 fn offered(entry: &Entry, due: &Due<'_, '_>) -> NextResponse {
     let step = view::step(&entry.document, due);
-    let text = step.get("prompt").and_then(Value::as_str).unwrap_or_default();
     let mut guidance = told(String::new());
     if let Some(prompt) = view::prompt_of(due.step) {
-        let filled = view::guidance(due, prompt, text);
+        let filled = view::guidance(&entry.document, due, prompt);
         guidance.prompt = filled.text;
         guidance.missing = filled.missing;
         guidance.model_hint.clone_from(&prompt.model_hint);

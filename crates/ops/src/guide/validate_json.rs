@@ -30,7 +30,7 @@ impl SafeOperation for ValidateJson {
 
     const NAME: &'static str = "guide.validate_json";
     const TITLE: &'static str = "Validate a workflow's JSON";
-    const DESCRIPTION: &'static str = "Validates workflow JSON content directly: syntax, schema and meaning, with a suggestion for each issue";
+    const DESCRIPTION: &'static str = "Validates workflow JSON content directly, without saving it";
     const DOORS: &'static [Door] = &[Door::GuideTool("workflow_validate_json")];
 
     fn run(_: &Reader, _: &dyn Call, request: ValidateJsonRequest) -> Result<Verdict, Problem> {
@@ -54,20 +54,9 @@ impl SafeOperation for ValidateJson {
         Ok(verdict)
     }
 
-    fn example() -> (Value, Value) {
+    fn example() -> Value {
         let text = json!({"id": "test-workflow", "name": "Test Workflow"}).to_string();
-        let response = json!({
-            "valid": false,
-            "issues": [
-                "Missing required property 'description'",
-                "Missing required property 'steps'",
-            ],
-            "suggestions": [
-                "Add required 'description' field with a meaningful description",
-                "Add required 'steps' array with at least one step object",
-            ],
-        });
-        (json!({"workflowJson": text}), response)
+        json!({"workflowJson": text})
     }
 }
 

@@ -1,12 +1,13 @@
 //! A step as callers see it: everything its author wrote, with the prompt as one text.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use milepost_model::brief::{self, Filled};
 use milepost_model::condition::Variables;
 use milepost_model::document::Document;
 use milepost_model::guide::Confirmation;
-use milepost_model::step::{Action, Prompt, Step};
+use milepost_model::step::{Action, Prompt, PromptText, Step};
 use milepost_model::walk::{Due, Pass};
 use serde_json::{Map, Value, json};
 
@@ -22,8 +23,29 @@ pub(super) fn prompt_of(step: &Step) -> Option<&Prompt> {
     }
 }
 
-/// A step as its author wrote it, with its prompt as one text and its confirmation decided.
-pub(super) fn step(document: &Document, due: &Due<'_, '_>) -> Map<String, Value> {
+/// A step as its author wrote it, as JSON: its prompt is one text and its confirmation decided.
+pub(super) fn step(document: &Document, due: &Due<'_, '_>) -> String {
+    let make = || Value::Object(authored(document, due)).to_string();
+    let fixed = prompt_of(due.step).is_some_and(|prompt| {
+        brief::is_fixed(prompt) && !matches!(prompt.confirmation, Confirmation::When(_))
+    });
+    let mut shown = match fixed {
+        true => due.step.rendered.step(make).to_owned(),
+        false => make(),
+    };
+    if let Some((pass, outer)) = due.loops.split_last() {
+        let mut around = shown_pass(pass);
+        if !outer.is_empty() {
+            around["within"] = outer.iter().map(shown_pass).collect();
+        }
+        // What is around a step is the only thing that differs from pass to pass.
+        shown.pop();
+        let _ = write!(shown, ",\"loop\":{around}}}");
+    }
+    shown
+}
+
+fn authored(document: &Document, due: &Due<'_, '_>) -> Map<String, Value> {
     let mut step = match document.authored(due.step.at) {
         Some(Value::Object(map)) => map,
         _ => Map::new(),
@@ -40,13 +62,6 @@ pub(super) fn step(document: &Document, due: &Due<'_, '_>) -> Map<String, Value>
     }
     let confirmed = brief::is_confirmed(&prompt.confirmation, &due.scope);
     step.insert("requireConfirmation".into(), confirmed.into());
-    if let Some((pass, outer)) = due.loops.split_last() {
-        let mut shown = shown_pass(pass);
-        if !outer.is_empty() {
-            shown["within"] = outer.iter().map(shown_pass).collect();
-        }
-        step.insert("loop".into(), shown);
-    }
     step
 }
 
@@ -74,45 +89,52 @@ fn stand_in(step: &Map<String, Value>) -> Option<String> {
 }
 
 /// The text an agent is given: role, hints, prompt, loop.
-pub(super) fn guidance(due: &Due<'_, '_>, prompt: &Prompt, text: &str) -> Filled {
-    let role = prompt.agent_role.as_ref().map_or(0, String::len);
-    let hints: usize = prompt.guidance.iter().map(|hint| hint.len() + 3).sum();
-    let mut whole = String::with_capacity(text.len() + role + hints + 256);
-    let mut missing = Vec::new();
-    let mut add = |filled: Filled, whole: &mut String| {
-        whole.push_str(&filled.text);
-        for name in filled.missing {
-            if !missing.contains(&name) {
-                missing.push(name);
-            }
+pub(super) fn guidance(document: &Document, due: &Due<'_, '_>, prompt: &Prompt) -> Filled {
+    let whole = || unfilled(document, due, prompt);
+    let text = match brief::is_fixed(prompt) {
+        true => Cow::Borrowed(due.step.rendered.prompt(whole)),
+        false => Cow::Owned(whole()),
+    };
+    let mut filled = match &prompt.text {
+        PromptText::Guide { .. } => brief::fill(&text, &due.scope),
+        PromptText::Template(_) => {
+            let filled = brief::filled(prompt, &due.scope);
+            Filled { text: format!("{text}{}", filled.text), missing: filled.missing }
         }
     };
-    if let Some(role) = &prompt.agent_role {
-        whole.push_str("## Agent Role Instructions\n");
-        add(brief::fill(role, &due.scope), &mut whole);
-        whole.push_str("\n\n");
-    }
-    if !prompt.guidance.is_empty() {
-        whole.push_str("## Step Guidance\n");
-        for hint in &prompt.guidance {
-            whole.push_str("- ");
-            add(brief::fill(hint, &due.scope), &mut whole);
-            whole.push('\n');
-        }
-        whole.push('\n');
-    }
-    add(brief::filled(prompt, text, &due.scope), &mut whole);
     if !due.loops.is_empty() {
+        let whole = &mut filled.text;
         whole.push_str("\n\n## Loop\n");
         let mut key = String::new();
         for pass in &due.loops {
             key.push_str(pass.id);
-            describe(pass, &key, &mut whole);
+            describe(pass, &key, whole);
             let _ = write!(key, "@{}::", pass.iteration);
         }
         whole.truncate(whole.trim_end().len());
     }
-    Filled { text: whole, missing }
+    filled
+}
+
+/// The same before its variables are filled in. The prompt of a manifest is left out: its
+/// expressions are evaluated, not replaced.
+fn unfilled(document: &Document, due: &Due<'_, '_>, prompt: &Prompt) -> String {
+    let mut text = String::new();
+    if let Some(role) = &prompt.agent_role {
+        let _ = write!(text, "## Agent Role Instructions\n{role}\n\n");
+    }
+    if !prompt.guidance.is_empty() {
+        text.push_str("## Step Guidance\n");
+        for hint in &prompt.guidance {
+            let _ = writeln!(text, "- {hint}");
+        }
+        text.push('\n');
+    }
+    if let PromptText::Guide { .. } = &prompt.text {
+        let step = authored(document, due);
+        text.push_str(step.get("prompt").and_then(Value::as_str).unwrap_or_default());
+    }
+    text
 }
 
 fn describe(pass: &Pass<'_, '_>, key: &str, text: &mut String) {

@@ -37,7 +37,7 @@ fn the_later_of_four_sources_wins_and_the_others_say_so() {
     let shadowed: Vec<_> = listing.sources.iter().map(row).collect();
     let by = |id: &str, by: SourceKind| (id.to_owned(), by);
     let expected = vec![
-        (BuiltIn, 6, vec![by("refund-order", User)]),
+        (BuiltIn, 5, vec![by("refund-order", User)]),
         (User, 2, vec![by("refund-order", Listed), by("mine", Listed)]),
         (Listed, 1, vec![by("refund-order", Listed)]),
         (Listed, 2, vec![by("refund-order", Runtime)]),
@@ -117,7 +117,7 @@ fn broken_files_are_reported_and_hide_nothing() {
     let large = format!("`{}` is too large: 1048577 bytes", file("large.yaml").display());
     let expected = [
         ("broken.yaml", "line 2: unknown key `promt`"),
-        ("empty.json", "line 1: unexpected end of JSON input"),
+        ("empty.json", "line 1: the document is empty"),
         ("large.yaml", large.as_str()),
         ("latin.yaml", "line 1: byte 0xe9 is not UTF-8"),
     ];
@@ -201,7 +201,7 @@ fn a_summary_says_what_a_list_shows() {
         path: root.path().join("x.yaml"),
     };
     assert_eq!(**item, expected);
-    let guide = listing.items.iter().find(|item| item.id == "review-change").expect("is there");
+    let guide = listing.items.iter().find(|item| item.id == "code-review").expect("is there");
     assert!(guide.agent_only);
 }
 
