@@ -1,11 +1,9 @@
-// The least that a server on the TypeScript SDK can be: one tool that does nothing.
+// The least that people write on the TypeScript SDK: one registered tool that does nothing.
 
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 
-const server = new Server({ name: 'empty', version: '1.0.0' }, { capabilities: { tools: {} } });
-const tool = { name: 'empty', inputSchema: { type: 'object' } };
-server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: [tool] }));
-server.setRequestHandler(CallToolRequestSchema, async () => ({ content: [] }));
+const server = new McpServer({ name: 'empty', version: '1.0.0' });
+const description = 'Does nothing';
+server.registerTool('empty', { description }, async () => ({ content: [] }));
 await server.connect(new StdioServerTransport());

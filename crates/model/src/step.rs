@@ -59,6 +59,7 @@ pub struct Step {
 pub struct Rendered {
     step: Lazy<String>,
     prompt: Lazy<String>,
+    literal: Lazy<Option<String>>,
 }
 
 impl Rendered {
@@ -67,9 +68,14 @@ impl Rendered {
         self.step.get_or_init(make)
     }
 
-    /// What an agent is told.
+    /// What an agent is told, before variables are filled in.
     pub fn prompt(&self, make: impl FnOnce() -> String) -> &str {
         self.prompt.get_or_init(make)
+    }
+
+    /// The same as a literal of JSON, when there is nothing to fill in.
+    pub fn literal(&self, make: impl FnOnce() -> Option<String>) -> Option<&str> {
+        self.literal.get_or_init(make).as_deref()
     }
 }
 

@@ -58,6 +58,8 @@ pub struct NextResponse {
 #[serde(rename_all = "camelCase")]
 pub struct Guidance {
     /// Role, hints, prompt with its variables filled in, and the loops around the step
+    // A literal of JSON: most prompts are the same in every answer, and long.
+    #[serde(skip_serializing)]
     pub prompt: String,
     /// Which kind of model suits
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -100,8 +102,12 @@ impl Respond for NextResponse {
         out.extend_from_slice(self.step.as_ref().map_or(b"null", |step| step.as_bytes()));
         out.extend_from_slice(b",\"completedStep\":");
         serde_json::to_writer(&mut *out, &self.completed_step)?;
-        out.extend_from_slice(b",\"guidance\":");
+        out.extend_from_slice(b",\"guidance\":{\"prompt\":");
+        out.extend_from_slice(self.guidance.prompt.as_bytes());
+        let rest = out.len();
         serde_json::to_writer(&mut *out, &self.guidance)?;
+        // The other fields follow in the same object.
+        out[rest] = b',';
         out.extend_from_slice(b",\"isComplete\":");
         serde_json::to_writer(&mut *out, &self.is_complete)?;
         out.push(b'}');
@@ -170,11 +176,9 @@ fn unconfirmed(due: &Due<'_, '_>) -> Vec<String> {
 
 fn offered(entry: &Entry, due: &Due<'_, '_>) -> NextResponse {
     let step = view::step(&entry.document, due);
-    let mut guidance = told(String::new());
+    let mut guidance = told("");
     if let Some(prompt) = view::prompt_of(due.step) {
-        let filled = view::guidance(&entry.document, due, prompt);
-        guidance.prompt = filled.text;
-        guidance.missing = filled.missing;
+        (guidance.prompt, guidance.missing) = view::guidance(&entry.document, due, prompt);
         guidance.model_hint.clone_from(&prompt.model_hint);
         guidance.requires_confirmation = brief::is_confirmed(&prompt.confirmation, &due.scope);
         guidance.validation_criteria = view::checked_for(prompt, &due.scope);
@@ -203,7 +207,7 @@ fn waiting(blocked: &[Blocked]) -> NextResponse {
         };
         wanted.push(line);
     }
-    let mut guidance = told(format!(
+    let mut guidance = told(&format!(
         "No step is due until the context says more. Set these variables and ask again:\n{}",
         wanted.join("\n")
     ));
@@ -219,14 +223,14 @@ fn waiting(blocked: &[Blocked]) -> NextResponse {
 }
 
 fn complete(skipped: &[&str]) -> NextResponse {
-    let mut guidance = told("Workflow complete.".to_owned());
+    let mut guidance = told("Workflow complete.");
     guidance.skipped = skipped.iter().map(|id| (*id).to_owned()).collect();
     NextResponse { step: None, completed_step: None, guidance, is_complete: true }
 }
 
-fn told(prompt: String) -> Guidance {
+fn told(prompt: &str) -> Guidance {
     Guidance {
-        prompt,
+        prompt: view::literal_of(prompt),
         model_hint: None,
         requires_confirmation: false,
         validation_criteria: Vec::new(),

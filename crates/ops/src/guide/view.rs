@@ -88,32 +88,63 @@ fn stand_in(step: &Map<String, Value>) -> Option<String> {
     Some(text)
 }
 
-/// The text an agent is given: role, hints, prompt, loop.
-pub(super) fn guidance(document: &Document, due: &Due<'_, '_>, prompt: &Prompt) -> Filled {
+/// The text an agent is given, as a literal of JSON: role, hints, prompt, loop. And the variables
+/// that it lacks.
+pub(super) fn guidance(
+    document: &Document,
+    due: &Due<'_, '_>,
+    prompt: &Prompt,
+) -> (String, Vec<String>) {
+    let (mut literal, missing) = if let Some(literal) = fixed(document, due, prompt) {
+        (literal.to_owned(), Vec::new())
+    } else {
+        let filled = filled(document, due, prompt);
+        (literal_of(&filled.text), filled.missing)
+    };
+    if !due.loops.is_empty() {
+        let mut around = "\n\n## Loop\n".to_owned();
+        let mut key = String::new();
+        for pass in &due.loops {
+            key.push_str(pass.id);
+            describe(pass, &key, &mut around);
+            let _ = write!(key, "@{}::", pass.iteration);
+        }
+        let around = literal_of(around.trim_end());
+        literal.pop();
+        literal.push_str(around.strip_prefix('"').unwrap_or_default());
+    }
+    (literal, missing)
+}
+
+/// A text as a literal of JSON.
+pub(super) fn literal_of(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// The literal of a prompt into which nothing is filled, made once.
+fn fixed<'s>(document: &Document, due: &Due<'s, '_>, prompt: &Prompt) -> Option<&'s str> {
+    if !brief::is_fixed(prompt) {
+        return None;
+    }
+    due.step.rendered.literal(|| {
+        let text = unfilled(document, due, prompt);
+        (!text.contains("{{")).then(|| literal_of(&text))
+    })
+}
+
+fn filled(document: &Document, due: &Due<'_, '_>, prompt: &Prompt) -> Filled {
     let whole = || unfilled(document, due, prompt);
     let text = match brief::is_fixed(prompt) {
         true => Cow::Borrowed(due.step.rendered.prompt(whole)),
         false => Cow::Owned(whole()),
     };
-    let mut filled = match &prompt.text {
+    match &prompt.text {
         PromptText::Guide { .. } => brief::fill(&text, &due.scope),
         PromptText::Template(_) => {
             let filled = brief::filled(prompt, &due.scope);
             Filled { text: format!("{text}{}", filled.text), missing: filled.missing }
         }
-    };
-    if !due.loops.is_empty() {
-        let whole = &mut filled.text;
-        whole.push_str("\n\n## Loop\n");
-        let mut key = String::new();
-        for pass in &due.loops {
-            key.push_str(pass.id);
-            describe(pass, &key, whole);
-            let _ = write!(key, "@{}::", pass.iteration);
-        }
-        whole.truncate(whole.trim_end().len());
     }
-    filled
 }
 
 /// The same before its variables are filled in. The prompt of a manifest is left out: its
