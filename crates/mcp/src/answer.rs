@@ -1,5 +1,6 @@
 //! Answers as bytes, appended to a buffer. No answer holds a line end.
 
+use milepost_ops::Response;
 use serde_json::Value;
 
 use crate::fault::Fault;
@@ -14,8 +15,10 @@ pub(crate) enum Reply<'c> {
     Made(String),
     /// The contract's tools.
     Tools(&'c str),
+    /// What a tool gave.
+    Plain(Response),
     /// What a tool gave, in the wrapping of `tools/call`.
-    Gave(String),
+    Gave(Response),
     /// Why a tool gave nothing, for the model to read.
     Failed(Fault),
 }
@@ -26,6 +29,7 @@ pub(crate) fn reply(out: &mut Vec<u8>, id: Id<'_>, reply: &Reply<'_>) {
     match reply {
         Reply::Fixed(result) => out.extend_from_slice(result.as_bytes()),
         Reply::Made(result) => json(out, result),
+        Reply::Plain(result) => json(out, result.json()),
         Reply::Tools(tools) => {
             out.extend_from_slice(b"{\"tools\":");
             json(out, tools);
@@ -36,7 +40,7 @@ pub(crate) fn reply(out: &mut Vec<u8>, id: Id<'_>, reply: &Reply<'_>) {
             out.push(b'}');
         }
         Reply::Failed(fault) => {
-            content(out, &object(fault));
+            content(out, &object(fault).into());
             out.extend_from_slice(b",\"isError\":true}");
         }
     }
@@ -56,12 +60,19 @@ fn begin(out: &mut Vec<u8>, id: Id<'_>) {
 }
 
 /// A tool's result, once as text and once as it is: older clients know only the text.
-fn content(out: &mut Vec<u8>, result: &str) {
-    out.reserve(2 * result.len() + 128);
-    out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":");
-    string(out, result);
-    out.extend_from_slice(b"}],\"structuredContent\":");
-    json(out, result);
+fn content(out: &mut Vec<u8>, result: &Response) {
+    let text = result.json();
+    out.reserve(2 * text.len() + text.len() / 4 + 128);
+    out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"");
+    let mut done = 0;
+    for part in result.fixed() {
+        escape(out, &text[done..part.at.start]);
+        out.extend_from_slice(part.escaped().as_bytes());
+        done = part.at.end;
+    }
+    escape(out, &text[done..]);
+    out.extend_from_slice(b"\"}],\"structuredContent\":");
+    json(out, text);
 }
 
 fn object(fault: &Fault) -> String {
@@ -82,10 +93,9 @@ fn json(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// A text as a JSON string.
-fn string(out: &mut Vec<u8>, text: &str) {
+/// A text as the inside of a JSON string.
+fn escape(out: &mut Vec<u8>, text: &str) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
-    out.push(b'"');
     let mut rest = text.as_bytes();
     loop {
         let (plain, special) = rest.split_at(plain_prefix(rest));
@@ -104,7 +114,6 @@ fn string(out: &mut Vec<u8>, text: &str) {
         }
         rest = after;
     }
-    out.push(b'"');
 }
 
 #[cfg(test)]
@@ -115,8 +124,9 @@ mod tests {
     fn a_written_string_reads_back_as_the_text() {
         let all: String = ('\0'..='\u{250}').chain("\u{2028}😀".chars()).collect();
         for text in ["", "plain", "a\"b\\c\n", "\u{7f}ä", &all] {
-            let mut out = Vec::new();
-            string(&mut out, text);
+            let mut out = vec![b'"'];
+            escape(&mut out, text);
+            out.push(b'"');
             assert_eq!(serde_json::from_slice::<String>(&out).expect("is JSON"), text);
             assert!(out.iter().all(|byte| *byte >= 0x20));
         }

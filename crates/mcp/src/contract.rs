@@ -1,5 +1,6 @@
 //! What stands behind the edge.
 
+use milepost_ops::Response;
 use serde_json::{Map, Value};
 
 use crate::fault::Fault;
@@ -24,5 +25,5 @@ pub trait Contract: Send + Sync {
         tool: &str,
         arguments: Map<String, Value>,
         log: &mut String,
-    ) -> Result<String, Fault>;
+    ) -> Result<Response, Fault>;
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use milepost_model::problem::{Argument, Code, Problem};
 use milepost_model::violation;
-use milepost_ops::{Alone, Call, OPERATIONS, Operation, Operations, Reader, Safety};
+use milepost_ops::{Alone, Call, OPERATIONS, Operation, Operations, Reader, Response, Safety};
 use milepost_store::{Library, Locations};
 use serde_json::{Map, Value, json};
 
@@ -64,7 +64,7 @@ impl Contract for Guides {
         tool: &str,
         arguments: Map<String, Value>,
         log: &mut String,
-    ) -> Result<String, Fault> {
+    ) -> Result<Response, Fault> {
         let found = OPERATIONS.iter().find(|operation| operation.guide_tool() == Some(tool));
         let Some(operation) = found else { return Err(Fault::method_not_found(tool)) };
         let call = Told { warnings: RefCell::default() };
@@ -101,7 +101,7 @@ fn tool(operation: &Operation, builtin: &Operations) -> Option<Value> {
     let name = operation.guide_tool()?;
     let request = (operation.example)();
     let response = builtin.call(operation.name, &Alone, request.clone()).ok()?;
-    let response: Value = serde_json::from_str(&response).ok()?;
+    let response: Value = serde_json::from_str(response.json()).ok()?;
     let is_safe = operation.safety == Safety::Safe;
     Some(json!({
         "name": name,

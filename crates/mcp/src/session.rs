@@ -16,6 +16,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use milepost_model::suggest;
+use milepost_ops::Response;
 use serde_json::{Map, Value};
 
 use crate::answer::{self, Reply};
@@ -166,7 +167,7 @@ impl<'c> Session<'c> {
             "prompts/list" => one_page(params, Reply::Fixed("{\"prompts\":[]}")),
             _ if self.contract.names().contains(&method) => {
                 let arguments = params::object(params)?;
-                self.call(method, arguments, log)?.map(Reply::Made)
+                self.call(method, arguments, log)?.map(Reply::Plain)
             }
             _ => Err(Fault::method_not_found(method)),
         }
@@ -236,7 +237,7 @@ impl<'c> Session<'c> {
         tool: &str,
         arguments: Map<String, Value>,
         log: &mut String,
-    ) -> Result<Result<String, Fault>, Fault> {
+    ) -> Result<Result<Response, Fault>, Fault> {
         // The contract promises nothing about its state after a panic but that it is `Sync`: what
         // it shares between calls is behind locks, which say for themselves that they are poisoned.
         let called = catch_unwind(AssertUnwindSafe(|| self.contract.call(tool, arguments, log)));

@@ -312,7 +312,7 @@ impl<'t> Reader<'t, '_> {
             true => format!("\"${{{{ {inside} }}}}\""),
             false => format!("\"{{{{{inside}}}}}\""),
         };
-        // More text behind the braces belongs into the quotes as well: where it ends is not certain.
+        // Text behind the braces belongs into the quotes too, and where it ends is not certain.
         let rest = self.text[close..].lines().next().unwrap_or_default().trim();
         if !rest.is_empty() && !rest.starts_with(['#', ',', '}', ']']) {
             return Box::new(

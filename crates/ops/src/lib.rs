@@ -11,9 +11,11 @@ pub mod guide;
 mod operation;
 mod problems;
 mod reader;
+mod response;
 
 pub use call::{Alone, Call};
 pub use milepost_model::problem::{Code, Problem};
 pub use operation::{Door, OPERATIONS, Operation, Operations, Safety};
 pub use problems::{of_file as file_problem, of_invalid as invalid_file_problem};
 pub use reader::Reader;
+pub use response::Response;

@@ -12,6 +12,7 @@ use crate::call::Call;
 use crate::guide;
 use crate::problems;
 use crate::reader::Reader;
+use crate::response::Response;
 use milepost_model::problem::{Code, Problem};
 
 /// What an operation may do to the world.
@@ -52,7 +53,7 @@ pub struct Operation {
     run: Run,
 }
 
-type Run = fn(&Reader, &dyn Call, Value) -> Result<String, Problem>;
+type Run = fn(&Reader, &dyn Call, Value) -> Result<Response, Problem>;
 
 impl std::fmt::Debug for Operation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -83,12 +84,12 @@ pub(crate) trait SafeOperation {
 
 /// A response as JSON.
 pub(crate) trait Respond {
-    fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()>;
+    fn write(&self, out: &mut Response) -> serde_json::Result<()>;
 }
 
 impl<T: Serialize> Respond for T {
-    fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
-        serde_json::to_writer(out, self)
+    fn write(&self, out: &mut Response) -> serde_json::Result<()> {
+        out.serialize(self)
     }
 }
 
@@ -110,19 +111,16 @@ fn run_safe<T: SafeOperation>(
     reader: &Reader,
     call: &dyn Call,
     arguments: Value,
-) -> Result<String, Problem> {
+) -> Result<Response, Problem> {
     // The schema has been checked: what fails here is a fault of ours.
     let request = serde_json::from_value(arguments).map_err(|error| internal(&error))?;
     let response = T::run(reader, call, request)?;
-    let mut json = Vec::with_capacity(RESPONSE_BYTES);
+    let mut json = Response::new();
     response.write(&mut json).map_err(|error| internal(&error))?;
-    String::from_utf8(json).map_err(|error| internal(&error))
+    Ok(json)
 }
 
-/// What most responses fit into, so that writing one seldom moves what is written.
-const RESPONSE_BYTES: usize = 16 * 1024;
-
-fn internal(error: &dyn std::error::Error) -> Problem {
+fn internal(error: &serde_json::Error) -> Problem {
     Problem::new(Code::Internal, error.to_string(), "report this with the request that caused it")
 }
 
@@ -165,7 +163,7 @@ impl Operations {
         name: &str,
         call: &dyn Call,
         mut arguments: Value,
-    ) -> Result<String, Problem> {
+    ) -> Result<Response, Problem> {
         let found = OPERATIONS.iter().position(|operation| operation.name == name);
         let Some(index) = found else {
             let names = OPERATIONS.iter().map(|operation| operation.name);

@@ -61,9 +61,9 @@ fn call<T: DeserializeOwned>(
 ) -> Result<T, Failure> {
     let response = operations.call(name, &Alone, arguments)?;
     if json {
-        terminal.line(&response)?;
+        terminal.line(response.json())?;
     }
-    serde_json::from_str(&response).map_err(|error| {
+    serde_json::from_str(response.json()).map_err(|error| {
         let message = format!("the answer of `{name}` cannot be read: {error}");
         Problem::new(Code::Internal, message, "report this with the command").into()
     })

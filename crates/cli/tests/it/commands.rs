@@ -171,7 +171,7 @@ fn list_shows_the_sound_and_reports_the_rest() {
     let workflows = listed["workflows"].as_array().expect("is a list");
     assert_eq!(workflows.len(), 6);
     assert_eq!(
-        (&workflows[6]["source"], base(&workflows[6]["path"])),
+        (&workflows[5]["source"], base(&workflows[5]["path"])),
         (&json!("path"), "sound.yaml")
     );
     assert_eq!(listed["invalid"].as_array().map(Vec::len), Some(2));

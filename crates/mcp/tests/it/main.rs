@@ -10,6 +10,7 @@ mod transcripts;
 use std::io::{self, Read};
 
 use milepost_mcp::{Contract, Fault, Options, serve_stdio};
+use milepost_ops::Response;
 use serde_json::{Map, Value, json};
 
 /// The request that opens a session.
@@ -38,15 +39,15 @@ impl Contract for Tools {
         tool: &str,
         arguments: Map<String, Value>,
         _log: &mut String,
-    ) -> Result<String, Fault> {
+    ) -> Result<Response, Fault> {
         match tool {
-            "echo" => Ok(json!({ "echo": arguments }).to_string()),
+            "echo" => Ok(json!({ "echo": arguments }).to_string().into()),
             "fail" => Err(Fault::new(-32001, "Workflow not found", json!({ "workflowId": "x\n" }))),
             "stumble" => Err(Fault::new(-32603, "Internal error", json!({ "details": "a\nseam" }))),
             "refuse" => Err(Fault::invalid_params("workflowId is required")),
             "burst" => panic!("a seam\ngave way"),
-            "large" => Ok(json!({ "large": "x".repeat(LARGE_BYTES) }).to_string()),
-            _ => Ok("{\n  \"lines\": \"a\\nb\"\n}".to_owned()),
+            "large" => Ok(json!({ "large": "x".repeat(LARGE_BYTES) }).to_string().into()),
+            _ => Ok("{\n  \"lines\": \"a\\nb\"\n}".to_owned().into()),
         }
     }
 }

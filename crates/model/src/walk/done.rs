@@ -145,8 +145,8 @@ pub(super) struct Done<'w, 'c> {
     begun: HashSet<&'c str>,
     /// The last pass of a loop that a key names, by the loop's own key: `a@0::b`.
     last: HashMap<&'c str, usize>,
-    /// Bare ids of steps inside loops: each occurrence completes one more instance. Of a loop inside
-    /// a loop it is known, as a rule, in which pass of the outer one.
+    /// Bare ids of steps inside loops: each occurrence completes one more instance. Of a loop in a
+    /// loop it is known, as a rule, in which pass of the outer one.
     bare: HashMap<(&'w str, Option<usize>), usize>,
     /// The same whatever the pass.
     named: HashMap<&'w str, usize>,

@@ -11,6 +11,7 @@ use super::{view, walkable, workflow_of};
 use crate::call::Call;
 use crate::operation::{Door, SafeOperation};
 use crate::reader::Reader;
+use crate::response::Response;
 
 /// Which workflow, and how much of it.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -115,7 +116,11 @@ fn first_step(entry: &Entry) -> Result<Option<Map<String, Value>>, Problem> {
     let context = json!({});
     let walk = walk::next(workflow_of(entry)?, &[], &context);
     Ok(match walk.map(|walk| walk.position) {
-        Ok(Position::Due(due)) => serde_json::from_str(&view::step(&entry.document, &due)).ok(),
+        Ok(Position::Due(due)) => {
+            let mut json = Response::new();
+            view::step(&entry.document, &due).write(&mut json);
+            serde_json::from_str(json.json()).ok()
+        }
         // A loop over a variable that nobody has set yet: nothing is due before it is.
         Ok(Position::Blocked(_) | Position::Complete { .. }) | Err(_) => None,
     })

@@ -11,11 +11,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{context_of, view, walkable, workflow_of};
+use super::view::{self, Shown};
+use super::{context_of, walkable, workflow_of};
 use crate::call::Call;
 use crate::operation::{Door, Respond, SafeOperation};
 use crate::problems;
 use crate::reader::Reader;
+use crate::response::Response;
 
 /// Where the caller stands.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -44,7 +46,7 @@ pub struct NextRequest {
 pub struct NextResponse {
     /// The next step to execute; null when the workflow is complete or waits for a variable
     #[schemars(with = "Option<Map<String, Value>>")]
-    pub step: Option<String>,
+    pub step: Option<Shown>,
     /// What to append to `completedSteps` when the step is done
     pub completed_step: Option<String>,
     /// What to tell the agent
@@ -58,9 +60,9 @@ pub struct NextResponse {
 #[serde(rename_all = "camelCase")]
 pub struct Guidance {
     /// Role, hints, prompt with its variables filled in, and the loops around the step
-    // A literal of JSON: most prompts are the same in every answer, and long.
     #[serde(skip_serializing)]
-    pub prompt: String,
+    #[schemars(with = "String")]
+    pub prompt: Shown,
     /// Which kind of model suits
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(with = "String")]
@@ -96,21 +98,21 @@ pub struct Waiting {
 }
 
 impl Respond for NextResponse {
-    /// The step is JSON already: it is as its author wrote it.
-    fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
-        out.extend_from_slice(b"{\"step\":");
-        out.extend_from_slice(self.step.as_ref().map_or(b"null", |step| step.as_bytes()));
-        out.extend_from_slice(b",\"completedStep\":");
-        serde_json::to_writer(&mut *out, &self.completed_step)?;
-        out.extend_from_slice(b",\"guidance\":{\"prompt\":");
-        out.extend_from_slice(self.guidance.prompt.as_bytes());
-        let rest = out.len();
-        serde_json::to_writer(&mut *out, &self.guidance)?;
-        // The other fields follow in the same object.
-        out[rest] = b',';
-        out.extend_from_slice(b",\"isComplete\":");
-        serde_json::to_writer(&mut *out, &self.is_complete)?;
-        out.push(b'}');
+    /// The step and its prompt are JSON already, and as a rule the same in every answer.
+    fn write(&self, out: &mut Response) -> serde_json::Result<()> {
+        out.push("{\"step\":");
+        match &self.step {
+            Some(step) => step.write(out),
+            None => out.push("null"),
+        }
+        out.push(",\"completedStep\":");
+        out.serialize(&self.completed_step)?;
+        out.push(",\"guidance\":{\"prompt\":");
+        self.guidance.prompt.write(out);
+        out.more_fields(&self.guidance)?;
+        out.push(",\"isComplete\":");
+        out.serialize(&self.is_complete)?;
+        out.push("}");
         Ok(())
     }
 }
@@ -230,7 +232,7 @@ fn complete(skipped: &[&str]) -> NextResponse {
 
 fn told(prompt: &str) -> Guidance {
     Guidance {
-        prompt: view::literal_of(prompt),
+        prompt: Shown::made(view::literal_of(prompt)),
         model_hint: None,
         requires_confirmation: false,
         validation_criteria: Vec::new(),

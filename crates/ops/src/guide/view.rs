@@ -1,15 +1,17 @@
 //! A step as callers see it: everything its author wrote, with the prompt as one text.
 
-use std::borrow::Cow;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use milepost_model::brief::{self, Filled};
 use milepost_model::condition::Variables;
 use milepost_model::document::Document;
 use milepost_model::guide::Confirmation;
-use milepost_model::step::{Action, Prompt, PromptText, Step};
+use milepost_model::step::{Action, Fixed, Prompt, PromptText, Step};
 use milepost_model::walk::{Due, Pass};
 use serde_json::{Map, Value, json};
+
+use crate::response::Response;
 
 /// Blocks of newer editions that may stand in for a prompt.
 const STAND_INS: &[&str] =
@@ -23,26 +25,60 @@ pub(super) fn prompt_of(step: &Step) -> Option<&Prompt> {
     }
 }
 
+/// JSON that is shown: a fixed part, or none, and what this answer alone has.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    fixed: Option<Arc<Fixed>>,
+    /// How many bytes at the end of the fixed part this answer has instead of.
+    cut: usize,
+    own: String,
+}
+
+impl Shown {
+    pub(super) fn made(own: String) -> Shown {
+        Shown { fixed: None, cut: 0, own }
+    }
+
+    fn fixed(fixed: &Arc<Fixed>) -> Shown {
+        Shown { fixed: Some(Arc::clone(fixed)), cut: 0, own: String::new() }
+    }
+
+    /// The same with its closing sign moved behind something more.
+    fn with(mut self, more: &str, close: char) -> Shown {
+        match &self.fixed {
+            Some(_) => self.cut = 1,
+            None => drop(self.own.pop()),
+        }
+        self.own.push_str(more);
+        self.own.push(close);
+        self
+    }
+
+    pub(super) fn write(&self, out: &mut Response) {
+        if let Some(fixed) = &self.fixed {
+            out.push_fixed(fixed, self.cut);
+        }
+        out.push(&self.own);
+    }
+}
+
 /// A step as its author wrote it, as JSON: its prompt is one text and its confirmation decided.
-pub(super) fn step(document: &Document, due: &Due<'_, '_>) -> String {
+pub(super) fn step(document: &Document, due: &Due<'_, '_>) -> Shown {
     let make = || Value::Object(authored(document, due)).to_string();
     let fixed = prompt_of(due.step).is_some_and(|prompt| {
         brief::is_fixed(prompt) && !matches!(prompt.confirmation, Confirmation::When(_))
     });
-    let mut shown = match fixed {
-        true => due.step.rendered.step(make).to_owned(),
-        false => make(),
+    let shown = match fixed {
+        true => Shown::fixed(due.step.rendered.step(make)),
+        false => Shown::made(make()),
     };
-    if let Some((pass, outer)) = due.loops.split_last() {
-        let mut around = shown_pass(pass);
-        if !outer.is_empty() {
-            around["within"] = outer.iter().map(shown_pass).collect();
-        }
-        // What is around a step is the only thing that differs from pass to pass.
-        shown.pop();
-        let _ = write!(shown, ",\"loop\":{around}}}");
+    let Some((pass, outer)) = due.loops.split_last() else { return shown };
+    let mut around = shown_pass(pass);
+    if !outer.is_empty() {
+        around["within"] = outer.iter().map(shown_pass).collect();
     }
-    shown
+    // What is around a step is the only thing that differs from pass to pass.
+    shown.with(&format!(",\"loop\":{around}"), '}')
 }
 
 fn authored(document: &Document, due: &Due<'_, '_>) -> Map<String, Value> {
@@ -94,26 +130,25 @@ pub(super) fn guidance(
     document: &Document,
     due: &Due<'_, '_>,
     prompt: &Prompt,
-) -> (String, Vec<String>) {
-    let (mut literal, missing) = if let Some(literal) = fixed(document, due, prompt) {
-        (literal.to_owned(), Vec::new())
+) -> (Shown, Vec<String>) {
+    let (told, missing) = if let Some(fixed) = fixed(document, due, prompt) {
+        (Shown::fixed(fixed), Vec::new())
     } else {
         let filled = filled(document, due, prompt);
-        (literal_of(&filled.text), filled.missing)
+        (Shown::made(literal_of(&filled.text)), filled.missing)
     };
-    if !due.loops.is_empty() {
-        let mut around = "\n\n## Loop\n".to_owned();
-        let mut key = String::new();
-        for pass in &due.loops {
-            key.push_str(pass.id);
-            describe(pass, &key, &mut around);
-            let _ = write!(key, "@{}::", pass.iteration);
-        }
-        let around = literal_of(around.trim_end());
-        literal.pop();
-        literal.push_str(around.strip_prefix('"').unwrap_or_default());
+    if due.loops.is_empty() {
+        return (told, missing);
     }
-    (literal, missing)
+    let mut around = "\n\n## Loop\n".to_owned();
+    let mut key = String::new();
+    for pass in &due.loops {
+        key.push_str(pass.id);
+        describe(pass, &key, &mut around);
+        let _ = write!(key, "@{}::", pass.iteration);
+    }
+    let around = literal_of(around.trim_end());
+    (told.with(around.trim_matches('"'), '"'), missing)
 }
 
 /// A text as a literal of JSON.
@@ -122,22 +157,18 @@ pub(super) fn literal_of(text: &str) -> String {
 }
 
 /// The literal of a prompt into which nothing is filled, made once.
-fn fixed<'s>(document: &Document, due: &Due<'s, '_>, prompt: &Prompt) -> Option<&'s str> {
+fn fixed<'s>(document: &Document, due: &Due<'s, '_>, prompt: &Prompt) -> Option<&'s Arc<Fixed>> {
     if !brief::is_fixed(prompt) {
         return None;
     }
-    due.step.rendered.literal(|| {
+    due.step.rendered.prompt(|| {
         let text = unfilled(document, due, prompt);
         (!text.contains("{{")).then(|| literal_of(&text))
     })
 }
 
 fn filled(document: &Document, due: &Due<'_, '_>, prompt: &Prompt) -> Filled {
-    let whole = || unfilled(document, due, prompt);
-    let text = match brief::is_fixed(prompt) {
-        true => Cow::Borrowed(due.step.rendered.prompt(whole)),
-        false => Cow::Owned(whole()),
-    };
+    let text = unfilled(document, due, prompt);
     match &prompt.text {
         PromptText::Guide { .. } => brief::fill(&text, &due.scope),
         PromptText::Template(_) => {

@@ -26,7 +26,7 @@ fn over(files: &[(&str, &str)]) -> (tempfile::TempDir, Operations) {
 
 fn call(operations: &Operations, name: &str, arguments: Value) -> Result<Value, Problem> {
     let answer = operations.call(name, &Alone, arguments)?;
-    Ok(serde_json::from_str(&answer).expect("JSON"))
+    Ok(serde_json::from_str(answer.json()).expect("JSON"))
 }
 
 /// The code of the problem a call must end with.

@@ -1,0 +1,85 @@
+//! What an operation answers: JSON, some of which is known from earlier answers.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use milepost_model::step::Fixed;
+use serde::Serialize;
+
+/// JSON, and which parts of it are fixed: a door that has to escape it need not do those again.
+#[derive(Debug, Clone)]
+pub struct Response {
+    json: String,
+    fixed: Vec<Part>,
+}
+
+/// A part of a response that is fixed.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// Which bytes of the response it is.
+    pub at: Range<usize>,
+    fixed: Arc<Fixed>,
+    escaped_bytes: usize,
+}
+
+impl Part {
+    /// The same bytes as the inside of a JSON string.
+    pub fn escaped(&self) -> &str {
+        &self.fixed.escaped[..self.escaped_bytes]
+    }
+}
+
+/// What most responses fit into, so that writing one seldom moves what is written.
+const BYTES: usize = 16 * 1024;
+
+impl Response {
+    pub(crate) fn new() -> Response {
+        Response { json: String::with_capacity(BYTES), fixed: Vec::with_capacity(2) }
+    }
+
+    /// The JSON.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// The parts that are fixed, in order.
+    pub fn fixed(&self) -> &[Part] {
+        &self.fixed
+    }
+
+    pub(crate) fn push(&mut self, json: &str) {
+        self.json.push_str(json);
+    }
+
+    /// A fixed part without so many of its last bytes, of which a quote counts twice when escaped.
+    pub(crate) fn push_fixed(&mut self, fixed: &Arc<Fixed>, cut: usize) {
+        let (kept, dropped) = fixed.json.split_at(fixed.json.len() - cut);
+        let escaped_cut = dropped.len() + dropped.matches('"').count();
+        let start = self.json.len();
+        self.push(kept);
+        self.fixed.push(Part {
+            at: start..self.json.len(),
+            fixed: Arc::clone(fixed),
+            escaped_bytes: fixed.escaped.len() - escaped_cut,
+        });
+    }
+
+    pub(crate) fn serialize(&mut self, value: &impl Serialize) -> serde_json::Result<()> {
+        self.push(&serde_json::to_string(value)?);
+        Ok(())
+    }
+
+    /// The fields of an object after others that were written.
+    pub(crate) fn more_fields(&mut self, value: &impl Serialize) -> serde_json::Result<()> {
+        let object = serde_json::to_string(value)?;
+        self.push(",");
+        self.push(object.strip_prefix('{').unwrap_or_default());
+        Ok(())
+    }
+}
+
+impl From<String> for Response {
+    fn from(json: String) -> Response {
+        Response { json, fixed: Vec::new() }
+    }
+}
