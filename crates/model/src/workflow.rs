@@ -91,10 +91,13 @@ impl Workflow {
         found
     }
 
-    /// Whether an agent alone can work it off: every step is a prompt, or a loop around such.
+    /// Whether an agent alone can work it off, step by step: every step is a prompt, or a loop
+    /// around such. A step over a list is several at once, which needs an engine.
     pub fn is_agent_only(&self) -> bool {
-        let mut steps = self.all_steps().into_iter();
-        steps.all(|step| matches!(step.action, Action::Prompt(_) | Action::Loop(_)))
+        self.all_steps().iter().all(|step| {
+            let agents = matches!(step.action, Action::Prompt(_) | Action::Loop(_));
+            agents && step.for_each.is_none()
+        })
     }
 
     /// The name people see.
@@ -136,6 +139,7 @@ mod tests {
         check_agent_only(prompt, true);
         check_agent_only(&looped("{id: c, prompt: Look}"), true);
         check_agent_only(&looped("{id: c, set: {x: 1}}"), false);
+        check_agent_only("  - {id: a, for_each: [1, 2], prompt: Look}\n", false);
         check_agent_only(&format!("{prompt}  - {{id: b, wait: 1s}}\n"), false);
         check_agent_only(&format!("{prompt}finally: [{{id: z, set: {{x: 1}}}}]\n"), false);
     }
