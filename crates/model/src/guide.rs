@@ -11,9 +11,8 @@ use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, Text, shape
 use crate::finding::{Finding, Mend, Rule};
 use crate::id::{StepId, WorkflowId};
 use crate::limits;
-use crate::step::{
-    Action, Loop, Needs, OnError, Prompt, PromptText, Rendered, RoleText, Step, When,
-};
+use crate::rendered::Rendered;
+use crate::step::{Action, Loop, Needs, OnError, Prompt, PromptText, RoleText, Step, When};
 use crate::suggest;
 use crate::tree::{At, Kind, Node};
 use crate::version::SemVer;

@@ -30,6 +30,7 @@ mod order;
 mod pattern;
 pub mod plan;
 pub mod problem;
+pub mod rendered;
 mod repair;
 mod report;
 pub mod retry;

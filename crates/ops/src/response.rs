@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use milepost_model::step::Fixed;
+use milepost_model::rendered::Fixed;
 use serde::Serialize;
 
 /// JSON, and which parts of it are fixed: a door that has to escape it need not do those again.

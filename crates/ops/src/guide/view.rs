@@ -7,7 +7,8 @@ use milepost_model::brief::{self, Filled};
 use milepost_model::condition::Variables;
 use milepost_model::document::Document;
 use milepost_model::guide::Confirmation;
-use milepost_model::step::{Action, Fixed, Prompt, PromptText, Step};
+use milepost_model::rendered::Fixed;
+use milepost_model::step::{Action, Prompt, PromptText, Step};
 use milepost_model::walk::{Due, Pass};
 use serde_json::{Map, Value, json};
 
