@@ -288,11 +288,13 @@ fn fault(schema: &Value) -> Option<(String, String)> {
     if is_plain(schema) {
         return None;
     }
-    if let Err(error) = jsonschema::meta::validate(schema) {
-        return Some((error.instance_path().to_string(), error.to_string()));
-    }
-    let error = compile(schema).err()?;
-    Some((error.instance_path().to_string(), error.to_string()))
+    let told = |error: &jsonschema::ValidationError<'_>| {
+        (error.instance_path().to_string(), error.to_string())
+    };
+    let compiled = compile(schema).err()?;
+    // Compiling looks at the schema of schemas too, and says less about where.
+    let judged = jsonschema::meta::validate(schema).err();
+    Some(judged.as_ref().map_or_else(|| told(&compiled), told))
 }
 
 /// A schema of the everyday kind needs no meta-schema to be known as one: plain types, nested
