@@ -149,7 +149,9 @@ pub(super) fn guidance(
         let _ = write!(key, "@{}::", pass.iteration);
     }
     let around = literal_of(around.trim_end());
-    (told.with(around.trim_matches('"'), '"'), missing)
+    // Exactly one quote on each side: a text may end in an escaped one.
+    let inside = &around[1..around.len() - 1];
+    (told.with(inside, '"'), missing)
 }
 
 /// A text as a literal of JSON.

@@ -40,6 +40,20 @@ fn a_context_is_bounded_just_so() {
 }
 
 #[test]
+fn an_item_with_quotes_leaves_the_answer_json() {
+    let spec = json!({"type": "forEach", "items": "all", "itemVar": "one", "maxIterations": 9});
+    let body = json!([{"id": "a", "title": "A", "prompt": "p"}]);
+    let steps = json!([{"id": "each", "title": "E", "type": "loop", "loop": spec, "body": body}]);
+    let (_folder, operations) = over(&[("quoted.json", &guide("quoted", &steps))]);
+    let arguments = json!({
+        "workflowId": "quoted", "completedSteps": [], "context": {"all": ["say \"hi\""]},
+    });
+    let answer = call(&operations, "guide.next", arguments).expect("an answer");
+    let prompt = answer["guidance"]["prompt"].as_str().expect("a prompt");
+    assert!(prompt.ends_with("one: say \"hi\""), "{prompt}");
+}
+
+#[test]
 fn an_output_is_bounded() {
     let text = guide("one", &json!([{"id": "a", "title": "A", "prompt": "p"}]));
     let (_folder, operations) = over(&[("one.json", &text)]);
