@@ -40,14 +40,6 @@ pub fn is_fixed(prompt: &Prompt) -> bool {
     fragments.iter().all(|fragment| fragment.when.is_none())
 }
 
-/// The prompt of a step with its variables filled in.
-pub fn filled(step: &Prompt, context: &dyn Variables) -> Filled {
-    match &step.text {
-        PromptText::Template(templated) => render(&templated.template, context),
-        PromptText::Guide { .. } => fill(&prompt(step, context).unwrap_or_default(), context),
-    }
-}
-
 /// Whether a person confirms the step under a context.
 pub fn is_confirmed(confirmation: &Confirmation, context: &dyn Variables) -> bool {
     match confirmation {
@@ -153,8 +145,8 @@ fn unset(name: &str, filled: &mut Filled) {
     }
 }
 
-/// A manifest's prompt: its `inputs` are the context.
-fn render(template: &Template, context: &dyn Variables) -> Filled {
+/// A manifest's prompt with its expressions evaluated: its `inputs` are the context.
+pub fn evaluate(template: &Template, context: &dyn Variables) -> Filled {
     let (sole, parts) = match template {
         Template::Literal(text) => {
             return Filled { text: text.clone(), missing: Vec::new() };

@@ -99,19 +99,6 @@ impl RulePattern {
     }
 }
 
-impl Criteria {
-    /// The messages of all rules, in order.
-    pub fn messages(&self) -> Vec<&str> {
-        match self {
-            Criteria::All(parts) | Criteria::Any(parts) => {
-                parts.iter().flat_map(Criteria::messages).collect()
-            }
-            Criteria::Not(part) => part.messages(),
-            Criteria::Check(check) => vec![&check.message],
-        }
-    }
-}
-
 impl Decode for Criteria {
     const WANT: &'static str = "validation rules";
 

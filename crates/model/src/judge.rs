@@ -10,6 +10,7 @@ use crate::criteria::{Check, CheckKind, Criteria, RulePattern};
 use crate::json_schema::{JsonSchema, Misfit};
 use crate::limits;
 use crate::step::Prompt;
+use crate::suggest::excerpt;
 
 /// What is wrong with an output, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -278,13 +279,4 @@ fn schema_issue(misfit: &Misfit, value: &Value) -> Issue {
         None => format!("Correct {place}: it is `{}` now.", excerpt(&found)),
     };
     Issue { message: format!("{place}: {}", misfit.message), suggestion }
-}
-
-/// A text as it fits into a sentence.
-fn excerpt(text: &str) -> String {
-    const CHARS: usize = 120;
-    match text.char_indices().nth(CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }

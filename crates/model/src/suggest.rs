@@ -92,6 +92,15 @@ impl Sketch {
     }
 }
 
+/// A text as it fits into a sentence.
+pub fn excerpt(text: &str) -> String {
+    const CHARS: usize = 120;
+    match text.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// A list for a message: `a`, `b` or `c`, cut after eight.
 pub fn list<'c>(words: impl IntoIterator<Item = &'c str>) -> String {
     let mut words = words.into_iter();

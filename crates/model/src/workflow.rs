@@ -94,10 +94,12 @@ impl Workflow {
     /// Whether an agent alone can work it off, step by step: every step is a prompt, or a loop
     /// around such. A step over a list is several at once, which needs an engine.
     pub fn is_agent_only(&self) -> bool {
-        self.all_steps().iter().all(|step| {
-            let agents = matches!(step.action, Action::Prompt(_) | Action::Loop(_));
-            agents && step.for_each.is_none()
-        })
+        // A guide has no other steps, and this is asked at every call.
+        self.spelling == Spelling::Guide
+            || self.all_steps().iter().all(|step| {
+                let agents = matches!(step.action, Action::Prompt(_) | Action::Loop(_));
+                agents && step.for_each.is_none()
+            })
     }
 
     /// The name people see.

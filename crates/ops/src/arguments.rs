@@ -90,7 +90,8 @@ impl Arguments {
             map.retain(|name, value| !value.is_null() || !self.optional.contains(name));
         }
         if let Some(escape) = path_escape(arguments) {
-            let message = format!("`{}` is no id: it would leave the directory", clip(escape));
+            let message =
+                format!("`{}` is no id: it would leave the directory", suggest::excerpt(escape));
             let hint = "use an id as `workflow_list` or `workflow_next` gave it";
             return Err(Problem::new(Code::IdInvalid, message, hint));
         }
@@ -125,7 +126,7 @@ impl Arguments {
             rule,
             message,
             expected,
-            actual: excerpt(error.instance()),
+            actual: shown_value(error.instance()),
         };
         match error.kind() {
             ValidationErrorKind::Required { property } => {
@@ -184,9 +185,9 @@ impl Arguments {
         Argument {
             path: format!("{path}/{key}"),
             rule: "additionalProperties",
-            message: format!("{} is not a parameter{hint}", clip(key)),
+            message: format!("{} is not a parameter{hint}", suggest::excerpt(key)),
             expected,
-            actual: format!("`{}`", clip(key)),
+            actual: format!("`{}`", suggest::excerpt(key)),
         }
     }
 }
@@ -228,17 +229,9 @@ fn wanted_type(kind: &TypeKind) -> String {
     types.into_iter().map(article).collect::<Vec<_>>().join(" or ")
 }
 
-fn excerpt(value: &Value) -> String {
+fn shown_value(value: &Value) -> String {
     match value {
         Value::Object(map) if map.len() > 3 => "an object".to_owned(),
-        other => clip(&other.to_string()),
-    }
-}
-
-fn clip(text: &str) -> String {
-    const CHARS: usize = 80;
-    match text.char_indices().nth(CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        other => suggest::excerpt(&other.to_string()),
     }
 }

@@ -174,8 +174,8 @@ fn filled(document: &Document, due: &Due<'_, '_>, prompt: &Prompt) -> Filled {
     let text = unfilled(document, due, prompt);
     match &prompt.text {
         PromptText::Guide { .. } => brief::fill(&text, &due.scope),
-        PromptText::Template(_) => {
-            let filled = brief::filled(prompt, &due.scope);
+        PromptText::Template(templated) => {
+            let filled = brief::evaluate(&templated.template, &due.scope);
             Filled { text: format!("{text}{}", filled.text), missing: filled.missing }
         }
     }
