@@ -35,6 +35,7 @@ mod repair;
 mod report;
 pub mod retry;
 pub mod schema;
+pub mod secret;
 pub mod source;
 pub mod step;
 pub mod suggest;

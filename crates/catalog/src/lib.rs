@@ -1,0 +1,19 @@
+//! OpenAPI documents as commands. Pure: bytes in, values out.
+
+pub mod command;
+pub mod diff;
+pub mod document;
+pub mod import;
+mod json;
+pub mod limits;
+pub mod mock;
+pub mod naming;
+pub mod openapi;
+pub mod pagination;
+pub mod provider;
+pub mod refs;
+pub mod request;
+pub mod search;
+pub mod table;
+pub mod text;
+mod yaml;

@@ -1,0 +1,16 @@
+//! Every bound of catalogs, named once. A limit is inclusive.
+
+/// Bytes of a document as it is read.
+pub const DOCUMENT_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes of a document as JSON, its aliases written out.
+pub const UNPACKED_BYTES: usize = 64 * 1024 * 1024;
+/// Nesting of lists and maps.
+pub const DEPTH: usize = 512;
+/// References that are followed from one to the next.
+pub const REF_HOPS: usize = 64;
+/// Characters of a command's name.
+pub const NAME_CHARS: usize = 48;
+/// Characters of a summary.
+pub const SUMMARY_CHARS: usize = 200;
+/// Characters of a description.
+pub const DESCRIPTION_CHARS: usize = 2_000;

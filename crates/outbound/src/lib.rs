@@ -1,0 +1,1 @@
+//! The one HTTP client: its guards, limits, authentication and redaction.
