@@ -40,3 +40,13 @@ pub const RESPONSES: usize = 100;
 pub const SERVERS: usize = 100;
 /// Files one document is made of.
 pub const FILES: usize = 256;
+/// Bytes that aliases and merge keys of YAML may add, as a multiple of the document's own.
+pub const ALIAS_FACTOR: usize = 4;
+/// Bytes that aliases and merge keys may add to a document however small it is.
+pub const ALIAS_BYTES_FLOOR: usize = 64 * 1024;
+/// Anchors of a YAML document.
+pub const ANCHORS: usize = 100_000;
+/// Notes of the reader that are kept; what is more is counted.
+pub const NOTES: usize = 100;
+/// Entries of a map that are looked through one by one; a larger one has its keys sorted.
+pub const NARROW_MAP: usize = 16;
