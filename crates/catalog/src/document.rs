@@ -169,7 +169,7 @@ impl Document {
 
     /// The value a JSON pointer (RFC 6901) names.
     pub fn pointer(&self, pointer: &str) -> Option<Node<'_>> {
-        self.descend(pointer, |token| Cow::Borrowed(token))
+        self.descend(pointer, Cow::Borrowed)
     }
 
     /// The value the fragment of a reference names: `#/paths/~1a`, with or without its `#`.

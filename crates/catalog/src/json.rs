@@ -1,5 +1,5 @@
 //! The strict JSON reader: a text becomes a tape, one small slot for each key and value in the
-//! order of the text. It never copies a string, never recurses, and knows nothing of OpenAPI.
+//! order of the text. It never copies a string, never recurses, and knows nothing of APIs.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;

@@ -89,6 +89,8 @@ enum Awaits {
 /// The state to go back to when a part of `out` is taken out.
 #[derive(Clone, Copy)]
 struct Cut {
+    /// Where what is taken out begins, in the source.
+    at: usize,
     out: usize,
     anchors: usize,
     places: usize,
@@ -143,8 +145,7 @@ impl<'t> Writer<'t> {
             match event {
                 Event::DocumentStart(..) if !self.out.is_empty() => second = Some(at),
                 // A `---` at the end of a file begins a document with nothing in it.
-                Event::Scalar(text, ScalarStyle::Plain, ..)
-                    if second.is_some() && text.is_empty() => {}
+                Event::Scalar(..) if second.is_some() && span.is_empty() => {}
                 Event::Scalar(..)
                 | Event::SequenceStart(..)
                 | Event::MappingStart(..)
@@ -174,18 +175,18 @@ impl<'t> Writer<'t> {
                 if self.awaits_key() {
                     return self.scalar_key(&text, is_text, anchor, at);
                 }
-                self.begin();
+                self.begin(at);
                 let start = self.out.len();
                 self.scalar(&text, is_text);
                 self.remember(anchor, start, at)?;
                 self.end(at)
             }
             Event::SequenceStart(_, anchor, _) => {
-                self.enter('[', anchor);
+                self.enter('[', anchor, at);
                 Ok(())
             }
             Event::MappingStart(_, anchor, _) => {
-                self.enter('{', anchor);
+                self.enter('{', anchor, at);
                 Ok(())
             }
             Event::SequenceEnd => self.leave(']', at),
@@ -199,14 +200,14 @@ impl<'t> Writer<'t> {
         matches!(self.open.last(), Some(Open { awaits: Awaits::Key, .. }))
     }
 
-    fn cut(&self) -> Cut {
+    fn cut(&self, at: usize) -> Cut {
         let (anchors, places) = (self.anchors.len(), self.places.len());
-        Cut { out: self.out.len(), anchors, places }
+        Cut { at, out: self.out.len(), anchors, places }
     }
 
     /// Before a value: the comma of a list, and the note that a key is not a scalar.
-    fn begin(&mut self) {
-        let cut = self.cut();
+    fn begin(&mut self, at: usize) {
+        let cut = self.cut(at);
         let Some(open) = self.open.last_mut() else { return };
         match open.awaits {
             Awaits::Item if self.out.len() > open.start + 1 => self.out.push(','),
@@ -231,16 +232,16 @@ impl<'t> Writer<'t> {
             Awaits::KeyEnd(cut) => {
                 let text = self.take(cut);
                 self.charge(text.len(), at)?;
+                let start = self.key(&text, cut.at);
                 let message = || "a key that is a list or a map is read as its text".to_owned();
-                self.remarks.add(cut.out, "yaml-key", message);
-                self.key(&text, at);
+                self.remarks.add(start, "yaml-key", message);
                 Ok(())
             }
         }
     }
 
-    fn enter(&mut self, bracket: char, anchor: usize) {
-        self.begin();
+    fn enter(&mut self, bracket: char, anchor: usize, at: usize) {
+        self.begin(at);
         let awaits = if bracket == '{' { Awaits::Key } else { Awaits::Item };
         let (start, keys) = (self.out.len(), self.keys.len());
         self.open.push(Open { start, anchor, keys, merged: Vec::new(), awaits });
@@ -261,7 +262,7 @@ impl<'t> Writer<'t> {
     }
 
     fn scalar_key(&mut self, text: &str, is_text: bool, anchor: usize, at: usize) -> Outcome {
-        let cut = self.cut();
+        let cut = self.cut(at);
         if text == "<<" && !is_text {
             if let Some(open) = self.open.last_mut() {
                 open.awaits = Awaits::Merge(cut);
@@ -336,7 +337,7 @@ impl<'t> Writer<'t> {
             return Ok(());
         }
         self.charge(length, at)?;
-        self.begin();
+        self.begin(at);
         match &self.anchors[id] {
             Some(Anchor::Written { start, end }) => {
                 self.out.extend_from_within(*start as usize..*end as usize);
@@ -385,7 +386,7 @@ impl<'t> Writer<'t> {
             }
             return Ok(());
         }
-        let start = self.key("<<", at);
+        let start = self.key("<<", cut.at);
         let message = || "`<<` merges a map or a list of maps; this is kept as a key".to_owned();
         self.remarks.add(start, "yaml-merge", message);
         self.out.push_str(&text);
@@ -415,12 +416,27 @@ fn refused(error: &ScanError, source: &str) -> Unreadable {
     let indent = source[start..].trim_start_matches(' ');
     let message = match error.kind() {
         ErrorKind::RecursionLimitExceeded => return Unreadable::TooDeep { line, column },
-        _ if indent.starts_with('\t') => "a tab in the indentation; use spaces".to_owned(),
-        ErrorKind::MappingValueNotAllowed => {
-            "a `: ` that begins no entry; put the value in quotes".to_owned()
+        _ if indent.starts_with('\t') => "a tab in the indentation; use spaces",
+        ErrorKind::MappingValueNotAllowed => "a `: ` that begins no entry; put the value in quotes",
+        ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => {
+            "a quoted text that is not closed; close it before this place"
         }
-        _ => error.info(),
+        ErrorKind::UnclosedFlowCollection { .. }
+        | ErrorKind::ExpectedFlowMappingSeparator
+        | ErrorKind::ExpectedFlowSequenceSeparator
+        | ErrorKind::InvalidColonPlacement
+        | ErrorKind::UnexpectedEofFlowMapping
+        | ErrorKind::UnexpectedEofFlowSequence => {
+            "a list or map in brackets that is not closed, or lacks a comma, before this place"
+        }
+        ErrorKind::InvalidIndentation
+        | ErrorKind::ExpectedBlockMappingKey
+        | ErrorKind::ExpectedBlockSequenceEntry
+        | ErrorKind::MappingKeyNotAllowed => "the indentation does not fit the lines above",
+        ErrorKind::UnknownAnchor => "an alias without an anchor; write the value out",
+        _ => &error.info(),
     };
+    let message = message.to_owned();
     Unreadable::Syntax { line, column, message }
 }
 
@@ -509,7 +525,11 @@ fn write_string(out: &mut String, text: &str) {
             Some(b'\n') => out.push_str("\\n"),
             Some(b'\r') => out.push_str("\\r"),
             Some(b'\t') => out.push_str("\\t"),
-            Some(byte) => out.push_str(&format!("\\u{byte:04x}")),
+            Some(byte) => {
+                let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+                out.push_str("\\u00");
+                out.extend([digit(byte >> 4), digit(byte & 15)]);
+            }
         }
         pos = end + 1;
     }
