@@ -3,6 +3,8 @@
 //! Lenient where documents are careless: tags are ignored, keys of any kind become text, merge keys
 //! are applied. Aliases are written out, so what they add is bounded by the size of the document.
 
+mod scalar;
+
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -11,21 +13,20 @@ use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StrInput};
 use crate::document::{Unreadable, place};
 use crate::json::{self, Remarks};
 use crate::limits;
+use scalar::{Plain, plain};
 
 /// YAML as JSON.
-pub(crate) struct Written<'s> {
+pub(crate) struct Written {
     pub(crate) text: String,
-    /// The YAML that was read.
-    pub(crate) source: Cow<'s, str>,
     /// Where the keys are: in the JSON text, and in the YAML it comes from.
     pub(crate) places: Vec<(u32, u32)>,
     pub(crate) remarks: Remarks,
 }
 
-/// Writes a YAML document as JSON.
-pub(crate) fn write(source: &str) -> Result<Written<'_>, Unreadable> {
+/// Writes a YAML document as JSON; with it, the YAML that was read in the end.
+pub(crate) fn write(source: &str) -> Result<(Written, Cow<'_, str>), Unreadable> {
     let error = match Writer::new(source).document() {
-        Ok(written) => return Ok(written.done(Cow::Borrowed(source))),
+        Ok(written) => return Ok((written, Cow::Borrowed(source))),
         Err(error @ Unreadable::Syntax { .. }) => error,
         Err(error) => return Err(error),
     };
@@ -37,8 +38,7 @@ pub(crate) fn write(source: &str) -> Result<Written<'_>, Unreadable> {
         let (line, _) = place(source, first);
         format!("YAML has no control characters: {count} are left out, the first in line {line}")
     });
-    let Writer { out: text, places, remarks, .. } = written;
-    Ok(Written { text, places, remarks, source: Cow::Owned(clean) })
+    Ok((written, Cow::Owned(clean)))
 }
 
 /// Characters that no YAML may have, except as an escape.
@@ -128,12 +128,7 @@ impl<'t> Writer<'t> {
         }
     }
 
-    fn done(self, source: Cow<'t, str>) -> Written<'t> {
-        let Writer { out: text, places, remarks, .. } = self;
-        Written { text, source, places, remarks }
-    }
-
-    fn document(mut self) -> Result<Writer<'t>, Unreadable> {
+    fn document(mut self) -> Result<Written, Unreadable> {
         let mut second = None;
         loop {
             let (event, span) = match self.parser.next_event() {
@@ -161,7 +156,8 @@ impl<'t> Writer<'t> {
                 _ => {}
             }
         }
-        if self.out.is_empty() { Err(Unreadable::Empty) } else { Ok(self) }
+        let Writer { out: text, places, remarks, .. } = self;
+        if text.is_empty() { Err(Unreadable::Empty) } else { Ok(Written { text, places, remarks }) }
     }
 
     fn event(&mut self, event: Event<'t>, at: usize) -> Outcome {
@@ -336,7 +332,10 @@ impl<'t> Writer<'t> {
             self.key(&text, at);
             return Ok(());
         }
-        self.charge(length, at)?;
+        // What is merged is charged when it is.
+        if !matches!(self.open.last(), Some(Open { awaits: Awaits::Merge(_), .. })) {
+            self.charge(length, at)?;
+        }
         self.begin(at);
         match &self.anchors[id] {
             Some(Anchor::Written { start, end }) => {
@@ -438,77 +437,6 @@ fn refused(error: &ScanError, source: &str) -> Unreadable {
     };
     let message = message.to_owned();
     Unreadable::Syntax { line, column, message }
-}
-
-/// What a plain scalar stands for.
-#[derive(Debug)]
-enum Plain<'t> {
-    Word(&'static str),
-    Number(Cow<'t, str>),
-    Text,
-    NotFinite,
-}
-
-/// A plain scalar in the core schema: `yes`, `010`, dates and the like stay text.
-fn plain(text: &str) -> Plain<'_> {
-    match text {
-        "" | "~" | "null" | "Null" | "NULL" => Plain::Word("null"),
-        "true" | "True" | "TRUE" => Plain::Word("true"),
-        "false" | "False" | "FALSE" => Plain::Word("false"),
-        ".nan" | ".NaN" | ".NAN" => Plain::NotFinite,
-        _ => match text.as_bytes()[0] {
-            b'0'..=b'9' | b'-' | b'+' | b'.' => {
-                let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-                if matches!(unsigned, ".inf" | ".Inf" | ".INF") {
-                    return Plain::NotFinite;
-                }
-                number(text).map_or(Plain::Text, Plain::Number)
-            }
-            _ => Plain::Text,
-        },
-    }
-}
-
-/// A number of YAML as JSON writes it: unchanged where that is the same.
-fn number(text: &str) -> Option<Cow<'_, str>> {
-    for (prefix, radix) in [("0x", 16), ("0o", 8)] {
-        if let Some(digits) = text.strip_prefix(prefix) {
-            let is_digits = !digits.starts_with(['-', '+']);
-            let value = u128::from_str_radix(digits, radix).ok().filter(|_| is_digits)?;
-            return Some(Cow::Owned(value.to_string()));
-        }
-    }
-    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
-        Some(at) => unsigned.split_at(at),
-        None => (unsigned, ""),
-    };
-    let (whole, fraction) = match mantissa.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (mantissa, None),
-    };
-    let is_digits = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
-    let power = exponent.get(1..).unwrap_or_default();
-    let power = power.strip_prefix(['-', '+']).unwrap_or(power);
-    let fits = is_digits(whole)
-        && is_digits(fraction.unwrap_or_default())
-        && mantissa.len() > usize::from(fraction.is_some())
-        && is_digits(power)
-        && (exponent.is_empty() || !power.is_empty());
-    // `010` is ten in the core schema but eight elsewhere, and a postal code to its author.
-    if !fits || (whole.len() > 1 && whole.starts_with('0')) {
-        return None;
-    }
-    if !text.starts_with('+') && !whole.is_empty() && fraction != Some("") {
-        return Some(Cow::Borrowed(text));
-    }
-    let sign = if text.starts_with('-') { "-" } else { "" };
-    let whole = if whole.is_empty() { "0" } else { whole };
-    let fraction = fraction.map_or(String::new(), |digits| match digits {
-        "" => ".0".to_owned(),
-        _ => format!(".{digits}"),
-    });
-    Some(Cow::Owned(format!("{sign}{whole}{fraction}{exponent}")))
 }
 
 /// Writes a text as a JSON string.
