@@ -328,7 +328,7 @@ impl Reader<'_> {
             let message = || format!("`{shown}` is beyond every number and kept as text");
             self.remarks.add(at, "number", message);
         } else if whole && written.parse::<u64>().is_err() && written.parse::<i64>().is_err() {
-            let message = || format!("`{shown}` has more digits than 64 bits hold and is rounded");
+            let message = || format!("`{shown}` is rounded: 64 bits hold fewer digits");
             self.remarks.add(at, "number", message);
         }
     }

@@ -426,7 +426,7 @@ fn refused(error: &ScanError, source: &str) -> Unreadable {
         | ErrorKind::InvalidColonPlacement
         | ErrorKind::UnexpectedEofFlowMapping
         | ErrorKind::UnexpectedEofFlowSequence => {
-            "a list or map in brackets that is not closed, or lacks a comma, before this place"
+            "a bracket that is not closed, or a missing comma, before this place"
         }
         ErrorKind::InvalidIndentation
         | ErrorKind::ExpectedBlockMappingKey

@@ -37,15 +37,15 @@ fn half_a_character_is_noted_and_replaced() {
 
 #[test]
 fn numbers_beyond_64_bits_are_kept_and_noted() {
-    let text = r#"{"a":18446744073709551615,"b":-9223372036854775808,"c":18446744073709551616,
+    let text = r#"{"c":18446744073709551616,
 "d":-1e999,"e":123456789012345678901234567890}"#;
     check(
         text,
         expect![[r#"
-            {"a":18446744073709551615,"b":-9223372036854775808,"c":1.8446744073709552e+19,"d":"-1e999","e":1.2345678901234568e+29}
-            1:56 /c number: `18446744073709551616` has more digits than 64 bits hold and is rounded
+            {"c":1.8446744073709552e+19,"d":"-1e999","e":1.2345678901234568e+29}
+            1:6 /c number: `18446744073709551616` is rounded: 64 bits hold fewer digits
             2:5 /d number: `-1e999` is beyond every number and kept as text
-            2:16 /e number: `123456789012345678901234` has more digits than 64 bits hold and is rounded"#]],
+            2:16 /e number: `123456789012345678901234` is rounded: 64 bits hold fewer digits"#]],
     );
     let reading = read(text);
     let written = reading.document.pointer("/e").expect("is there").scalar();

@@ -55,8 +55,14 @@ fn read_and_walk(bytes: &[u8]) {
     }
 }
 
+type Change = (prop::sample::Index, u8, u8);
+
+fn changes(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Change>> {
+    vec(any::<Change>(), count)
+}
+
 /// A document with some of its bytes replaced, removed or doubled.
-fn mutated(text: &str, changes: &[(prop::sample::Index, u8, u8)]) -> Vec<u8> {
+fn mutated(text: &str, changes: &[Change]) -> Vec<u8> {
     let mut bytes = text.as_bytes().to_vec();
     for (index, kind, byte) in changes {
         let at = index.index(bytes.len());
@@ -104,7 +110,7 @@ proptest! {
 
     /// A text is read or refused as serde reads or refuses it.
     #[test]
-    fn what_is_json_is_what_serde_says(value in document(), changes in vec(any::<(prop::sample::Index, u8, u8)>(), 1..4)) {
+    fn what_is_json_is_what_serde_says(value in document(), changes in changes(1..4)) {
         let bytes = mutated(&value.to_string(), &changes);
         if bytes.starts_with(b"{\"") && let Ok(text) = std::str::from_utf8(&bytes) {
             match (Document::read(&bytes), serde_json::from_str::<Value>(text)) {
@@ -131,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_yaml_never_panics(changes in vec(any::<(prop::sample::Index, u8, u8)>(), 0..8)) {
+    fn changed_yaml_never_panics(changes in changes(0..8)) {
         read_and_walk(&mutated(YAML, &changes));
     }
 }
