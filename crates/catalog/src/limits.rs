@@ -18,6 +18,8 @@ pub const DESCRIPTION_CHARS: usize = 2_000;
 pub const URL_BYTES: usize = 64 * 1024;
 /// Faults of one argument that are told.
 pub const MISFITS: usize = 8;
+/// Bytes of a value that is shown in a message.
+pub const SHOWN_VALUE_BYTES: usize = 60;
 /// Faults of one request that are told.
 pub const MISUSES: usize = 32;
 /// Bytes of a schema that arguments are checked against, with all it refers to.

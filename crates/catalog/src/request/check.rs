@@ -50,15 +50,15 @@ impl Check {
         if schema.as_object().is_none_or(Map::is_empty) && schema != &Value::Bool(false) {
             return Check::Nothing;
         }
+        let unfolded = unfold::size(schema, defs);
+        if unfolded.parts > limits::CHECKED_SCHEMA_PARTS {
+            return Check::Unchecked("its schema unfolds to too many parts".to_owned());
+        }
         let mut names = BTreeSet::new();
         gather(schema, defs, &mut names);
         let size = names.iter().filter_map(|name| defs.get(name)).map(size_of).sum::<usize>();
         if size + size_of(schema) > limits::CHECKED_SCHEMA_BYTES {
             return Check::Unchecked("its schema is too large".to_owned());
-        }
-        let unfolded = unfold::size(schema, defs);
-        if unfolded.parts > limits::CHECKED_SCHEMA_PARTS {
-            return Check::Unchecked("its schema unfolds to too many parts".to_owned());
         }
         let mut whole = Cow::Borrowed(schema);
         if is_body {
@@ -107,7 +107,7 @@ impl Check {
             }
             if misfits.len() < limits::MISFITS && !is_about(&error, apart) {
                 let pointer = error.instance_path().to_string();
-                misfits.push(Misfit { pointer, message: excerpt(&error.to_string()) });
+                misfits.push(Misfit { pointer, message: message(&error) });
             }
         }
         if misfits.is_empty() { Verdict::Fits } else { Verdict::Misfits(misfits) }
@@ -118,6 +118,13 @@ impl Check {
 fn gave_up(error: &ValidationError<'_>) -> bool {
     use ValidationErrorKind::{BacktrackLimitExceeded, RegexEngineFailure};
     matches!(error.kind(), BacktrackLimitExceeded { .. } | RegexEngineFailure { .. })
+}
+
+/// What is wrong, without a value that is so long that it hides the rest.
+fn message(error: &ValidationError<'_>) -> String {
+    let long = error.instance().to_string().len() > limits::SHOWN_VALUE_BYTES;
+    let text = if long { error.masked_with("the value").to_string() } else { error.to_string() };
+    excerpt(&text)
 }
 
 fn is_about(error: &ValidationError<'_>, apart: &[String]) -> bool {

@@ -54,7 +54,8 @@ impl Template {
             out
         };
         let mut path = write(&self.path);
-        if !path.starts_with('/') && !path.is_empty() {
+        // A value alone is a segment, even an empty one.
+        if !path.starts_with('/') && !self.path.is_empty() {
             path.insert(0, '/');
         }
         (path, write(&self.query))
