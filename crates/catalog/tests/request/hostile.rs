@@ -286,7 +286,7 @@ fn a_tree_is_checked_however_deep() {
 
 #[test]
 fn a_pattern_that_takes_for_ever() {
-    let schema = json!({"type": "string", "pattern": "^(a+)+\\1b$"});
+    let schema = json!({"type": "string", "pattern": "^(a|a)*(?=b)c$"});
     check_unchecked(&schema, &json!({}), json!("a".repeat(60)));
 }
 
