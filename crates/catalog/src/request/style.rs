@@ -80,6 +80,8 @@ impl Manner {
             Shape::List(items) if self.explode => {
                 text.each(&items, rule.between, |text, item| text.item(name, item));
             }
+            // One item is written as if it stood alone, so that an empty one is as well.
+            Shape::List(items) if items.len() == 1 => text.item(name, &items[0]),
             Shape::List(items) => {
                 text.name(name);
                 text.each(&items, rule.joint, |text, item| text.value(item));

@@ -36,17 +36,17 @@ pub(crate) enum Expected {
 
 /// Every case.
 pub(crate) fn load() -> Vec<Case> {
-    let table: Value = serde_json::from_str(include_str!("cases.json")).unwrap();
+    let table: Value = serde_json::from_str(include_str!("cases.json")).expect("is JSON");
     let mut cases = Vec::new();
-    for group in table["groups"].as_array().unwrap() {
-        let name = group["name"].as_str().unwrap();
+    for group in table["groups"].as_array().expect("is a list") {
+        let name = group["name"].as_str().expect("is text");
         let command = Arc::new(command(group));
         let base = group["base"].as_str().unwrap_or("http://api.test");
-        for (index, case) in group["cases"].as_array().unwrap().iter().enumerate() {
+        for (index, case) in group["cases"].as_array().expect("is a list").iter().enumerate() {
             cases.push(Case {
                 name: format!("{name} #{index}"),
                 command: Arc::clone(&command),
-                base: Url::parse(base).unwrap(),
+                base: Url::parse(base).expect("is a URL"),
                 arguments: Arguments {
                     with: case["with"].as_object().cloned().unwrap_or_default(),
                     body: case.get("body").cloned(),
@@ -63,9 +63,9 @@ pub(crate) fn load() -> Vec<Case> {
 /// A command from an operation in the words of OpenAPI.
 pub(crate) fn command(operation: &Value) -> Command {
     let method = operation["method"].as_str().unwrap_or("GET");
-    let method = Method::parse(method).unwrap();
+    let method = Method::parse(method).expect("is a method");
     Command {
-        id: milepost_model::target::CommandId::parse("test t").unwrap(),
+        id: milepost_model::target::CommandId::parse("test t").expect("is an id"),
         method,
         path: text(operation, "path").unwrap_or("/t".to_owned()),
         pointer: "/paths/~1t".to_owned(),
@@ -86,7 +86,7 @@ pub(crate) fn command(operation: &Value) -> Command {
 }
 
 fn parameter(given: &Value) -> Parameter {
-    let location = match given["in"].as_str().unwrap() {
+    let location = match given["in"].as_str().expect("is text") {
         "path" => Location::Path,
         "query" => Location::Query,
         "header" => Location::Header,
@@ -94,20 +94,18 @@ fn parameter(given: &Value) -> Parameter {
         "querystring" => Location::QueryString,
         other => panic!("`{other}` is no location"),
     };
-    let (style, explode) = match given["collectionFormat"].as_str() {
-        Some(format) => collection(format, location),
-        None => {
-            let style = style_of(given).unwrap_or(match location {
-                Location::Path | Location::Header => Style::Simple,
-                _ => Style::Form,
-            });
-            let form = matches!(style, Style::Form | Style::Cookie);
-            (style, given["explode"].as_bool().unwrap_or(form))
-        }
+    let (style, explode) = if let Some(format) = given["collectionFormat"].as_str() {
+        collection(format, location)
+    } else {
+        let plain = matches!(location, Location::Path | Location::Header);
+        let default = if plain { Style::Simple } else { Style::Form };
+        let style = style_of(given).unwrap_or(default);
+        let explodes = matches!(style, Style::Form | Style::Cookie);
+        (style, given["explode"].as_bool().unwrap_or(explodes))
     };
     let content = given["content"].as_object();
     Parameter {
-        name: text(given, "name").unwrap(),
+        name: text(given, "name").expect("is there"),
         location,
         required: given["required"].as_bool().unwrap_or(location == Location::Path),
         deprecated: false,
@@ -176,16 +174,17 @@ fn expected(case: &Value) -> Expected {
         return Expected::Refused(refused);
     }
     let headers = entries(case, "headers");
-    let headers = headers.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned()));
+    let headers =
+        headers.map(|(name, value)| (name.clone(), value.as_str().expect("is text").to_owned()));
     Expected::Sent {
-        target: text(case, "target").unwrap(),
+        target: text(case, "target").expect("is there"),
         headers: headers.collect(),
-        body: text(case, "content").map(|content| (content, text(case, "sent").unwrap())),
+        body: text(case, "content").map(|content| (content, text(case, "sent").expect("is there"))),
     }
 }
 
 fn text(value: &Value, key: &str) -> Option<String> {
-    value.get(key).map(|text| text.as_str().unwrap().to_owned())
+    value.get(key).map(|text| text.as_str().expect("is text").to_owned())
 }
 
 fn items<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> {

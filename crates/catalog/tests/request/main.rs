@@ -13,12 +13,12 @@ use url::Url;
 
 /// The base URL of requests that do not care.
 fn base() -> Url {
-    Url::parse("http://api.test/v1").unwrap()
+    Url::parse("http://api.test/v1").expect("is a URL")
 }
 
 /// The arguments in `with`.
 fn with(with: &Value) -> Arguments {
-    Arguments { with: with.as_object().unwrap().clone(), ..Arguments::default() }
+    Arguments { with: with.as_object().expect("is a map").clone(), ..Arguments::default() }
 }
 
 /// Builds a request for an operation in the words of OpenAPI.
@@ -36,6 +36,6 @@ fn bytes(payload: &Payload) -> Vec<u8> {
 }
 
 /// An operation with these parameters.
-fn taking(parameters: Value) -> Value {
+fn taking(parameters: &Value) -> Value {
     json!({"parameters": parameters})
 }

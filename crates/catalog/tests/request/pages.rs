@@ -14,7 +14,7 @@ use crate::{cases, with};
 fn command(parameters: &Value, answer: &Value, headers: &[&str]) -> Command {
     let parameters: Vec<Value> = parameters
         .as_object()
-        .unwrap()
+        .expect("is a map")
         .iter()
         .map(|(name, schema)| json!({"name": name, "in": "query", "schema": schema}))
         .collect();
@@ -145,7 +145,7 @@ fn a_cursor_in_the_body_of_a_search() {
 }
 
 fn url() -> Url {
-    Url::parse("https://api.test/v1/orders?page=1").unwrap()
+    Url::parse("https://api.test/v1/orders?page=1").expect("is a URL")
 }
 
 fn follow(scheme: &Scheme, arguments: &Value, body: &Value) -> Result<Option<Next>, Stuck> {
@@ -159,10 +159,12 @@ fn follow_link(header: &str) -> Result<Option<Next>, Stuck> {
     next(&Scheme::Link, &Arguments::default(), &answer)
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "what it is compared with may be nothing")]
 fn to(text: &str) -> Option<Next> {
-    Some(Next::Url(Url::parse(text).unwrap()))
+    Some(Next::Url(Url::parse(text).expect("is a URL")))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "what it is compared with may be nothing")]
 fn set(name: &str, value: impl Into<Value>) -> Option<Next> {
     Some(Next::With { name: name.to_owned(), value: value.into() })
 }

@@ -16,7 +16,7 @@ fn order() -> Request {
         {"name": "X-Empty", "in": "header"}], "body": {"content": {"application/json": {}}}});
     let mut arguments = with(&json!({"id": "o'1", "X-Key": "canary", "X-Empty": ""}));
     arguments.body = Some(json!({"note": "it's $HOME `x` \\"}));
-    request(&operation, &arguments).unwrap()
+    request(&operation, &arguments).expect("is sound")
 }
 
 #[test]
@@ -71,10 +71,11 @@ fn run_by_shell(command: &str) -> Vec<u8> {
         .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::piped())
         .spawn()
-        .unwrap();
+        .expect("there is a shell");
     let mut out = Vec::new();
-    child.stdout.take().unwrap().read_to_end(&mut out).unwrap();
-    assert!(child.wait().unwrap().success(), "{command}");
+    let mut stdout = child.stdout.take().expect("is a pipe");
+    stdout.read_to_end(&mut out).expect("reads");
+    assert!(child.wait().expect("ends").success(), "{command}");
     out
 }
 

@@ -38,7 +38,7 @@ fn sent(request: &Request) -> String {
     let headers = request.headers.iter().filter(|(name, _)| name != "Accept");
     let headers = headers.map(|(name, value)| format!("{name}: {value}\n"));
     let body = request.body.as_ref().map(|body| {
-        format!("<{}>{}", body.content_type(), String::from_utf8(bytes(body)).unwrap())
+        format!("<{}>{}", body.content_type(), String::from_utf8(bytes(body)).expect("is text"))
     });
     format!("{target}\n{}{}", headers.collect::<String>(), body.unwrap_or_default())
 }
@@ -53,5 +53,5 @@ fn boundary(case: &Case) -> String {
 /// The name of a fault, as its variant.
 fn kind(misuse: &Misuse) -> String {
     let text = format!("{misuse:?}");
-    text.split([' ', '{']).next().unwrap().to_owned()
+    text.split([' ', '{']).next().unwrap_or_default().to_owned()
 }
