@@ -92,7 +92,8 @@ impl Api {
         choice: &Choice,
         mask: &mut Mask,
     ) -> Result<(Result<Response, SendError>, Vec<TokenId>), AuthError> {
-        let ready = self.auth.ready(&self.client, call.request, choice).await?;
+        let timeout = call.sending.timeout;
+        let ready = self.auth.ready(&self.client, call.request, choice, timeout).await?;
         mask.extend(ready.credentials.mask());
         let sending = Sending { credentials: Some(ready.credentials), ..call.sending.clone() };
         Ok((self.client.send(call.request, &sending).await, ready.tokens))

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -79,7 +80,10 @@ pub enum Named {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
     /// No way to authenticate has credentials.
-    #[error("no credentials for {}: give them with `milepost catalog auth {catalog}`", ticked(schemes))]
+    #[error(
+        "no credentials for {}: give them with `milepost catalog auth {catalog}`",
+        ticked(schemes)
+    )]
     NoCredentials {
         /// The catalog.
         catalog: CatalogId,
@@ -243,13 +247,14 @@ impl Auth {
         client: &Client,
         request: &Outgoing,
         choice: &Choice,
+        timeout: Duration,
     ) -> Result<Ready, AuthError> {
         self.check_origin(request, choice)?;
         let origin = self.base.origin();
         let credentials = Credentials { origin, placed: Vec::new(), mask: Mask::new() };
         let mut ready = Ready { credentials, tokens: Vec::new() };
-        for (name, scopes) in &choice.schemes {
-            self.add(client, name, scopes, &mut ready).await?;
+        for scheme in &choice.schemes {
+            self.add(client, scheme, timeout, &mut ready).await?;
         }
         Ok(ready)
     }
@@ -257,8 +262,8 @@ impl Auth {
     async fn add(
         &self,
         client: &Client,
-        name: &str,
-        scopes: &[String],
+        (name, scopes): &(String, Vec<String>),
+        timeout: Duration,
         ready: &mut Ready,
     ) -> Result<(), AuthError> {
         let (scheme, credential) = self.both(name)?;
@@ -275,8 +280,8 @@ impl Auth {
                 (authorization(), self.basic(user, password.as_deref(), mask)?)
             }
             Credential::Client(credential) => {
-                let scopes = credential.scopes.as_deref().unwrap_or(scopes);
-                let grant = Grant { scheme_name: name, scheme, credential, scopes };
+                let scopes = credential.scopes.as_ref().unwrap_or(scopes);
+                let grant = Grant { scheme_name: name, scheme, credential, scopes, timeout };
                 let (id, token) = self.tokens.token(self, client, &grant, mask).await?;
                 mask.add(&token_name(name), &token);
                 ready.tokens.push(id);

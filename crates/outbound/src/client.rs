@@ -160,11 +160,7 @@ impl Client {
     }
 
     /// Sends a request once and reads its answer. An answer of any status is one.
-    pub async fn send(
-        &self,
-        request: &Outgoing,
-        sending: &Sending,
-    ) -> Result<Response, SendError> {
+    pub async fn send(&self, request: &Outgoing, sending: &Sending) -> Result<Response, SendError> {
         let mask = sending.all_secrets();
         let progress = Progress::default();
         let mut asked = request.url.clone();
@@ -221,8 +217,7 @@ impl Client {
         sending: &Sending,
     ) -> Result<reqwest::Response, Failure> {
         let not_sent = |fault| (fault, Delivery::NotSent);
-        let reach =
-            self.policy.check(&request.url).map_err(|why| not_sent(Fault::Refused(why)))?;
+        let reach = self.policy.check(&request.url).map_err(|why| not_sent(Fault::Refused(why)))?;
         let request = match &sending.credentials {
             Some(credentials) => build(&credentials.placed_on(request.clone())),
             None => build(request),
@@ -317,10 +312,7 @@ fn is_reserved(name: &HeaderName, value: &str, body_bytes: usize) -> bool {
 }
 
 /// Reads an answer within the limits. The body is counted as it comes out of its packing.
-async fn read(
-    mut answer: reqwest::Response,
-    sending: &Sending,
-) -> Result<Response, Failure> {
+async fn read(mut answer: reqwest::Response, sending: &Sending) -> Result<Response, Failure> {
     let too_large = |part, limit| (Fault::TooLarge { part, limit }, Delivery::Answered);
     let headers = headers(answer.headers());
     let bytes: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();

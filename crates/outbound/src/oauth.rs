@@ -30,6 +30,8 @@ pub(crate) struct Grant<'a> {
     pub(crate) scheme: &'a Scheme,
     pub(crate) credential: &'a ClientCredential,
     pub(crate) scopes: &'a [String],
+    /// How long one request to the token server may take.
+    pub(crate) timeout: Duration,
 }
 
 /// A token that was used.
@@ -199,6 +201,7 @@ async fn ask(
     mask: &Mask,
 ) -> Result<Response, AuthError> {
     let sending = Sending {
+        timeout: grant.timeout,
         body_bytes: limits::TOKEN_BYTES,
         credentials,
         mask: mask.clone(),
@@ -343,7 +346,8 @@ mod tests {
     fn reasons_are_cleaned_masked_and_capped() {
         let mut mask = Mask::new();
         mask.add("k", &Secret::new("s3cret"));
-        let answer = json!({"error": "invalid\u{1b}[31m", "error_description": "no s3cret\u{202e}"});
+        let answer =
+            json!({"error": "invalid\u{1b}[31m", "error_description": "no s3cret\u{202e}"});
         assert_eq!(reason(&answer, &mask), "invalid[31m: no [secret:k]");
         let long = json!({"error": "x".repeat(1000)});
         assert_eq!(reason(&long, &mask).len(), limits::DETAIL_CHARS);

@@ -54,9 +54,10 @@ impl Retry {
     /// The rule of a workflow's author, filled up with the usual one.
     pub fn authored(authored: &retry::Retry, may_repeat: bool) -> Retry {
         let usual = Retry::of(may_repeat);
-        let attempts = authored.max_attempts.as_ref().map(|attempts| {
-            u32::try_from(attempts.0).unwrap_or(limits::ATTEMPTS_MAX)
-        });
+        let attempts = authored
+            .max_attempts
+            .as_ref()
+            .map(|attempts| u32::try_from(attempts.0).unwrap_or(limits::ATTEMPTS_MAX));
         Retry {
             max_attempts: attempts.unwrap_or(usual.max_attempts),
             backoff: authored.backoff.unwrap_or(usual.backoff),
@@ -137,9 +138,7 @@ impl Outcome {
                     SystemTime::now(),
                 ),
             },
-            Err(error) => {
-                Outcome::Failed { fault: error.fault.clone(), delivery: error.delivery }
-            }
+            Err(error) => Outcome::Failed { fault: error.fault.clone(), delivery: error.delivery },
         }
     }
 }

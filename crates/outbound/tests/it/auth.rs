@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use milepost_catalog::command::{Location, Requirement, Scheme};
 use milepost_model::id::CatalogId;
+use milepost_outbound::masked;
 use milepost_outbound::{Api, Auth, AuthError, Call, CallError, Called, ClientCredential};
 use milepost_outbound::{ClientStyle, Credential, Named, Outgoing, Retry, SecretError, Sending};
-use milepost_outbound::masked;
 
 use crate::server::{Server, ok};
 use crate::{Kept, client};
@@ -92,9 +92,8 @@ async fn keys_are_written_where_the_scheme_says() {
 
 #[tokio::test]
 async fn authorization_is_written_once() {
-    let authorization = async |scheme, credential| {
-        arrives(scheme, credential, "authorization").await.1
-    };
+    let authorization =
+        async |scheme, credential| arrives(scheme, credential, "authorization").await.1;
     assert_eq!(authorization("bearer", key("file")).await, ["Bearer token-1"]);
     assert_eq!(authorization("code", key("file")).await, ["Bearer token-1"]);
     assert_eq!(authorization("client", key("file")).await, ["Bearer token-1"]);
@@ -200,8 +199,7 @@ async fn a_preview_shows_names_and_reads_no_secret() {
     let shown = auth.preview(&request, &choice).expect("can be shown");
     assert_eq!(shown.url, server.url("/x?a=1&api%20key=[secret:not-there]"));
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let headers =
-        [pair("Cookie", "sid=[secret:c]"), pair("Authorization", "Basic [secret:pw]")];
+    let headers = [pair("Cookie", "sid=[secret:c]"), pair("Authorization", "Basic [secret:pw]")];
     assert_eq!(shown.headers, headers);
     assert_eq!(server.connections(), 0);
 }
@@ -210,8 +208,7 @@ async fn a_preview_shows_names_and_reads_no_secret() {
 async fn what_was_sent_can_be_masked_wherever_it_comes_back() {
     let server = Server::start(|_, received| ok(&received.head())).await;
     let me = Named::Plain("me".to_owned());
-    let credentials =
-        [("query", key("k")), ("header", key("k")), ("basic", basic(me, Some("pw")))];
+    let credentials = [("query", key("k")), ("header", key("k")), ("basic", basic(me, Some("pw")))];
     let ways = [way(&["query", "header", "basic"])];
     let request = Outgoing::get(server.url("/x?a=1"));
     let called = call(&server, &credentials, &ways, &request).await.expect("answers");
@@ -219,11 +216,14 @@ async fn what_was_sent_can_be_masked_wherever_it_comes_back() {
     assert!(echo.contains("s3 cr&t=ü") && echo.contains("s3%20cr%26t%3D%C3%BC"));
     let shown = called.mask.text(&echo);
     let lines: Vec<_> = shown.lines().filter(|line| line.contains("[secret:")).collect();
-    assert_eq!(lines, [
-        "GET /x?a=1&api%20key=[secret:k] HTTP/1.1",
-        "x-api-key: [secret:k]",
-        "authorization: Basic [secret:pw]",
-    ]);
+    assert_eq!(
+        lines,
+        [
+            "GET /x?a=1&api%20key=[secret:k] HTTP/1.1",
+            "x-api-key: [secret:k]",
+            "authorization: Basic [secret:pw]",
+        ]
+    );
     let written = request.header("X", "s3 cr&t=ü");
     assert_eq!(masked(&written, &called.mask).headers[0].1, "[secret:k]");
 }

@@ -6,10 +6,8 @@ use crate::server::{Reply, Server, answer, chunked, deflated_zeros, gzipped_zero
 use crate::{client, send, text};
 
 /// 16 MiB of zeros.
-const BROTLI_ZEROS: [u8; 27] = [
-    0xcb, 0xff, 0xff, 0x3f, 0xf8, 0x27, 0x00, 0xe2, 0xb1, 0x40, 0x20, 0xf7, 0xfe, 0x2f, 0xff, 0xff,
-    0xff, 0xff, 0x04, 0xf0, 0x0c, 0x46, 0x11, 0x18, 0x0e, 0xef, 0xdf,
-];
+const BROTLI_ZEROS: &[u8] = b"\xcb\xff\xff\x3f\xf8\x27\x00\xe2\xb1\x40\x20\xf7\xfe\x2f\
+    \xff\xff\xff\xf0\x4f\x00\xc4\x61\x11\x80\xee\xfd\x1f";
 const BROTLI_HELLO: &[u8] = b"\x8b\x05\x80hello brotli\x03";
 const GZIP_HELLO: &[u8] = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\xcb\x48\xcd\xc9\xc9\x57\x48\xaf\xca\x2c\
     \0\0\x19\x6a\xd2\xdf\x0a\0\0\0";
@@ -20,7 +18,11 @@ fn packed(encoding: &str, body: &[u8]) -> Reply {
     answer(200, &[("content-encoding", encoding)], body)
 }
 
-async fn result(reply: Reply, body_bytes: usize, oversize: Oversize) -> Result<(usize, bool), Fault> {
+async fn result(
+    reply: Reply,
+    body_bytes: usize,
+    oversize: Oversize,
+) -> Result<(usize, bool), Fault> {
     let server = Server::replies(vec![reply]).await;
     let sending = Sending { body_bytes, oversize, ..Sending::default() };
     let sent = client(&[&server]).send(&Outgoing::get(server.url("/")), &sending).await;
@@ -71,11 +73,9 @@ async fn the_limit_itself_is_allowed() {
 async fn bombs_do_not_go_off() {
     let zlib = [&[0x78, 0x9c], deflated_zeros(64 << 20).as_slice()].concat();
     let limit = limits::BODY_BYTES;
-    for (encoding, body) in [
-        ("gzip", gzipped_zeros(64 << 20)),
-        ("deflate", zlib),
-        ("br", BROTLI_ZEROS.to_vec()),
-    ] {
+    for (encoding, body) in
+        [("gzip", gzipped_zeros(64 << 20)), ("deflate", zlib), ("br", BROTLI_ZEROS.to_vec())]
+    {
         let failed = result(packed(encoding, &body), limit, Oversize::Fail).await;
         assert_eq!(failed, Err(Fault::TooLarge { part: Part::Body, limit }), "{encoding}");
         let cut = result(packed(encoding, &body), limit, Oversize::Cut).await;

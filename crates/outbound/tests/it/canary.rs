@@ -8,7 +8,7 @@ use milepost_catalog::command::{Location, Requirement, Scheme};
 use milepost_model::id::CatalogId;
 use milepost_model::secret::{Mask, Secret};
 use milepost_outbound::{Api, Auth, Call, ClientCredential, ClientStyle, Credential, Named};
-use milepost_outbound::{Oversize, Outgoing, Retry, Sending, masked};
+use milepost_outbound::{Outgoing, Retry, Sending, masked};
 use url::Url;
 
 use crate::server::{Received, Reply, Server, answer, gzipped_zeros, ok, redirect};
@@ -71,7 +71,7 @@ fn echo(case: usize, received: &Received) -> Reply {
         5 => redirect(302, &format!("ftp://{CANARY}.test/{CANARY}")),
         6 => redirect(308, &target),
         7 => answer(200, &[("content-encoding", "gzip")], said.as_bytes()),
-        8 => answer(200, &[("content-encoding", "gzip")], &gzipped_zeros(64 << 20)),
+        8 => answer(200, &[("content-encoding", "gzip")], &gzipped_zeros(1 << 20)),
         9 => answer(401, &[], format!(r#"{{"error":"{CANARY}"}}"#).as_bytes()),
         10 => Reply::ThenHang(Vec::new()),
         _ => redirect(302, &format!("http://[{CANARY}")),
@@ -107,7 +107,7 @@ async fn one(server: &Server, scheme: Scheme, credential: Credential, what: &str
     check(what, &format!("{} {:?}", shown.url, shown.headers));
     let told = Mutex::new(String::new());
     let timeout = Duration::from_millis(250);
-    let sending = Sending { timeout, mask, oversize: Oversize::Fail, ..Sending::default() };
+    let sending = Sending { timeout, mask, body_bytes: 1 << 18, ..Sending::default() };
     check(what, &format!("{sending:?}"));
     let call = Call {
         request: &request,

@@ -48,7 +48,9 @@ async fn a_connection_that_ends_early_is_lost() {
 
 #[tokio::test]
 async fn nonsense_is_no_answer() {
-    for garbage in ["SSH-2.0-OpenSSH_9.6\r\n\r\n", "HTTP/9.9 200 OK\r\n\r\n", "\0\0\0\0\0\0\0\0\n\n"] {
+    for garbage in
+        ["SSH-2.0-OpenSSH_9.6\r\n\r\n", "HTTP/9.9 200 OK\r\n\r\n", "\0\0\0\0\0\0\0\0\n\n"]
+    {
         let server = Server::replies(vec![Reply::ThenClose(garbage.into())]).await;
         let (fault, delivery) = fault(&server).await;
         assert!(matches!(fault, Fault::Protocol { .. }), "{garbage:?}: {fault}");
@@ -63,7 +65,8 @@ async fn nonsense_is_no_answer() {
 #[tokio::test]
 async fn endless_headers_end() {
     let line = "x-more: and more\r\n".repeat(100_000);
-    let server = Server::replies(vec![Reply::ThenClose(format!("HTTP/1.1 200 OK\r\n{line}").into())]);
+    let server =
+        Server::replies(vec![Reply::ThenClose(format!("HTTP/1.1 200 OK\r\n{line}").into())]);
     let (fault, _) = fault(&server.await).await;
     assert!(matches!(fault, Fault::Protocol { .. }), "{fault}");
 }

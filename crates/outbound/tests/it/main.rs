@@ -77,9 +77,8 @@ impl Lookup for Names {
     fn lookup(&self, name: &str) -> Addresses {
         let before = self.times_asked(name);
         self.asked.lock().expect("is whole").push(name.to_owned());
-        let answer = self.answers.get(name).map(|answers| {
-            answers[before.min(answers.len() - 1)].clone()
-        });
+        let answer =
+            self.answers.get(name).map(|answers| answers[before.min(answers.len() - 1)].clone());
         Box::pin(async move {
             answer.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no such name"))
         })

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use milepost_catalog::command::{Location, Requirement, Scheme};
 use milepost_model::id::CatalogId;
 use milepost_outbound::{Api, Auth, Call, Credential, Delivery, Fault, Outgoing, RedirectRefusal};
-use milepost_outbound::{Called, CallError, Retry, Sending, Unfollowed, limits};
+use milepost_outbound::{CallError, Called, Retry, Sending, Unfollowed, limits};
 
 use crate::server::{Server, answer, ok, redirect};
 use crate::{Kept, client, send, text};
@@ -30,7 +30,9 @@ async fn three_redirects_are_followed_and_no_more() {
 
 #[tokio::test]
 async fn an_answer_that_leads_nowhere_is_the_answer() {
-    for reply in [answer(302, &[], b"x"), answer(304, &[("location", "/y")], b""), redirect(300, "/")] {
+    for reply in
+        [answer(302, &[], b"x"), answer(304, &[("location", "/y")], b""), redirect(300, "/")]
+    {
         let server = Server::replies(vec![reply]).await;
         let response = send(&server, &Outgoing::get(server.url("/"))).await.expect("answers");
         assert_eq!(response.redirects, 0);
@@ -51,9 +53,13 @@ async fn a_write_that_was_redirected_has_been_sent() {
 
 #[tokio::test]
 async fn methods_and_bodies_go_along_as_they_should() {
-    for (status, expected, body) in
-        [(301, "GET", ""), (302, "GET", ""), (303, "GET", ""), (307, "POST", "b"), (308, "POST", "b")]
-    {
+    for (status, expected, body) in [
+        (301, "GET", ""),
+        (302, "GET", ""),
+        (303, "GET", ""),
+        (307, "POST", "b"),
+        (308, "POST", "b"),
+    ] {
         let server = Server::replies(vec![redirect(status, "/next"), ok("")]).await;
         let request = Outgoing {
             method: "POST".to_owned(),
@@ -100,7 +106,8 @@ fn api(home: &Server, other: &Server, scheme: Scheme) -> Api {
 
 #[tokio::test]
 async fn credentials_stay_at_their_origin() {
-    let schemes = [key(Location::Header), key(Location::Query), key(Location::Cookie), Scheme::Bearer];
+    let schemes =
+        [key(Location::Header), key(Location::Query), key(Location::Cookie), Scheme::Bearer];
     for scheme in schemes {
         let other = Server::replies(vec![ok("other")]).await;
         let url = other.url("/landing?q=1").to_string();

@@ -34,9 +34,12 @@ async fn call(server: &Server, retry: &Retry) -> (Result<Called, CallError>, Vec
 
 #[tokio::test]
 async fn a_passing_fault_passes() {
-    let server =
-        Server::replies(vec![Reply::Reset, answer(503, &[("retry-after", "0")], b"busy"), ok("yes")])
-            .await;
+    let server = Server::replies(vec![
+        Reply::Reset,
+        answer(503, &[("retry-after", "0")], b"busy"),
+        ok("yes"),
+    ])
+    .await;
     let (result, attempts) = call(&server, &quick(true)).await;
     let called = result.expect("answers");
     assert_eq!((called.attempts, text(&called.response).as_str()), (3, "yes"));

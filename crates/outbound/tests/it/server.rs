@@ -12,7 +12,7 @@ use url::Url;
 
 /// What the server does with one request.
 #[derive(Debug, Clone)]
-pub enum Reply {
+pub(crate) enum Reply {
     /// Sends these bytes and waits for the next request.
     Bytes(Vec<u8>),
     /// Sends these bytes and closes the connection.
@@ -27,31 +27,31 @@ pub enum Reply {
 
 /// A request as it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Received {
+pub(crate) struct Received {
     /// Every byte of it.
-    pub raw: Vec<u8>,
+    pub(crate) raw: Vec<u8>,
     /// Where the body begins.
     body_at: usize,
 }
 
 impl Received {
     /// The first line.
-    pub fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         self.head().lines().next().unwrap_or_default().to_owned()
     }
 
     /// The path and query.
-    pub fn target(&self) -> String {
+    pub(crate) fn target(&self) -> String {
         self.line().split(' ').nth(1).unwrap_or_default().to_owned()
     }
 
     /// Everything before the body.
-    pub fn head(&self) -> String {
+    pub(crate) fn head(&self) -> String {
         String::from_utf8_lossy(&self.raw[..self.body_at]).into_owned()
     }
 
     /// The values of a header, in order.
-    pub fn headers(&self, name: &str) -> Vec<String> {
+    pub(crate) fn headers(&self, name: &str) -> Vec<String> {
         let head = self.head();
         let pairs = head.lines().skip(1).filter_map(|line| line.split_once(": "));
         let wanted = pairs.filter(|(found, _)| found.eq_ignore_ascii_case(name));
@@ -59,7 +59,7 @@ impl Received {
     }
 
     /// The body as text.
-    pub fn body(&self) -> String {
+    pub(crate) fn body(&self) -> String {
         String::from_utf8_lossy(&self.raw[self.body_at..]).into_owned()
     }
 }
@@ -67,7 +67,7 @@ impl Received {
 type Script = Arc<dyn Fn(usize, &Received) -> Reply + Send + Sync>;
 
 /// A server; it ends when it is dropped.
-pub struct Server {
+pub(crate) struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
     task: JoinHandle<()>,
@@ -87,7 +87,7 @@ impl Drop for Server {
 
 impl Server {
     /// A server that asks for the reply to each request, which come with their numbers from 0.
-    pub async fn start(
+    pub(crate) async fn start(
         script: impl Fn(usize, &Received) -> Reply + Send + Sync + 'static,
     ) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("binds");
@@ -102,32 +102,32 @@ impl Server {
     }
 
     /// A server that gives these replies in turn, the last one for ever.
-    pub async fn replies(replies: Vec<Reply>) -> Server {
+    pub(crate) async fn replies(replies: Vec<Reply>) -> Server {
         Server::start(move |number, _| replies[number.min(replies.len() - 1)].clone()).await
     }
 
     /// `127.0.0.1:port`.
-    pub fn host(&self) -> String {
+    pub(crate) fn host(&self) -> String {
         self.address.to_string()
     }
 
     /// Its port.
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.address.port()
     }
 
     /// A URL on it.
-    pub fn url(&self, target: &str) -> Url {
+    pub(crate) fn url(&self, target: &str) -> Url {
         Url::parse(&format!("http://{}{target}", self.address)).expect("a URL")
     }
 
     /// Every request so far.
-    pub fn received(&self) -> Vec<Received> {
+    pub(crate) fn received(&self) -> Vec<Received> {
         self.shared.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How many connections were made so far.
-    pub fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }
 }
@@ -184,9 +184,10 @@ async fn read(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Received> 
     loop {
         if let Some(body_at) = find(buffer, b"\r\n\r\n").map(|at| at + 4) {
             let probe = Received { raw: buffer.clone(), body_at };
-            let length = probe.headers("content-length").first().map_or(0, |length| {
-                length.parse::<usize>().expect("a length")
-            });
+            let length = probe
+                .headers("content-length")
+                .first()
+                .map_or(0, |length| length.parse::<usize>().expect("a length"));
             if buffer.len() >= body_at + length {
                 let rest = buffer.split_off(body_at + length);
                 let raw = std::mem::replace(buffer, rest);
@@ -204,7 +205,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
 }
 
 /// An answer with a body.
-pub fn answer(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Reply {
+pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Reply {
     let mut bytes = format!("HTTP/1.1 {status} Word\r\n").into_bytes();
     for (name, value) in headers {
         bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
@@ -215,22 +216,22 @@ pub fn answer(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Reply {
 }
 
 /// `200` with a text.
-pub fn ok(body: &str) -> Reply {
+pub(crate) fn ok(body: &str) -> Reply {
     answer(200, &[("content-type", "text/plain")], body.as_bytes())
 }
 
 /// `200` with JSON.
-pub fn json(value: &serde_json::Value) -> Reply {
+pub(crate) fn json(value: &serde_json::Value) -> Reply {
     answer(200, &[("content-type", "application/json")], value.to_string().as_bytes())
 }
 
 /// A redirect.
-pub fn redirect(status: u16, location: &str) -> Reply {
+pub(crate) fn redirect(status: u16, location: &str) -> Reply {
     answer(status, &[("location", location)], b"elsewhere")
 }
 
 /// An answer in chunks.
-pub fn chunked(chunks: &[&str]) -> Reply {
+pub(crate) fn chunked(chunks: &[&str]) -> Reply {
     let mut text = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_owned();
     for chunk in chunks {
         text.push_str(&format!("{:x}\r\n{chunk}\r\n", chunk.len()));
@@ -240,7 +241,7 @@ pub fn chunked(chunks: &[&str]) -> Reply {
 }
 
 /// Deflated zeros: every 13 bits are 258 of them.
-pub fn deflated_zeros(bytes: usize) -> Vec<u8> {
+pub(crate) fn deflated_zeros(bytes: usize) -> Vec<u8> {
     let mut bits = Bits::default();
     // The last block, with the fixed codes, and one zero to repeat.
     bits.push(&[1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0]);
@@ -252,7 +253,7 @@ pub fn deflated_zeros(bytes: usize) -> Vec<u8> {
 }
 
 /// The same as gzip. Its checksum is wrong, which a reader sees only at the end.
-pub fn gzipped_zeros(bytes: usize) -> Vec<u8> {
+pub(crate) fn gzipped_zeros(bytes: usize) -> Vec<u8> {
     let mut gzip = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
     gzip.extend(deflated_zeros(bytes));
     gzip.extend([0; 8]);

@@ -113,8 +113,12 @@ async fn no_redirect_leads_where_a_request_may_not_go() {
     let victim = Server::replies(vec![ok("should not be seen")]).await;
     let (rows, names) = table(victim.port());
     let refused: Vec<_> = rows.into_iter().filter(|row| row.verdict != "allowed").collect();
-    // A header is one line.
-    let refused: Vec<_> = refused.into_iter().filter(|row| !row.url.contains('\n')).collect();
+    // A header is one line; and `http:host` is, behind an `http` URL, a path of the same server.
+    let leads_away = |row: &Row| {
+        let relative = row.url.starts_with("http:/127") || row.url.starts_with("http:127");
+        !row.url.contains('\n') && !relative
+    };
+    let refused: Vec<_> = refused.into_iter().filter(leads_away).collect();
     let locations: Vec<_> = refused.iter().map(|row| row.url.clone()).collect();
     let door = Server::start(move |number, _| redirect(302, &locations[number])).await;
     let mut policy = Policy::public();
@@ -143,7 +147,8 @@ async fn no_redirect_leads_where_a_request_may_not_go() {
 async fn the_same_urls_reach_a_host_that_the_user_named() {
     let server = Server::replies(vec![ok("hello")]).await;
     let client = client(&[&server]);
-    for host in ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "127%2e0%2e0%2e1", "127。0。0。1"] {
+    for host in ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "127%2e0%2e0%2e1", "127。0。0。1"]
+    {
         let url = Url::parse(&format!("http://{host}:{}/", server.port())).expect("a URL");
         let response = client.send(&Outgoing::get(url), &Sending::default()).await;
         assert_eq!(text(&response.expect("is allowed")), "hello", "{host}");
@@ -152,7 +157,8 @@ async fn the_same_urls_reach_a_host_that_the_user_named() {
 
 #[tokio::test]
 async fn a_port_that_is_allowed_allows_no_other() {
-    let (named, other) = (Server::replies(vec![ok("a")]).await, Server::replies(vec![ok("b")]).await);
+    let (named, other) =
+        (Server::replies(vec![ok("a")]).await, Server::replies(vec![ok("b")]).await);
     let one_port = client(&[&named]);
     let refused = one_port.send(&Outgoing::get(other.url("/")), &Sending::default()).await;
     assert!(matches!(refused.expect_err("is refused").fault, Fault::Refused(_)));
@@ -165,7 +171,8 @@ async fn a_port_that_is_allowed_allows_no_other() {
 
 #[tokio::test]
 async fn a_name_that_is_allowed_on_one_port_is_refused_on_another() {
-    let (named, other) = (Server::replies(vec![ok("a")]).await, Server::replies(vec![ok("b")]).await);
+    let (named, other) =
+        (Server::replies(vec![ok("a")]).await, Server::replies(vec![ok("b")]).await);
     let mut policy = Policy::public();
     policy.allow_private(&format!("Shop.Test.:{}", named.port())).expect("a host");
     let names = Names::default().with("shop.test", &[&["127.0.0.1"]]);
@@ -221,7 +228,8 @@ async fn names_without_an_address_say_so() {
 #[test]
 fn hosts_are_named_in_many_ways() {
     let mut policy = Policy::public();
-    for good in ["localhost", "LOCALHOST:80", "127.0.0.1", "0x7f.1:81", "[::1]", "[::1]:82", "a.b."] {
+    for good in ["localhost", "LOCALHOST:80", "127.0.0.1", "0x7f.1:81", "[::1]", "[::1]:82", "a.b."]
+    {
         policy.allow_private(good).expect(good);
     }
     for bad in ["", ":80", "a b", "host:port", "host:99999", "http://host", "::1", "[::1", "a/b"] {
