@@ -1,23 +1,32 @@
-//! Where workflows live on disk: which directories, which one wins, and how files are read and
-//! written. The only crate that writes to disk.
+//! Where workflows, catalogs and secrets live on disk: which directories, which one wins, and how
+//! files are read and written. The only crate that writes to disk.
 
 mod builtin;
+mod config;
+mod digest;
 mod directory;
 mod file;
+mod hosts;
 mod identity;
 mod index;
 mod library;
 pub mod limits;
 mod listing;
 mod locations;
+mod lock;
 mod look;
 mod recent;
+mod settings;
 mod spread;
 mod stamp;
 mod tree;
 
+pub use config::{Config, ConfigError, SecretsBackend};
+pub use digest::Digest;
 pub use directory::Directory;
 pub use file::{FileError, read_document, write_atomic};
+pub use hosts::PrivateHost;
 pub use library::{Entry, Found, Library};
 pub use listing::{Cause, Invalid, Listing, SourceReport, Summary};
 pub use locations::{Locations, SourceKind};
+pub use settings::{Fault, Place, UnknownKey};
