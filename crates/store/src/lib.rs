@@ -16,6 +16,7 @@ mod locations;
 mod lock;
 mod look;
 mod recent;
+pub mod secrets;
 mod settings;
 mod spread;
 mod stamp;

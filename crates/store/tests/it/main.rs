@@ -6,6 +6,7 @@ mod library;
 mod limits;
 mod living;
 mod locations;
+mod secrets;
 mod writing;
 
 use std::fs;
