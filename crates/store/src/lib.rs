@@ -2,6 +2,7 @@
 //! files are read and written. The only crate that writes to disk.
 
 mod builtin;
+pub mod catalogs;
 mod config;
 mod digest;
 mod directory;

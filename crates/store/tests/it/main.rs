@@ -1,11 +1,14 @@
 //! What is on disk from outside: where it is looked for, what wins, what is refused, how it is
 //! written.
 
+mod catalogs;
 mod config;
+mod derived;
 mod library;
 mod limits;
 mod living;
 mod locations;
+mod records;
 mod secrets;
 mod writing;
 
