@@ -10,6 +10,7 @@ mod living;
 mod locations;
 mod records;
 mod secrets;
+mod sources;
 mod writing;
 
 use std::fs;
