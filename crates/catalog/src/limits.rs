@@ -50,3 +50,13 @@ pub const ANCHORS: usize = 100_000;
 pub const NOTES: usize = 100;
 /// Entries of a map that are looked through one by one; a larger one has its keys sorted.
 pub const NARROW_MAP: usize = 16;
+/// Parts of a path that are compared with those of others.
+pub const PATH_PARTS: usize = 64;
+/// Schemas within each other, by references and choices, that are looked through for a list.
+pub const SCHEMA_LAYERS: usize = 8;
+/// Schemas that are put together to know the fields of one item.
+pub const ITEM_SCHEMAS: usize = 200;
+/// Fields of one schema that are looked at.
+pub const ITEM_FIELDS: usize = 1_000;
+/// Lists of one name among which the nearest is looked for.
+pub const LISTS_OF_ONE_NAME: usize = 32;
