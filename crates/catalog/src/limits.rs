@@ -82,3 +82,13 @@ pub const PAGED_ITEMS: usize = 100_000;
 pub const PAGE_FIELD_DEPTH: usize = 3;
 /// Fields of an answer that are looked at to find out how it is paged.
 pub const PAGE_FIELDS: usize = 500;
+/// Parts of a path that are compared with those of others.
+pub const PATH_PARTS: usize = 64;
+/// Schemas within each other, by references and choices, that are looked through for a list.
+pub const SCHEMA_LAYERS: usize = 8;
+/// Schemas that are put together to know the fields of one item.
+pub const ITEM_SCHEMAS: usize = 200;
+/// Fields of one schema that are looked at.
+pub const ITEM_FIELDS: usize = 1_000;
+/// Lists of one name among which the nearest is looked for.
+pub const LISTS_OF_ONE_NAME: usize = 32;
