@@ -92,3 +92,17 @@ pub const ITEM_SCHEMAS: usize = 200;
 pub const ITEM_FIELDS: usize = 1_000;
 /// Lists of one name among which the nearest is looked for.
 pub const LISTS_OF_ONE_NAME: usize = 32;
+/// Characters of a query that are read.
+pub const SEARCH_QUERY_CHARS: usize = 400;
+/// Words of a query that are read.
+pub const SEARCH_QUERY_WORDS: usize = 32;
+/// Bytes of a word that can be found.
+pub const SEARCH_WORD_CHARS: usize = 64;
+/// Words of one entry that can be found.
+pub const SEARCH_ENTRY_WORDS: usize = 2_000;
+/// Words of a path or summary that are compared with those of a query.
+pub const SEARCH_TITLE_WORDS: usize = 24;
+/// Words that may stand for one that is not known.
+pub const SEARCH_NEAR_WORDS: usize = 8;
+/// Entries that are looked at closely for one query.
+pub const SEARCH_CANDIDATES: usize = 400;

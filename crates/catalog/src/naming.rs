@@ -311,6 +311,11 @@ fn is_action(method: Method, word: &str) -> bool {
         && ACTIONS.binary_search(&first).is_ok()
 }
 
+/// Whether a word is something to do.
+pub(crate) fn is_verb(word: &str) -> bool {
+    ACTIONS.binary_search(&word).is_ok()
+}
+
 /// Whether a word means several things.
 pub(crate) fn is_plural(word: &str) -> bool {
     let last = word.rsplit('-').next().unwrap_or(word);
