@@ -210,6 +210,18 @@ impl<'c> Session<'c> {
     }
 
     fn call_tool(&self, params: Params<'_>, log: &mut String) -> Result<Reply<'c>, Fault> {
+        if let Some((tool, arguments)) = params::plain_call(params)
+            && self.contract.names().contains(&tool)
+        {
+            let called = self.guarded(tool, log, |log| {
+                self.contract.call_text(tool, arguments, log).transpose()
+            })?;
+            match called {
+                Ok(Some(result)) => return Ok(Reply::Gave(result)),
+                Ok(None) => {}
+                Err(fault) => return Ok(Reply::Failed(fault)),
+            }
+        }
         let mut params = params::object(params)?;
         let arguments = match params.get_mut("arguments").map(Value::take) {
             None | Some(Value::Null) => Map::new(),
@@ -238,9 +250,18 @@ impl<'c> Session<'c> {
         arguments: Map<String, Value>,
         log: &mut String,
     ) -> Result<Result<Response, Fault>, Fault> {
+        self.guarded(tool, log, |log| self.contract.call(tool, arguments, log))
+    }
+
+    fn guarded<T>(
+        &self,
+        tool: &str,
+        log: &mut String,
+        work: impl FnOnce(&mut String) -> Result<T, Fault>,
+    ) -> Result<Result<T, Fault>, Fault> {
         // The contract promises nothing about its state after a panic but that it is `Sync`: what
         // it shares between calls is behind locks, which say for themselves that they are poisoned.
-        let called = catch_unwind(AssertUnwindSafe(|| self.contract.call(tool, arguments, log)));
+        let called = catch_unwind(AssertUnwindSafe(|| work(log)));
         let cause = match called {
             Ok(Err(fault)) if fault.code == fault::INTERNAL_ERROR => fault.data.to_string(),
             Ok(result) => return Ok(result),
