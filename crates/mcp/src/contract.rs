@@ -37,4 +37,8 @@ pub trait Contract: Send + Sync {
     ) -> Option<Result<Response, Fault>> {
         None
     }
+
+    /// Whatever is called from here on was sent before now, until this is told again: what a
+    /// contract looks at, it may look at once for all of these calls.
+    fn arrived(&self) {}
 }

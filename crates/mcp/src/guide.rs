@@ -83,6 +83,10 @@ impl Contract for Guides {
         self.log_new(call.warnings.into_inner(), log);
         Some(called.map_err(|problem| fault(&problem)))
     }
+
+    fn arrived(&self) {
+        self.operations.arrived();
+    }
 }
 
 fn of(tool: &str) -> Option<&'static Operation> {

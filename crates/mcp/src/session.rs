@@ -83,6 +83,11 @@ impl<'c> Session<'c> {
         flow
     }
 
+    /// Lines that are answered from here on were sent before now, until this is told again.
+    pub fn arrived(&self) {
+        self.contract.arrived();
+    }
+
     fn batch(&mut self, messages: &[Message<'_>], output: &mut Output) -> Flow {
         if self.agreed.is_some_and(|revision| !revision.has_batches()) {
             let fault = Fault::invalid_request("this protocol version has no batches");

@@ -200,6 +200,11 @@ impl Operations {
         (operation.run)(&self.reader, call, arguments)
     }
 
+    /// Whatever is called from here on was asked for before now, until this is told again.
+    pub fn arrived(&self) {
+        self.reader.arrived();
+    }
+
     /// The same from the text of an object, without a schema and the values it looks at. `None`
     /// when the arguments do not plainly fit: [`call`](Operations::call) then says why, or takes
     /// them after all. What this answers, that would answer too.

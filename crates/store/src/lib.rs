@@ -14,6 +14,7 @@ mod look;
 mod recent;
 mod spread;
 mod stamp;
+mod together;
 mod tree;
 
 pub use directory::Directory;
