@@ -218,7 +218,7 @@ impl<'c> Session<'c> {
         if let Some((tool, arguments)) = params::plain_call(params)
             && self.contract.names().contains(&tool)
         {
-            let called = self.guarded(tool, log, |log| {
+            let called = guarded(tool, log, |log| {
                 self.contract.call_text(tool, arguments, log).transpose()
             })?;
             match called {
@@ -255,28 +255,28 @@ impl<'c> Session<'c> {
         arguments: Map<String, Value>,
         log: &mut String,
     ) -> Result<Result<Response, Fault>, Fault> {
-        self.guarded(tool, log, |log| self.contract.call(tool, arguments, log))
+        guarded(tool, log, |log| self.contract.call(tool, arguments, log))
     }
+}
 
-    fn guarded<T>(
-        &self,
-        tool: &str,
-        log: &mut String,
-        work: impl FnOnce(&mut String) -> Result<T, Fault>,
-    ) -> Result<Result<T, Fault>, Fault> {
-        // The contract promises nothing about its state after a panic but that it is `Sync`: what
-        // it shares between calls is behind locks, which say for themselves that they are poisoned.
-        let called = catch_unwind(AssertUnwindSafe(|| work(log)));
-        let cause = match called {
-            Ok(Err(fault)) if fault.code == fault::INTERNAL_ERROR => fault.data.to_string(),
-            Ok(result) => return Ok(result),
-            Err(panic) => said(&*panic),
-        };
-        // The client is told a number; what it stands for is for those who run the server.
-        let id = correlation_id();
-        log.extend(["internal error ", &id, ": tool `", tool, "`: ", &cause, "\n"]);
-        Err(Fault::internal(&id))
-    }
+/// What comes of a tool's work; the outer fault is ours: a panic, or what the tool says of itself.
+fn guarded<T>(
+    tool: &str,
+    log: &mut String,
+    work: impl FnOnce(&mut String) -> Result<T, Fault>,
+) -> Result<Result<T, Fault>, Fault> {
+    // The contract promises nothing about its state after a panic but that it is `Sync`: what
+    // it shares between calls is behind locks, which say for themselves that they are poisoned.
+    let called = catch_unwind(AssertUnwindSafe(|| work(log)));
+    let cause = match called {
+        Ok(Err(fault)) if fault.code == fault::INTERNAL_ERROR => fault.data.to_string(),
+        Ok(result) => return Ok(result),
+        Err(panic) => said(&*panic),
+    };
+    // The client is told a number; what it stands for is for those who run the server.
+    let id = correlation_id();
+    log.extend(["internal error ", &id, ": tool `", tool, "`: ", &cause, "\n"]);
+    Err(Fault::internal(&id))
 }
 
 /// A list that fits one page: nobody was ever given a cursor into it.

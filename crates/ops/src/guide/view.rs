@@ -78,12 +78,11 @@ pub(super) fn step(document: &Document, due: &Due<'_, '_>) -> Shown {
     let mut shown = Shown::default();
     // What is around a step is the only thing that differs from pass to pass.
     let cut = usize::from(!due.loops.is_empty());
-    match fixed {
-        true => shown.put_fixed(due.step.rendered.step(make), cut),
-        false => {
-            shown.own = make();
-            shown.own.truncate(shown.own.len() - cut);
-        }
+    if fixed {
+        shown.put_fixed(due.step.rendered.step(make), cut);
+    } else {
+        shown.own = make();
+        shown.own.truncate(shown.own.len() - cut);
     }
     if let Some((pass, outer)) = due.loops.split_last() {
         shown.own.push_str(",\"loop\":");
