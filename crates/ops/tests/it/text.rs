@@ -165,7 +165,8 @@ proptest! {
     fn text_and_values_come_to_the_same(text in arguments()) {
         for operation in OPERATIONS {
             if let Some(read) = by_text(operation, &text) {
-                prop_assert_eq!(Some(read), by_value(operation, &text), "{}: {}", operation.name, text);
+                let valued = by_value(operation, &text);
+                prop_assert_eq!(Some(read), valued, "{}: {}", operation.name, text);
             }
         }
     }
