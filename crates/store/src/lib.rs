@@ -22,6 +22,7 @@ mod settings;
 mod sources;
 mod spread;
 mod stamp;
+mod together;
 mod tree;
 
 pub use config::{Config, ConfigError, SecretsBackend};

@@ -20,6 +20,8 @@ pub const FOLDERS_EVERY: Duration = Duration::from_secs(1);
 pub const SETTLED_AFTER: Duration = Duration::from_millis(50);
 /// The same on file systems that count whole seconds, the coarsest of them two at a time.
 pub const SETTLED_AFTER_COARSE: Duration = Duration::from_secs(3);
+/// Ids that calls which arrived together look at once.
+pub const LOOKED_FOR: usize = 16;
 /// Threads that read files at once.
 pub const THREADS: usize = 4;
 /// Files that are read on one thread: for so few, others are not worth starting.
