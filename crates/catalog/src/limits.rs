@@ -57,3 +57,39 @@ pub const MOCK_DELAY_MS: u64 = 60_000;
 pub const PATTERN_COMPILED_BYTES: usize = 4 * 1024 * 1024;
 /// Steps back that a pattern of a schema may take.
 pub const PATTERN_STEPS: usize = 100_000;
+/// Characters of a finding's message.
+pub const MESSAGE_CHARS: usize = 400;
+/// Findings kept for one document; more are counted, not kept.
+pub const FINDINGS: usize = 2_000;
+/// Characters of a row's description, which only search reads.
+pub const ROW_DESCRIPTION_CHARS: usize = 400;
+/// Characters of a tag.
+pub const TAG_CHARS: usize = 80;
+/// Characters of an operation's id.
+pub const OPERATION_ID_CHARS: usize = 200;
+/// Parameters of one operation.
+pub const PARAMETERS: usize = 1_000;
+/// Schemas that make up one command, those that are referred to included.
+pub const SCHEMA_PARTS: usize = 200_000;
+/// Characters of a description inside a schema.
+pub const SCHEMA_TEXT_CHARS: usize = 500;
+/// Characters of the name a schema is kept under.
+pub const DEFINITION_NAME_CHARS: usize = 100;
+/// Media types of one body.
+pub const MEDIA_TYPES: usize = 50;
+/// Answers of one operation.
+pub const RESPONSES: usize = 100;
+/// Servers of one document or operation.
+pub const SERVERS: usize = 100;
+/// Files one document is made of.
+pub const FILES: usize = 256;
+/// Bytes that aliases and merge keys of YAML may add, as a multiple of the document's own.
+pub const ALIAS_FACTOR: usize = 4;
+/// Bytes that aliases and merge keys may add to a document however small it is.
+pub const ALIAS_BYTES_FLOOR: usize = 64 * 1024;
+/// Anchors of a YAML document.
+pub const ANCHORS: usize = 100_000;
+/// Notes of the reader that are kept; what is more is counted.
+pub const NOTES: usize = 100;
+/// Entries of a map that are looked through one by one; a larger one has its keys sorted.
+pub const NARROW_MAP: usize = 16;
