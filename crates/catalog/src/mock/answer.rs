@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+use super::MockResponse;
 use super::body::{essence, is_json, is_of};
 use super::check::Fault;
 use super::generate::{Examples, Made, Recipe, make};
 use super::operation::{Operation, Slot};
 use super::schema::{Schema, Way};
-use super::MockResponse;
 use crate::command::{Command, Content, Method, Response};
 
 /// The header that tells of answers that could not be made to fit.
@@ -16,10 +16,10 @@ pub(super) const MARK: &str = "x-milepost-mock";
 const REASON: &str = "x-milepost-mock-reason";
 /// The smallest picture there is.
 const PNG: &[u8] = &[
-    0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, b'I', b'H', b'D', b'R', 0, 0, 0, 1,
-    0, 0, 0, 1, 8, 6, 0, 0, 0, 0x1f, 0x15, 0xc4, 0x89, 0, 0, 0, 13, b'I', b'D', b'A', b'T', 0x78,
-    0x9c, 0x63, 0, 1, 0, 0, 5, 0, 1, 0x0d, 0x0a, 0x2d, 0xb4, 0, 0, 0, 0, b'I', b'E', b'N', b'D',
-    0xae, 0x42, 0x60, 0x82,
+    0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, b'I', b'H', b'D', b'R', 0, 0, 0,
+    1, 0, 0, 0, 1, 8, 6, 0, 0, 0, 0x1f, 0x15, 0xc4, 0x89, 0, 0, 0, 13, b'I', b'D', b'A', b'T',
+    0x78, 0x9c, 0x63, 0, 1, 0, 0, 5, 0, 1, 0x0d, 0x0a, 0x2d, 0xb4, 0, 0, 0, 0, b'I', b'E', b'N',
+    b'D', 0xae, 0x42, 0x60, 0x82,
 ];
 
 /// An answer that is chosen and not yet made.
@@ -61,7 +61,11 @@ pub(super) fn of_status(command: &Command, status: u16, accept: Option<&str>) ->
 }
 
 /// The answer of the first status that is documented by number, else by range or as the default.
-pub(super) fn of_first(command: &Command, statuses: &[u16], accept: Option<&str>) -> Option<Chosen> {
+pub(super) fn of_first(
+    command: &Command,
+    statuses: &[u16],
+    accept: Option<&str>,
+) -> Option<Chosen> {
     let exact = statuses.iter().find(|status| position(command, &status.to_string()).is_some());
     exact.or(statuses.first()).and_then(|status| of_status(command, *status, accept))
 }
@@ -145,7 +149,8 @@ impl Draft {
             answer.redirect(documented);
             return answer;
         };
-        let media_type = content(command, &self.chosen).map(|(_, content)| content.media_type.as_str());
+        let media_type =
+            content(command, &self.chosen).map(|(_, content)| content.media_type.as_str());
         let (content_type, body) = render(media_type.unwrap_or("application/json"), &made.value);
         answer.headers.push(("content-type".to_owned(), content_type));
         answer.body = body;
@@ -158,9 +163,8 @@ impl Draft {
 
     /// Puts words into an answer where it has a place for them.
     pub(super) fn explain(&mut self, text: &str) {
-        const PLACES: &[&str] = &[
-            "detail", "message", "error_description", "description", "error", "title", "reason",
-        ];
+        const PLACES: &[&str] =
+            &["detail", "message", "error_description", "description", "error", "title", "reason"];
         let Some((made, schema)) = &mut self.body else { return };
         let holds = |value: &Value, at: &str| value.pointer(at).is_some_and(Value::is_string);
         let nested = ["", "/error", "/errors/0", "/meta", "/status"];

@@ -74,7 +74,8 @@ fn parts(bytes: &[u8], content_type: &str) -> Option<Vec<(String, String)>> {
         }
         let (head, body) = part.split_once("\r\n\r\n").or_else(|| part.split_once("\n\n"))?;
         let mut lines = head.lines();
-        let line = lines.find(|line| line.to_ascii_lowercase().starts_with("content-disposition"))?;
+        let line =
+            lines.find(|line| line.to_ascii_lowercase().starts_with("content-disposition"))?;
         let body = body.strip_suffix("\r\n").or_else(|| body.strip_suffix('\n')).unwrap_or(body);
         // Back from one character per byte to what the bytes say.
         let raw: Vec<u8> = body.chars().map(|character| character as u8).collect();

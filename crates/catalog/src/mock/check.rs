@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
+use super::MockRequest;
 use super::body::{self, Read, essence, is_json, is_of};
 use super::operation::{Operation, Slot};
 use super::schema::Way;
 use super::wire::{self, Places};
-use super::MockRequest;
 use crate::command::{Content, Location, Requirement, Scheme};
 use crate::limits;
 
@@ -71,7 +71,9 @@ fn parameters(
             }
             Some(value) if parameter.location != Location::QueryString => {
                 let found = schema.faults(&value).into_iter();
-                faults.extend(found.map(|(at, message)| Fault { place: place.clone() + &at, message }));
+                faults.extend(
+                    found.map(|(at, message)| Fault { place: place.clone() + &at, message }),
+                );
             }
             None | Some(_) => {}
         }

@@ -90,7 +90,13 @@ enum Fill {
 
 impl<'s> Maker<'_, 's> {
     /// A value for a place; nothing when there can be none.
-    fn value(&mut self, schemas: &[&'s Value], at: &str, name: &str, depth: usize) -> Option<Value> {
+    fn value(
+        &mut self,
+        schemas: &[&'s Value],
+        at: &str,
+        name: &str,
+        depth: usize,
+    ) -> Option<Value> {
         self.nodes += 1;
         if depth > limits::MOCK_DEPTH {
             return None;
@@ -244,7 +250,8 @@ impl<'s> Maker<'_, 's> {
         if fill == Fill::Apart {
             self.set_apart(shape, object);
         }
-        let open = shape.properties.is_empty() && !shape.additional.is_empty() && fill == Fill::Rich;
+        let open =
+            shape.properties.is_empty() && !shape.additional.is_empty() && fill == Fill::Rich;
         let few = usize::from(open && depth < self.rich_depth && !self.attempts.lost_child(at)) * 2;
         let least = shape.min_properties.max(few).min(limits::MOCK_LIST_ITEMS);
         self.add_until(least, shape, at, depth, object);
@@ -278,7 +285,8 @@ impl<'s> Maker<'_, 's> {
             }
         }
         for index in 0..least.saturating_mul(3) {
-            if object.len() >= least || !shape.closed.is_empty() && shape.pattern_properties.is_empty()
+            if object.len() >= least
+                || !shape.closed.is_empty() && shape.pattern_properties.is_empty()
             {
                 return;
             }
@@ -295,7 +303,9 @@ impl<'s> Maker<'_, 's> {
         if !shape.names.is_empty() {
             let names = gather(&shape.names, self.defs, Choice { number: 0, plain_first: true });
             return match &names.values {
-                Some(values) => values.get(index % values.len().max(1))?.as_str().map(str::to_owned),
+                Some(values) => {
+                    values.get(index % values.len().max(1))?.as_str().map(str::to_owned)
+                }
                 None => Some(words::text(&names, "", 0, &mut random)),
             };
         }
@@ -303,7 +313,12 @@ impl<'s> Maker<'_, 's> {
             let lengths = super::pattern::Lengths { min: 1, max: 64 };
             return super::pattern::matching(&[pattern], lengths, &mut random);
         }
-        let word = words::text(&gather(&[], self.defs, Choice { number: 0, plain_first: true }), "", 1, &mut random);
+        let word = words::text(
+            &gather(&[], self.defs, Choice { number: 0, plain_first: true }),
+            "",
+            1,
+            &mut random,
+        );
         Some(word)
     }
 
@@ -322,13 +337,20 @@ impl<'s> Maker<'_, 's> {
             });
             if let Some((name, schemas)) = telling {
                 let of = gather(schemas, self.defs, Choice { number: 0, plain_first: false });
-                let odd = if of.types.has(Types::BOOLEAN) { Value::from(0) } else { Value::from(true) };
+                let odd =
+                    if of.types.has(Types::BOOLEAN) { Value::from(0) } else { Value::from(true) };
                 object.insert((*name).to_owned(), odd);
             }
         }
     }
 
-    fn array(&mut self, shape: &Shape<'s>, at: &str, name: &str, depth: usize) -> Option<Vec<Value>> {
+    fn array(
+        &mut self,
+        shape: &Shape<'s>,
+        at: &str,
+        name: &str,
+        depth: usize,
+    ) -> Option<Vec<Value>> {
         let usual = match depth {
             _ if self.is_full() || depth > self.rich_depth || self.attempts.lost_child(at) => 0,
             _ if self.attempts.at(at) % 3 == 1 => 0,

@@ -7,6 +7,7 @@ mod answer;
 mod attempt;
 mod body;
 mod check;
+mod documented;
 mod fault;
 mod generate;
 mod number;
@@ -42,6 +43,7 @@ use self::store::Store;
 use crate::command::{Command, Method, Scheme};
 use crate::limits;
 
+pub use self::documented::Documented;
 pub use self::fault::Faults;
 
 /// Where a mock gets its operations from.
@@ -207,7 +209,7 @@ impl Mock {
     }
 
     fn route(&mut self, request: &MockRequest<'_>) -> Result<Target, MockResponse> {
-        let find = |method| self.router.find(method, request.path, &request.query);
+        let find = |method| self.router.find(method, request.path, request);
         let mut routed = find(request.method);
         if request.method == Method::Head && matches!(routed, Routed::OtherMethods(_)) {
             routed = find(Method::Get);
@@ -303,8 +305,10 @@ impl Mock {
     ) -> MockResponse {
         match refusal {
             Refusal::Invalid(faults) => {
-                let words: Vec<String> =
-                    faults.iter().map(|fault| format!("{} {}", fault.place, fault.message)).collect();
+                let words: Vec<String> = faults
+                    .iter()
+                    .map(|fault| format!("{} {}", fault.place, fault.message))
+                    .collect();
                 let mut answer = self.with_status(target, request, &[400, 422], &words.join("; "));
                 if answer.header("content-type") == Some("application/problem+json")
                     && of_status(&target.command, answer.status, None).is_none()

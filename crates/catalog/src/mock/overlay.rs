@@ -61,7 +61,8 @@ fn take_back(
             taken_back.insert((index, name));
         } else if rest.is_empty() {
             let own = base.pointer(&layer.at).and_then(Value::as_object);
-            let new = layer.fields.keys().filter(|name| !own.is_some_and(|o| o.contains_key(*name)));
+            let new =
+                layer.fields.keys().filter(|name| !own.is_some_and(|o| o.contains_key(*name)));
             let mut new: Vec<String> = new.cloned().collect();
             if new.iter().all(|name| taken_back.contains(&(index, name.clone()))) {
                 new = layer.fields.keys().cloned().collect();
@@ -104,7 +105,11 @@ mod tests {
     fn members_that_do_not_fit_stay_as_they_were() {
         let size = json!({"type": "object", "properties": {"size": {"enum": ["s", "m"]}}});
         let open = json!({"properties": {"data": size}});
-        check(&open, &json!({"id": 2, "size": "xxl", "new": 1}), &json!({"id": 2, "size": "s", "new": 1}));
+        check(
+            &open,
+            &json!({"id": 2, "size": "xxl", "new": 1}),
+            &json!({"id": 2, "size": "s", "new": 1}),
+        );
         let mut closed = open.clone();
         closed["properties"]["data"]["additionalProperties"] = json!(false);
         closed["properties"]["data"]["properties"]["id"] = json!({"type": "integer"});

@@ -2,30 +2,57 @@
 
 use serde_json::{Map, Value};
 
-use super::schema::Schema;
 use super::MockRequest;
+use super::schema::Schema;
 use crate::command::{Command, Location};
 use crate::limits;
 
 const LIMITS: &[&str] = &[
-    "limit", "perpage", "pagesize", "maxresults", "size", "count", "top", "first", "maxitems",
-    "pagelimit", "itemsperpage",
+    "limit",
+    "perpage",
+    "pagesize",
+    "maxresults",
+    "size",
+    "count",
+    "top",
+    "first",
+    "maxitems",
+    "pagelimit",
+    "itemsperpage",
 ];
 const PAGES: &[&str] = &["page", "pagenumber", "pageindex", "pageno"];
 const OFFSETS: &[&str] = &["offset", "skip", "start", "startindex", "startat", "from"];
 const CURSORS: &[&str] = &[
-    "cursor", "pagetoken", "nexttoken", "startingafter", "after", "continue", "marker",
-    "nextpagetoken", "continuationtoken", "paginationtoken", "pagecursor", "nextcursor",
+    "cursor",
+    "pagetoken",
+    "nexttoken",
+    "startingafter",
+    "after",
+    "continue",
+    "marker",
+    "nextpagetoken",
+    "continuationtoken",
+    "paginationtoken",
+    "pagecursor",
+    "nextcursor",
 ];
 const NEXT_CURSORS: &[&str] = &[
-    "nextcursor", "nextpagetoken", "nexttoken", "continue", "endcursor", "nextmarker", "after",
-    "continuationtoken", "pagetoken",
+    "nextcursor",
+    "nextpagetoken",
+    "nexttoken",
+    "continue",
+    "endcursor",
+    "nextmarker",
+    "after",
+    "continuationtoken",
+    "pagetoken",
 ];
 const NEXT_URLS: &[&str] =
     &["next", "nexturl", "nextlink", "nextpage", "nextpageuri", "nextpageurl", "odatanextlink"];
 const MORE: &[&str] = &["hasmore", "hasnext", "hasnextpage", "istruncated", "more"];
 const TOTALS: &[&str] = &["total", "totalcount", "totalresults", "totalitems", "totalsize"];
-const BEFORE: &[&str] = &["previous", "prev", "previouspageuri", "prevurl", "previousurl", "prevpage"];
+const BEFORE: &[&str] =
+    &["previous", "prev", "previouspageuri", "prevurl", "previousurl", "prevpage"];
 
 /// The part of a list that a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +102,9 @@ impl Page {
         let last_id = (end > start).then(|| ids[end - 1]).unwrap_or_default().to_owned();
         let next = match (cursor, page, offset) {
             (Some((name, _)), ..) => Some((name, last_id.clone())),
-            (_, Some((name, value)), _) => Some((name, (number(value).unwrap_or(1) + 1).to_string())),
+            (_, Some((name, value)), _) => {
+                Some((name, (number(value).unwrap_or(1) + 1).to_string()))
+            }
             (.., Some((name, _))) => Some((name, end.to_string())),
             _ => None,
         };

@@ -189,7 +189,8 @@ fn member(class: &Class, random: &mut Random) -> Option<char> {
         let code = character as u32;
         ranges.iter().any(|(start, end)| (*start..=*end).contains(&code))
     };
-    let nice: Vec<char> = ('0'..='9').chain('a'..='z').chain('A'..='Z').filter(|c| holds(*c)).collect();
+    let nice: Vec<char> =
+        ('0'..='9').chain('a'..='z').chain('A'..='Z').filter(|c| holds(*c)).collect();
     if !nice.is_empty() {
         return Some(nice[random.below(nice.len())]);
     }

@@ -135,7 +135,10 @@ pub(super) fn is_id_like(name: &str) -> bool {
 }
 
 /// Where the id of an object stands: a property, or one of `metadata`.
-pub(super) fn id_field(object: &Map<String, Value>, parameter: Option<&str>) -> Option<Vec<String>> {
+pub(super) fn id_field(
+    object: &Map<String, Value>,
+    parameter: Option<&str>,
+) -> Option<Vec<String>> {
     strong_id(object, parameter).or_else(|| weak_id(object))
 }
 
@@ -144,7 +147,9 @@ fn strong_id(object: &Map<String, Value>, parameter: Option<&str>) -> Option<Vec
     let is_metadata = wanted == "name" && object.get("metadata").is_some_and(Value::is_object);
     let named = |name: &str, within: &Map<String, Value>| {
         let mut fields = within.iter();
-        fields.find(|(key, value)| is_scalar(value) && plain(key) == name).map(|(key, _)| key.clone())
+        fields
+            .find(|(key, value)| is_scalar(value) && plain(key) == name)
+            .map(|(key, _)| key.clone())
     };
     if is_metadata {
         let metadata = object.get("metadata").and_then(Value::as_object)?;
@@ -202,7 +207,8 @@ pub(super) fn find_list(answer: &Value, collection: &str) -> Option<String> {
     let members = answer.as_object()?;
     let last = collection.rsplit('/').find(|segment| !segment.starts_with('{'));
     let last = last.map(|segment| plain(segment.split('.').next().unwrap_or(segment)));
-    let is_list = |value: &Value| value.as_array().is_some_and(|a| a.first().is_none_or(Value::is_object));
+    let is_list =
+        |value: &Value| value.as_array().is_some_and(|a| a.first().is_none_or(Value::is_object));
     let lists: Vec<&String> =
         members.iter().filter(|(_, value)| is_list(value)).map(|(name, _)| name).collect();
     let named = lists.iter().find(|name| Some(plain(name)) == last);

@@ -2,6 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 
+use super::MockRequest;
 use crate::command::Method;
 use crate::limits;
 
@@ -20,8 +21,9 @@ pub(super) struct Route {
     /// The template as the document has it.
     pub(super) path: String,
     segments: Vec<Segment>,
-    /// What must stand behind the `?`, for templates that contain it.
-    query: Vec<(String, String)>,
+    /// What must stand behind the `?` or in headers, for templates that tell operations apart so:
+    /// `/act?do=stop`, `/#X-Target=Stop`.
+    conditions: Vec<(String, String)>,
 }
 
 type Segment = Vec<Piece>;
@@ -49,7 +51,8 @@ impl Router {
         bases.push(String::new());
         bases.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         bases.dedup();
-        let routes = operations.into_iter().map(|(method, path)| Route::new(method, path)).collect();
+        let routes =
+            operations.into_iter().map(|(method, path)| Route::new(method, path)).collect();
         Router { routes, bases }
     }
 
@@ -58,14 +61,14 @@ impl Router {
     }
 
     /// Finds the operation of a path that is still percent-encoded.
-    pub(super) fn find(&self, method: Method, path: &str, query: &[(String, String)]) -> Routed {
+    pub(super) fn find(&self, method: Method, path: &str, said: &MockRequest<'_>) -> Routed {
         let mut others: Vec<Method> = Vec::new();
         for base in &self.bases {
             let Some(rest) = below_base(path, base) else { continue };
             let asked: Vec<String> = split(rest).map(decode).collect();
             let mut matches: Vec<(Vec<u8>, usize)> = Vec::new();
             for (index, route) in self.routes.iter().enumerate() {
-                if route.matches(&asked, query).is_none() {
+                if route.matches(&asked, said).is_none() {
                     continue;
                 }
                 if route.method == method {
@@ -76,7 +79,7 @@ impl Router {
             }
             matches.sort();
             if let Some((_, index)) = matches.first() {
-                let values = self.routes[*index].matches(&asked, query).unwrap_or_default();
+                let values = self.routes[*index].matches(&asked, said).unwrap_or_default();
                 return Routed::Operation { index: *index, values };
             }
         }
@@ -92,7 +95,8 @@ impl Router {
         let asked: Vec<String> = split(path).map(decode).collect();
         let mut near: Vec<(usize, &str)> = Vec::new();
         for route in &self.routes {
-            let shared = route.segments.iter().zip(&asked).take_while(|(s, a)| fill(s, a).is_some());
+            let shared =
+                route.segments.iter().zip(&asked).take_while(|(s, a)| fill(s, a).is_some());
             let shared = shared.count();
             let named = asked.iter().filter(|text| route.says(text)).count();
             let score = shared + 2 * named;
@@ -108,16 +112,25 @@ impl Router {
 
 impl Route {
     fn new(method: Method, path: String) -> Route {
-        let (plain, query) = match path.split_once('?') {
-            Some((plain, query)) => (plain, query.split('&').map(pair).collect()),
+        let (plain, conditions) = match path.split_once(['?', '#']) {
+            Some((plain, rest)) => {
+                let named = rest.split('&').filter(|part| part.contains('='));
+                // `?id={id}` is a parameter like others.
+                (plain, named.filter(|part| !part.contains('{')).map(pair).collect())
+            }
             None => (path.as_str(), Vec::new()),
         };
         let segments = split(plain).map(pieces).collect();
-        Route { method, path, segments, query }
+        Route { method, path, segments, conditions }
     }
 
-    fn matches(&self, asked: &[String], query: &[(String, String)]) -> Option<Vec<(String, String)>> {
-        if asked.len() != self.segments.len() || !self.query.iter().all(|one| query.contains(one)) {
+    fn matches(&self, asked: &[String], said: &MockRequest<'_>) -> Option<Vec<(String, String)>> {
+        let holds = |(name, value): &(String, String)| {
+            let mut query = said.query.iter();
+            query.any(|(key, given)| key == name && given == value)
+                || said.header(name) == Some(value.as_str())
+        };
+        if asked.len() != self.segments.len() || !self.conditions.iter().all(holds) {
             return None;
         }
         let mut values = Vec::new();
@@ -134,7 +147,7 @@ impl Route {
             pieces if pieces.iter().any(|piece| matches!(piece, Piece::Name(_))) => 1,
             _ => 0,
         };
-        let more = u8::from(self.query.is_empty());
+        let more = u8::from(self.conditions.is_empty());
         self.segments.iter().map(rank).chain([more]).collect()
     }
 
@@ -178,10 +191,9 @@ fn pair(text: &str) -> (String, String) {
 fn pieces(segment: &str) -> Segment {
     let mut pieces = Vec::new();
     let mut rest = segment;
-    while let Some((before, name, after)) = rest
-        .split_once('{')
-        .and_then(|(before, inside)| inside.split_once('}').map(|(name, after)| (before, name, after)))
-    {
+    while let Some((before, name, after)) = rest.split_once('{').and_then(|(before, inside)| {
+        inside.split_once('}').map(|(name, after)| (before, name, after))
+    }) {
         if !before.is_empty() {
             pieces.push(Piece::Text(decode(before)));
         }
@@ -218,8 +230,17 @@ mod tests {
 
     fn router() -> Router {
         let paths = [
-            "/orders", "/orders/{id}", "/orders/latest", "/orders/{id}:cancel", "/files/{name}.{kind}",
-            "/act?do=stop", "/act?do=go", "/v1/ping", "/",
+            "/orders",
+            "/orders/{id}",
+            "/orders/latest",
+            "/orders/{id}:cancel",
+            "/files/{name}.{kind}",
+            "/act?do=stop",
+            "/act?do=go",
+            "/aws#X-Target=Go",
+            "/aws#X-Target=Stop",
+            "/v1/ping",
+            "/",
         ];
         let operations = paths.iter().map(|path| (Method::Get, (*path).to_owned())).collect();
         Router::new(operations, &["https://api.example.com/v2/".into(), "/".into()])
@@ -229,7 +250,9 @@ mod tests {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let query: Vec<_> = query.split('&').filter(|q| !q.is_empty()).map(pair).collect();
         let router = router();
-        let found = match router.find(Method::Get, path, &query) {
+        let headers = vec![("x-target".to_owned(), "Stop".to_owned())];
+        let said = MockRequest { method: Method::Get, path, query, headers, body: b"" };
+        let found = match router.find(Method::Get, path, &said) {
             Routed::Operation { index, values } => {
                 let values: Vec<String> = values.iter().map(|(n, v)| format!("{n}={v}")).collect();
                 format!("{} {}", router.routes[index].path, values.join(" "))
@@ -266,11 +289,14 @@ mod tests {
     fn templates_may_ask_for_a_query() {
         check("/act?do=go", "/act?do=go");
         check("/act?do=stop", "/act?do=stop");
+        check("/aws", "/aws#X-Target=Stop");
     }
 
     #[test]
     fn other_methods_are_told() {
-        let found = router().find(Method::Post, "/orders", &[]);
+        let (path, method) = ("/orders", Method::Post);
+        let said = MockRequest { method, path, query: vec![], headers: vec![], body: b"" };
+        let found = router().find(method, path, &said);
         assert_eq!(found, Routed::OtherMethods(vec![Method::Get]));
     }
 }

@@ -103,10 +103,10 @@ fn one_way(schema: &mut Value, defs: &Map<String, Value>, way: Way) {
         Value::Object(map) => {
             let hidden = hidden(map, defs, way, 0);
             if let Some(Value::Array(required)) = map.get_mut("required") {
-                required.retain(|name| !name.as_str().is_some_and(|n| hidden.iter().any(|h| h == n)));
+                required
+                    .retain(|name| !name.as_str().is_some_and(|n| hidden.iter().any(|h| h == n)));
             }
-            if let (Some(Value::Object(properties)), Way::Answer) =
-                (map.get_mut("properties"), way)
+            if let (Some(Value::Object(properties)), Way::Answer) = (map.get_mut("properties"), way)
             {
                 for name in &hidden {
                     if let Some(property) = properties.get_mut(&**name) {

@@ -164,18 +164,27 @@ impl Mock {
     }
 
     /// A resource with a new id and the fields that were given.
-    fn new_resource(&mut self, about: &About, given: Option<&Map<String, Value>>) -> Option<Resource> {
+    fn new_resource(
+        &mut self,
+        about: &About,
+        given: Option<&Map<String, Value>>,
+    ) -> Option<Resource> {
         let parameter = about.parameter.as_deref();
         for round in 0..ID_TRIES {
             let salt = format!("{}+{}.{round}", about.key, self.store.at(&about.key).made);
             let mut resource = self.make_resource(about, &salt, Examples::NoIds)?;
             if let Some(given) = given {
                 let own = Resource::new(given.clone(), parameter);
-                let own = own.filter(|_| id_field(given, parameter) == id_field(&resource.fields, parameter));
+                let own = own.filter(|_| {
+                    id_field(given, parameter) == id_field(&resource.fields, parameter)
+                });
                 resource.merge(given, parameter);
                 if let Some(own) = own {
                     let path = id_field(&own.fields, parameter)?;
-                    let value = path.iter().try_fold(&Value::Object(given.clone()), |v, s| v.get(s)).cloned();
+                    let value = path
+                        .iter()
+                        .try_fold(&Value::Object(given.clone()), |v, s| v.get(s))
+                        .cloned();
                     set(&mut resource.fields, &path, value?);
                     resource.id = own.id;
                     return Some(resource);
@@ -235,7 +244,9 @@ impl Mock {
     fn rename(&self, resource: &mut Resource, about: &About) {
         let Some(id) = about.id.clone() else { return };
         if let Some(path) = id_field(&resource.fields, about.parameter.as_deref()) {
-            let is_number = path.iter().try_fold(&Value::Object(resource.fields.clone()), |v, s| v.get(s))
+            let is_number = path
+                .iter()
+                .try_fold(&Value::Object(resource.fields.clone()), |v, s| v.get(s))
                 .is_some_and(Value::is_number);
             let value = match id.parse::<i64>() {
                 Ok(number) if is_number => Value::from(number),

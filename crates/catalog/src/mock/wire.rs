@@ -70,7 +70,11 @@ fn sent(parameter: &Parameter, schema: &Schema, places: Places<'_>) -> Option<Te
 }
 
 /// Objects in a query: `filter[a]=1`, or each property by its own name.
-fn query_object(parameter: &Parameter, schema: &Schema, query: &[(String, String)]) -> Option<Texts> {
+fn query_object(
+    parameter: &Parameter,
+    schema: &Schema,
+    query: &[(String, String)],
+) -> Option<Texts> {
     let prefix = format!("{}[", parameter.name);
     if query.iter().any(|(name, _)| name.starts_with(&prefix)) {
         let own = query.iter().filter(|(name, _)| name.starts_with(&prefix));
@@ -158,7 +162,9 @@ pub(super) fn tree(pairs: impl Iterator<Item = (String, String)>) -> Texts {
     for (name, value) in pairs {
         let (first, rest) = name.split_once('[').unwrap_or((&name, ""));
         let mut steps = vec![first];
-        steps.extend(rest.split('[').map(|step| step.trim_end_matches(']')).filter(|_| !rest.is_empty()));
+        steps.extend(
+            rest.split('[').map(|step| step.trim_end_matches(']')).filter(|_| !rest.is_empty()),
+        );
         put(&mut root, &steps, value);
     }
     Texts::Named(root)
@@ -220,9 +226,8 @@ fn typed<'s>(texts: &Texts, schemas: &[&'s Value], of: &'s Schema, number: usize
                     return list;
                 }
             }
-            let one = |text: &String| {
-                typed(&Texts::Many(vec![text.clone()]), &shape.items, of, number)
-            };
+            let one =
+                |text: &String| typed(&Texts::Many(vec![text.clone()]), &shape.items, of, number);
             Value::Array(many.iter().map(one).collect())
         }
         Texts::Many(many) => scalar(many.first().map_or("", String::as_str), &shape),

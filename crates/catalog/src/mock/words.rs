@@ -11,7 +11,8 @@ use crate::limits;
 
 const WORDS: &[&str] = &[
     "amber", "basin", "cedar", "delta", "ember", "field", "grove", "harbor", "island", "juniper",
-    "kernel", "lagoon", "maple", "north", "orchid", "prairie", "quartz", "river", "summit", "timber",
+    "kernel", "lagoon", "maple", "north", "orchid", "prairie", "quartz", "river", "summit",
+    "timber",
 ];
 const FIRST_NAMES: &[&str] = &["Ada", "Ben", "Cleo", "Dina", "Eli", "Fay", "Gus", "Hana"];
 const LAST_NAMES: &[&str] = &["Adler", "Brook", "Castro", "Duarte", "Ekman", "Fischer", "Gray"];

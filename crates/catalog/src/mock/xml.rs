@@ -22,7 +22,9 @@ fn element(name: &str, value: &Value, out: &mut String) {
     let name = tag(name);
     out.push_str(&format!("<{name}>"));
     match value {
-        Value::Object(members) => members.iter().for_each(|(name, value)| element(name, value, out)),
+        Value::Object(members) => {
+            members.iter().for_each(|(name, value)| element(name, value, out))
+        }
         Value::Null | Value::Array(_) => {}
         Value::String(text) => out.push_str(&escaped(text)),
         scalar => out.push_str(&scalar.to_string()),
@@ -33,7 +35,11 @@ fn element(name: &str, value: &Value, out: &mut String) {
 fn tag(name: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' };
     let name: String = name.chars().map(fits).collect();
-    if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') { name } else { format!("_{name}") }
+    if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        name
+    } else {
+        format!("_{name}")
+    }
 }
 
 fn escaped(text: &str) -> String {
