@@ -9,7 +9,7 @@ use super::generate::{Examples, Made};
 use super::overlay::{Layer, overlay};
 use super::paging::Page;
 use super::resource::{Action, filled, find_item, find_list, id_field};
-use super::store::{Resource, set};
+use super::store::{Resource, member, set};
 use super::{Mock, MockRequest, MockResponse, Target};
 use crate::command::Method;
 use crate::limits;
@@ -181,10 +181,7 @@ impl Mock {
                 resource.merge(given, parameter);
                 if let Some(own) = own {
                     let path = id_field(&own.fields, parameter)?;
-                    let value = path
-                        .iter()
-                        .try_fold(&Value::Object(given.clone()), |v, s| v.get(s))
-                        .cloned();
+                    let value = member(given, &path).cloned();
                     set(&mut resource.fields, &path, value?);
                     resource.id = own.id;
                     return Some(resource);
@@ -226,7 +223,7 @@ impl Mock {
                 return self.unknown(target, request, about);
             }
             let mut resource = self.new_resource(about, given.as_ref())?;
-            self.rename(&mut resource, about);
+            rename(&mut resource, about);
             self.store.at(&about.key).put(resource.clone());
             return Some(self.show(target, request, about, &resource));
         };
@@ -238,23 +235,6 @@ impl Mock {
             kept.items[at] = resource.clone();
         }
         Some(self.show(target, request, about, &resource))
-    }
-
-    /// Gives a resource the id of the path.
-    fn rename(&self, resource: &mut Resource, about: &About) {
-        let Some(id) = about.id.clone() else { return };
-        if let Some(path) = id_field(&resource.fields, about.parameter.as_deref()) {
-            let is_number = path
-                .iter()
-                .try_fold(&Value::Object(resource.fields.clone()), |v, s| v.get(s))
-                .is_some_and(Value::is_number);
-            let value = match id.parse::<i64>() {
-                Ok(number) if is_number => Value::from(number),
-                _ => Value::from(id.clone()),
-            };
-            set(&mut resource.fields, &path, value);
-        }
-        resource.id = id;
     }
 
     fn delete(
@@ -315,6 +295,20 @@ impl Mock {
         }
         draft.response(&target.command)
     }
+}
+
+/// Gives a resource the id of the path.
+fn rename(resource: &mut Resource, about: &About) {
+    let Some(id) = about.id.clone() else { return };
+    if let Some(path) = id_field(&resource.fields, about.parameter.as_deref()) {
+        let old = member(&resource.fields, &path);
+        let value = match id.parse::<i64>() {
+            Ok(number) if old.is_some_and(Value::is_number) => Value::from(number),
+            _ => Value::from(id.clone()),
+        };
+        set(&mut resource.fields, &path, value);
+    }
+    resource.id = id;
 }
 
 /// The fields that a body gives a resource: its own, or those of the member that wraps them.

@@ -178,7 +178,7 @@ fn values_look_like_what_they_are_called() {
         check(&json!({"type": "object", "properties": {"email": text, "homepage_url": text,
         "created_at": text, "currency": text, "country": text, "price": {"type": "number"}}}));
     let is = |name: &str, part: &str| {
-        assert!(thing[name].as_str().is_some_and(|t| t.contains(part)), "{thing}")
+        assert!(thing[name].as_str().is_some_and(|t| t.contains(part)), "{thing}");
     };
     is("email", "@example.com");
     is("homepage_url", "https://");

@@ -11,24 +11,25 @@ use crate::support::{corpus, documented};
 
 /// Answers that cannot be made to fit, because nothing does: `document METHOD path status`.
 const IMPOSSIBLE: &[&str] = &[];
+/// Operations that are looked at in one document; all of them when `MILEPOST_MOCK_ALL` is set.
+const SAMPLE: usize = 100;
 /// How long one operation may take in a build without optimisation.
 const OPERATION_TIME: Duration = Duration::from_secs(20);
 
 #[test]
 fn every_documented_answer_fits_its_schema() {
     let (mut answers, mut bad) = (0_usize, String::new());
+    let all = std::env::var_os("MILEPOST_MOCK_ALL").is_some();
     for path in corpus() {
         let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        if std::env::var("MOCK_ONLY").is_ok_and(|only| !name.contains(&only)) {
-            continue;
-        }
         let bytes = fs::read(&path).expect("a file");
         let operations = documented(&bytes);
         let routes = operations.routes();
         let again = documented(&bytes);
         let mut mock = Mock::new(Box::new(operations), Settings::default());
         let started = Instant::now();
-        for (method, template) in routes {
+        let step = if all { 1 } else { routes.len().div_ceil(SAMPLE).max(1) };
+        for (method, template) in routes.into_iter().step_by(step) {
             let command = again.command(method, &template).expect("a command");
             let begun = Instant::now();
             for response in &command.responses {

@@ -138,10 +138,10 @@ fn what_is_created_is_read_listed_changed_and_deleted() {
     assert_eq!(ids(&list, "/orders").last(), Some(&order["id"]));
 
     let changes = json!({"note": "three", "address": {"city": "Riga"}});
-    let changed = body(&send(&mut mock, &format!("PATCH {item}"), Some(changes)));
-    assert_eq!(changed["note"], "three");
-    assert_eq!(changed["address"], json!({"city": "Riga", "street": "A"}));
-    assert_eq!((&changed["id"], &changed["created_at"]), (&order["id"], &order["created_at"]));
+    let after = body(&send(&mut mock, &format!("PATCH {item}"), Some(changes)));
+    assert_eq!(after["note"], "three");
+    assert_eq!(after["address"], json!({"city": "Riga", "street": "A"}));
+    assert_eq!((&after["id"], &after["created_at"]), (&order["id"], &order["created_at"]));
 
     let gone = send(&mut mock, &format!("DELETE {item}"), None);
     assert_eq!((gone.status, gone.body.len()), (204, 0));
