@@ -5,6 +5,7 @@
 mod answers;
 mod corpus;
 mod faults;
+mod lifecycle;
 mod requests;
 mod state;
 mod support;

@@ -62,6 +62,7 @@ fn good_requests_pass_in_every_style() {
         "7?q=ok&filter[size]=3",
         "7?q=ok&json=%7B%22a%22:1%7D",
         "7?q=12",
+        "7?q=ok&tags=",
     ];
     for query in good {
         assert_eq!(get(query, &[]).status, 200, "{query}");
