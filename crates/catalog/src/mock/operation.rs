@@ -26,6 +26,8 @@ pub(super) enum Slot {
 pub(super) struct Shelf {
     schemas: BTreeMap<(usize, Slot), Arc<Schema>>,
     by_content: BTreeMap<(Way, [u8; 32]), Arc<Schema>>,
+    /// How much JSON the kept schemas are.
+    bytes: usize,
 }
 
 impl Shelf {
@@ -33,8 +35,17 @@ impl Shelf {
         let reached = reached(value, defs);
         let content = json!([value, reached]).to_string();
         let key = (way, Sha256::digest(content.as_bytes()).into());
-        let make = || Arc::new(Schema::new(value, Arc::new(reached), way));
-        Arc::clone(self.by_content.entry(key).or_insert_with(make))
+        if let Some(schema) = self.by_content.get(&key) {
+            return Arc::clone(schema);
+        }
+        let is_full = self.bytes + content.len() > limits::MOCK_SCHEMA_BYTES;
+        if is_full || self.schemas.len() >= limits::MOCK_SCHEMAS {
+            *self = Shelf::default();
+        }
+        let schema = Arc::new(Schema::new(value, Arc::new(reached), way));
+        self.bytes += content.len();
+        self.by_content.insert(key, Arc::clone(&schema));
+        schema
     }
 }
 
@@ -77,13 +88,8 @@ impl<'m> Operation<'m> {
 
     /// A schema of the command, ready.
     pub(super) fn schema(&mut self, slot: Slot, value: &Value, way: Way) -> Arc<Schema> {
-        let schemas = &mut self.shelf.schemas;
-        if let Some(schema) = schemas.get(&(self.index, slot)) {
+        if let Some(schema) = self.shelf.schemas.get(&(self.index, slot)) {
             return Arc::clone(schema);
-        }
-        if schemas.len() >= limits::MOCK_SCHEMAS {
-            schemas.clear();
-            self.shelf.by_content.clear();
         }
         let schema = self.shelf.make(value, &self.command.defs, way);
         self.shelf.schemas.insert((self.index, slot), Arc::clone(&schema));

@@ -53,7 +53,7 @@ pub(super) fn collections(routes: &[Route]) -> (Vec<Collection>, Vec<Option<(usi
     }
     for route in routes.iter().filter(|route| route.method == Method::Post) {
         let listed = routes.iter().any(|r| r.path == route.path && r.method == Method::Get);
-        let is_item = route.path.ends_with('}');
+        let is_item = item_path(&route.path).is_some() || route.path.ends_with('}');
         if listed && !is_item && !found.iter().any(|one| one.path == route.path) {
             found.push(Collection { path: route.path.clone(), ..Collection::default() });
         }

@@ -22,7 +22,8 @@ struct Life {
     suffix: &'static str,
     /// Method and body that change it, and where the change is seen.
     update: Option<(&'static str, &'static str, &'static str, &'static str)>,
-    deletes: bool,
+    /// The body that deletes it, where that is possible.
+    delete: Option<Option<&'static str>>,
 }
 
 const JSON: &str = "application/json";
@@ -37,7 +38,7 @@ const LIVES: &[Life] = &[
         list: "",
         suffix: "",
         update: None,
-        deletes: false,
+        delete: None,
     },
     Life {
         document: "guru__asana.com_1.0_openapi.yaml",
@@ -47,7 +48,7 @@ const LIVES: &[Life] = &[
         list: "/data",
         suffix: "",
         update: Some(("PUT", "{}", "/data/name", "urgent")),
-        deletes: true,
+        delete: Some(None),
     },
     Life {
         document: "guru__stripe.com_2022-11-15_openapi.yaml",
@@ -57,7 +58,7 @@ const LIVES: &[Life] = &[
         list: "/data",
         suffix: "",
         update: Some(("POST", "name=Winter", "/name", "Winter")),
-        deletes: true,
+        delete: Some(None),
     },
     Life {
         document: "guru__kubernetes.io_v1.10.0_swagger.yaml",
@@ -67,7 +68,7 @@ const LIVES: &[Life] = &[
         list: "/items",
         suffix: "",
         update: Some(("PUT", r#"{"data": {"a": "2"}}"#, "/data/a", "2")),
-        deletes: true,
+        delete: Some(Some("{}")),
     },
     Life {
         document: "twilio__spec_json_twilio_api_v2010.json",
@@ -77,7 +78,7 @@ const LIVES: &[Life] = &[
         list: "/queues",
         suffix: ".json",
         update: None,
-        deletes: true,
+        delete: Some(None),
     },
 ];
 
@@ -125,8 +126,9 @@ fn live(life: &Life, mock: &mut Mock) {
         let read = body(&send(mock, &format!("GET {item}"), None));
         assert_eq!(read.pointer(place), Some(&json!(expected)), "{document}");
     }
-    if life.deletes {
-        let gone = send(mock, &format!("DELETE {item}"), None);
+    if let Some(text) = life.delete {
+        let text = text.map(|text| json!(text));
+        let gone = send_with(mock, &format!("DELETE {item}"), text, &headers);
         assert!(matches!(gone.status, 200..=204), "{document} deletes: {gone:?}");
         assert_eq!(count(mock), before, "{document}");
         let status = send(mock, &format!("GET {item}"), None).status;
