@@ -155,10 +155,10 @@ impl Draft {
         let documented = self.chosen.response.and_then(|at| command.responses.get(at));
         let Some((made, _)) = self.body else {
             // Documents of 2.0 promise one media type for all answers, those without body included.
-            let promised = if answer.status == 204 { any_media_type(command) } else { None };
-            answer
-                .headers
-                .extend(promised.map(|kind| ("content-type".to_owned(), kind.to_owned())));
+            if answer.status == 204 {
+                let promised = any_media_type(command).unwrap_or("application/json");
+                answer.headers.push(("content-type".to_owned(), promised.to_owned()));
+            }
             answer.redirect(documented);
             return answer;
         };
