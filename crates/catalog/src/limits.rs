@@ -97,3 +97,55 @@ pub const ANCHORS: usize = 100_000;
 pub const NOTES: usize = 100;
 /// Entries of a map that are looked through one by one; a larger one has its keys sorted.
 pub const NARROW_MAP: usize = 16;
+/// Bytes of the URL of a request.
+pub const URL_BYTES: usize = 64 * 1024;
+/// Faults of one argument that are told.
+pub const MISFITS: usize = 8;
+/// Bytes of a value that is shown in a message.
+pub const SHOWN_VALUE_BYTES: usize = 60;
+/// Faults of one request that are told.
+pub const MISUSES: usize = 32;
+/// Bytes of a schema that arguments are checked against, with all it refers to.
+pub const CHECKED_SCHEMA_BYTES: usize = 2 * 1024 * 1024;
+/// Parts such a schema unfolds to when its references are followed.
+pub const CHECKED_SCHEMA_PARTS: usize = 1_000_000;
+/// Nesting of such a schema with its references followed.
+pub const CHECKED_SCHEMA_DEPTH: usize = 256;
+/// Ways on which a value may come back to the same schema while it is checked.
+pub const CHECKED_WAYS: usize = 100_000;
+/// Media types that an `Accept` header names.
+pub const ACCEPT_TYPES: usize = 8;
+/// Nesting of values that become text: brackets of `deepObject`, schemas of properties.
+pub const VALUE_DEPTH: usize = 32;
+/// Pages that are fetched for one call unless the caller says less.
+pub const PAGES: usize = 1_000;
+/// Items that are gathered for one call unless the caller says less.
+pub const PAGED_ITEMS: usize = 100_000;
+/// Nesting in an answer at which a cursor, a link to the next page or a list is looked for.
+pub const PAGE_FIELD_DEPTH: usize = 3;
+/// Fields of an answer that are looked at to find out how it is paged.
+pub const PAGE_FIELDS: usize = 500;
+/// Parts of a path that are compared with those of others.
+pub const PATH_PARTS: usize = 64;
+/// Schemas within each other, by references and choices, that are looked through for a list.
+pub const SCHEMA_LAYERS: usize = 8;
+/// Schemas that are put together to know the fields of one item.
+pub const ITEM_SCHEMAS: usize = 200;
+/// Fields of one schema that are looked at.
+pub const ITEM_FIELDS: usize = 1_000;
+/// Lists of one name among which the nearest is looked for.
+pub const LISTS_OF_ONE_NAME: usize = 32;
+/// Characters of a query that are read.
+pub const SEARCH_QUERY_CHARS: usize = 400;
+/// Words of a query that are read.
+pub const SEARCH_QUERY_WORDS: usize = 32;
+/// Bytes of a word that can be found.
+pub const SEARCH_WORD_CHARS: usize = 64;
+/// Words of one entry that can be found.
+pub const SEARCH_ENTRY_WORDS: usize = 2_000;
+/// Words of a path or summary that are compared with those of a query.
+pub const SEARCH_TITLE_WORDS: usize = 24;
+/// Words that may stand for one that is not known.
+pub const SEARCH_NEAR_WORDS: usize = 8;
+/// Entries that are looked at closely for one query.
+pub const SEARCH_CANDIDATES: usize = 400;
