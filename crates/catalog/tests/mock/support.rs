@@ -47,7 +47,7 @@ pub(crate) fn send(mock: &mut Mock, request: &str, body: Option<Value>) -> MockR
 }
 
 /// As `send`, with headers. A text with a `content-type` is sent as it is.
-#[expect(clippy::needless_pass_by_value, reason = "`Some(json!(…))` reads best where it is called")]
+#[expect(clippy::needless_pass_by_value, reason = "`Some(json!(..))` reads best")]
 pub(crate) fn send_with(
     mock: &mut Mock,
     request: &str,
