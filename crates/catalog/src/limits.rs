@@ -51,6 +51,10 @@ pub const MOCK_FAULTS: usize = 50;
 pub const MOCK_NEAR_PATHS: usize = 3;
 /// Compiled schemas that a mock keeps.
 pub const MOCK_SCHEMAS: usize = 512;
+/// Bytes of the schemas that a mock keeps compiled, as JSON; compiled they take several times that.
+pub const MOCK_SCHEMA_BYTES: usize = 8 * 1024 * 1024;
+/// Commands that a mock keeps whole.
+pub const MOCK_COMMANDS: usize = 16;
 /// Milliseconds a mock lets wait at most.
 pub const MOCK_DELAY_MS: u64 = 60_000;
 /// Bytes of a compiled pattern of a schema.
