@@ -114,6 +114,9 @@ fn at_least_95_of_100_are_right() {
     }
     let all: BTreeSet<Inferred> = all.into_iter().collect();
     let (still, gone): (Vec<_>, Vec<_>) = labels.iter().partition(|(one, _)| all.contains(one));
+    for (one, _) in gone.iter().filter(|(_, right)| **right) {
+        say(&format!("LOST\t{}", one.line()));
+    }
     let right = still.iter().filter(|(_, right)| **right).count();
     let lost = gone.iter().filter(|(_, right)| **right).count();
     say(&format!(
