@@ -50,7 +50,7 @@ fn shown(document: &Value) -> String {
             let label = one.label_field.as_deref().unwrap_or("-");
             let _ = writeln!(
                 text,
-                "{} {} <- {} {:?} {} label {label} binds {binds:?} {}",
+                "{} {} <- {} {:?} {} {label} {binds:?} {}",
                 served.command,
                 served.parameter,
                 one.command,
@@ -79,10 +79,10 @@ fn a_path_continues_a_list() {
             ("/orders/{order_id}/items/{item_id}", item("id:string")),
         ],
         &expect![[r#"
-            orders:get order_id <- orders:list "" /id label /name binds [] 0.95
-            orders:items:list id <- orders:list "" /id label /name binds [] 0.95
-            orders:items:get order_id <- orders:list "" /id label /name binds [] 0.95
-            orders:items:get item_id <- orders:items:list "/data" /id label - binds ["id=order_id"] 0.95
+            orders:get order_id <- orders:list "" /id /name [] 0.95
+            orders:items:list id <- orders:list "" /id /name [] 0.95
+            orders:items:get order_id <- orders:list "" /id /name [] 0.95
+            orders:items:get item_id <- orders:items:list "/data" /id - ["id=order_id"] 0.95
         "#]],
     );
 }
@@ -113,13 +113,13 @@ fn fields_are_chosen_by_name_and_type() {
             ("/flags/{flagId}", item("id:string")),
         ],
         &expect![[r#"
-            pulls:get pull_number <- pulls:list "" /number label /title binds [] 0.95
-            groups:get groupId <- groups:list "" /id label - binds [] 0.8
-            codes:get code_id <- codes:list "" /code_id label - binds [] 0.95
-            voucher:get id <- voucher:list "" /voucherId label - binds [] 0.95
-            tags:get tag <- tags:list "" /slug label /name binds [] 0.8
-            domains:get domain <- domains:list "" /domain label - binds [] 0.95
-            comments:get comment <- comments:list "" /id label - binds [] 0.8
+            pulls:get pull_number <- pulls:list "" /number /title [] 0.95
+            groups:get groupId <- groups:list "" /id - [] 0.8
+            codes:get code_id <- codes:list "" /code_id - [] 0.95
+            voucher:get id <- voucher:list "" /voucherId - [] 0.95
+            tags:get tag <- tags:list "" /slug /name [] 0.8
+            domains:get domain <- domains:list "" /domain - [] 0.95
+            comments:get comment <- comments:list "" /id - [] 0.8
         "#]],
     );
 }
@@ -176,7 +176,7 @@ fn required_parameters_are_bound_or_there_is_no_provider() {
     assert_eq!(shown(&bound), "");
     push(&mut bound, "~1pets~1{id}");
     expect![[r#"
-        pets:get id <- pets:list "" /id label - binds ["tenant=tenant"] 0.95
+        pets:get id <- pets:list "" /id - ["tenant=tenant"] 0.95
     "#]]
     .assert_eq(&shown(&bound));
     bound["paths"]["/pets"]["get"]["deprecated"] = true.into();
@@ -204,8 +204,8 @@ fn parameters_are_named_after_lists_elsewhere() {
         query("limit", ""),
     ]);
     expect![[r#"
-        orders:list customer_id <- customers:list "" /id label /name binds [] 0.95
-        orders:list customer <- customers:list "" /id label /name binds [] 0.95
+        orders:list customer_id <- customers:list "" /id /name [] 0.95
+        orders:list customer <- customers:list "" /id /name [] 0.95
     "#]]
     .assert_eq(&shown(&orders));
 }
@@ -218,16 +218,16 @@ fn items_may_hold_the_thing() {
         {"type": "object", "properties": {"metadata": item("name:string namespace:string")}}}}});
     check(
         &[
-            ("/users/followed-artists", held),
-            ("/users/followed-artists/{artist_id}", item("id:string")),
+            ("/me/followed-artists", held),
+            ("/me/followed-artists/{artist_id}", item("id:string")),
             ("/api/v1/namespaces", kube.clone()),
             ("/api/v1/namespaces/{name}", item("id:string")),
             ("/apis/apps/v1/namespaces/{namespace}/pods", kube),
         ],
         &expect![[r#"
-            users:followed-artists:get artist_id <- users:followed-artists:list "" /artist/id label - binds [] 0.8
-            namespaces:get name <- namespaces:list "/items" /metadata/name label - binds [] 0.95
-            apps:namespaces:pods:list namespace <- namespaces:list "/items" /metadata/name label - binds [] 0.95
+            me:followed-artists:get artist_id <- me:followed-artists:list "" /artist/id - [] 0.8
+            namespaces:get name <- namespaces:list "/items" /metadata/name - [] 0.95
+            apps:namespaces:pods:list namespace <- namespaces:list "/items" /metadata/name - [] 0.95
         "#]],
     );
 }
@@ -242,8 +242,8 @@ fn adding_to_a_list_is_no_choice_from_it() {
     path["put"] = path["get"].clone();
     path["delete"] = path["get"].clone();
     expect![[r#"
-        me:following:get username <- me:following:list "" /login label - binds [] 0.8
-        me:following:delete username <- me:following:list "" /login label - binds [] 0.8
+        me:following:get username <- me:following:list "" /login - [] 0.8
+        me:following:delete username <- me:following:list "" /login - [] 0.8
     "#]]
     .assert_eq(&shown(&follow));
 }
@@ -256,7 +256,7 @@ fn the_id_of_what_is_made_is_no_choice() {
     made["paths"]["/backups"]["post"] = post.clone();
     made["paths"]["/restores"]["post"] = post;
     expect![[r#"
-        restores:create backup_id <- backups:list "" /id label - binds [] 0.95
+        restores:create backup_id <- backups:list "" /id - [] 0.95
     "#]]
     .assert_eq(&shown(&made));
 }
@@ -279,8 +279,8 @@ fn links_say_what_a_parameter_is() {
     linked["paths"]["/pulls"]["post"] = json!({"responses": {"201": {"description": "", "links":
         {"pull": {"operationId": "getPull", "parameters": {"pid": "$response.body#/ref"}}}}}});
     expect![[r#"
-        code:get slug <- repositories:get "" /slug label - binds ["username=username"] 1
-        pulls:get pid <- pulls:list "" /ref label - binds [] 1
+        code:get slug <- repositories:get "" /slug - ["username=username"] 1
+        pulls:get pid <- pulls:list "" /ref - [] 1
     "#]]
     .assert_eq(&shown(&linked));
 }
@@ -294,7 +294,7 @@ fn lists_of_what_is_known_already_provide_nothing() {
     assert_eq!(shown(&known), "");
     known["paths"]["/items"]["get"]["parameters"] = json!([ids, paged]);
     expect![[r#"
-        items:get id <- items:list "" /id label - binds [] 0.95
+        items:get id <- items:list "" /id - [] 0.95
     "#]]
     .assert_eq(&shown(&known));
 }
@@ -309,7 +309,7 @@ fn schemas_that_turn_in_circles_end() {
     circle["components"]["schemas"]["Node"] = json!({"allOf": [node, node, item("id:string")],
         "anyOf": [node, node]});
     expect![[r#"
-        nodes:get node_id <- nodes:list "" /id label - binds [] 0.95
+        nodes:get node_id <- nodes:list "" /id - [] 0.95
     "#]]
     .assert_eq(&shown(&circle));
 }
