@@ -134,7 +134,7 @@ pub const ITEM_SCHEMAS: usize = 200;
 /// Fields of one schema that are looked at.
 pub const ITEM_FIELDS: usize = 1_000;
 /// Lists of one name among which the nearest is looked for.
-pub const LISTS_OF_ONE_NAME: usize = 32;
+pub const LISTS_OF_ONE_NAME: usize = 256;
 /// Characters of a query that are read.
 pub const SEARCH_QUERY_CHARS: usize = 400;
 /// Words of a query that are read.
