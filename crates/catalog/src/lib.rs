@@ -16,6 +16,7 @@ pub mod provider;
 pub mod refs;
 pub mod request;
 pub mod search;
+pub mod specification;
 pub mod table;
 pub mod text;
 mod yaml;

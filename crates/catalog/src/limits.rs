@@ -145,3 +145,7 @@ pub const SEARCH_TITLE_WORDS: usize = 24;
 pub const SEARCH_NEAR_WORDS: usize = 8;
 /// Entries that are looked at closely for one query.
 pub const SEARCH_CANDIDATES: usize = 400;
+/// Departures from the specification that are told.
+pub const DEPARTURES: usize = 50;
+/// Bytes of a document that is compared with the specification's schema.
+pub const SPECIFICATION_BYTES: usize = 16 * 1024 * 1024;

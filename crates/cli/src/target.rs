@@ -3,17 +3,17 @@
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use milepost_model::check::World;
-use milepost_model::commands::NoCommands;
+use milepost_model::commands::{Commands, NoCommands};
 use milepost_model::document::Document;
 use milepost_model::id::WorkflowId;
 use milepost_model::limits::DOCUMENT_BYTES;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::source::Format;
 use milepost_model::suggest;
-use milepost_ops::{Operations, Reader, Writer};
+use milepost_ops::{Known, Operations, Reader, Writer};
 use milepost_store::secrets::Environment;
 use milepost_store::{
     Entry, FileError, Found, Invalid, Library, Listing, Locations, SourceKind, read_document,
@@ -30,9 +30,15 @@ pub(crate) struct Loaded {
     pub(crate) document: Arc<Document>,
 }
 
-/// What validation can ask for now.
+/// What validation can ask for now: the catalogs, and the workflows beside it.
 pub(crate) fn world() -> World<'static> {
-    World { commands: &NoCommands, env_allow: None }
+    static KNOWN: OnceLock<Option<Known>> = OnceLock::new();
+    let known = KNOWN.get_or_init(|| Some(Known::of(Reader::open(locations().ok()?))));
+    let commands: &dyn Commands = match known {
+        Some(known) => known,
+        None => &NoCommands,
+    };
+    World { commands, env_allow: None }
 }
 
 /// The directories of this user and working directory.

@@ -10,6 +10,7 @@ mod call;
 pub mod catalog;
 mod choices;
 pub mod command;
+mod commands;
 mod finder;
 pub mod guide;
 mod later;
@@ -27,6 +28,7 @@ mod strict;
 mod writer;
 
 pub use call::{Alone, Call, Caller};
+pub use commands::Known;
 pub use later::Later;
 pub use milepost_model::problem::{Code, Problem};
 pub use operation::{Door, OPERATIONS, Operation, Operations, Safety};

@@ -218,7 +218,7 @@ fn document(catalogs: &Catalogs, record: &Record) -> Result<Arc<Api>, Problem> {
 
 impl Loaded {
     /// The row of a name or operationId.
-    fn find(&self, text: &str) -> Option<usize> {
+    pub(crate) fn find(&self, text: &str) -> Option<usize> {
         let rows = &self.table.rows;
         let named = rows.iter().position(|row| row.name == text);
         named.or_else(|| {

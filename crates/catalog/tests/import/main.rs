@@ -4,3 +4,4 @@ mod corpus;
 mod hostile;
 mod names;
 mod read;
+mod specification;

@@ -1,6 +1,8 @@
 //! `catalog.validate_openapi`: whether a document can be imported, and everything that is odd.
 
+use milepost_catalog::finding::Findings;
 use milepost_catalog::import::{Base, Inspection};
+use milepost_catalog::specification;
 use milepost_model::problem::Problem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,6 +91,9 @@ impl Later for Validate {
         warnings.extend(base.warnings);
         violations.append(&mut inspection.violations);
         violations.extend(base.violations);
+        let mut departures = Findings::default();
+        specification::departures(&api, &mut departures);
+        warnings.extend(departures.into_list());
         Ok(Response {
             valid: violations.is_empty(),
             document_kind: api.version().kind().to_owned(),

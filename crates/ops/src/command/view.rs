@@ -260,7 +260,7 @@ fn fields(schema: &Value, defs: &Map<String, Value>) -> (bool, Vec<String>) {
     (false, names)
 }
 
-fn resolved<'s>(schema: &'s Value, defs: &'s Map<String, Value>) -> &'s Value {
+pub(crate) fn resolved<'s>(schema: &'s Value, defs: &'s Map<String, Value>) -> &'s Value {
     let mut here = schema;
     for _ in 0..milepost_catalog::limits::REF_HOPS {
         let name = here.get("$ref").and_then(Value::as_str);

@@ -1,0 +1,57 @@
+//! Where a document departs from the specification, by the schemas its authors publish. Such a
+//! document is read all the same: what is told here is a warning.
+
+use jsonschema::{PatternOptions, ValidationError, Validator};
+
+use crate::finding::{Findings, Rule};
+use crate::limits;
+use crate::openapi::{Api, Version};
+
+/// Adds what departs from the specification, the first of it.
+pub fn departures(api: &Api, findings: &mut Findings) {
+    if api.document().text().len() > limits::SPECIFICATION_BYTES {
+        let message = "the document is too large to be compared with the specification's schema";
+        return findings.add("", Rule::Specification, message);
+    }
+    let Some(validator) = validator(api.version()) else { return };
+    let value = api.document().root().to_value();
+    for error in validator.iter_errors(&value).take(limits::DEPARTURES) {
+        findings.add(error.instance_path().to_string(), Rule::Specification, told(&error));
+    }
+}
+
+/// The schema of a version, compiled. One that does not compile is a fault that tests find.
+fn validator(version: Version) -> Option<Validator> {
+    let text = match version {
+        Version::V2 => include_str!("../schemas/openapi-2.0.json"),
+        Version::V3_0 => include_str!("../schemas/openapi-3.0.json"),
+        Version::V3_1 => include_str!("../schemas/openapi-3.1.json"),
+        Version::V3_2 => include_str!("../schemas/openapi-3.2.json"),
+    };
+    let schema = serde_json::from_str(text).ok()?;
+    let patterns = PatternOptions::fancy_regex()
+        .backtrack_limit(limits::PATTERN_STEPS)
+        .size_limit(limits::PATTERN_COMPILED_BYTES);
+    jsonschema::options().with_pattern_options(patterns).build(&schema).ok()
+}
+
+/// The keyword that failed, without the values: they can be large, and are others' text.
+fn told(error: &ValidationError<'_>) -> String {
+    let schema = error.schema_path().to_string();
+    let keyword = schema.rsplit('/').find(|part| !part.bytes().all(|b| b.is_ascii_digit()));
+    let masked = error.masked().to_string();
+    format!("the specification says otherwise (`{}`): {masked}", keyword.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::validator;
+    use crate::openapi::Version;
+
+    #[test]
+    fn every_schema_compiles() {
+        for version in [Version::V2, Version::V3_0, Version::V3_1, Version::V3_2] {
+            assert!(validator(version).is_some(), "{}", version.name());
+        }
+    }
+}
