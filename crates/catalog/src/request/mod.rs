@@ -15,6 +15,7 @@ mod prepared;
 pub(crate) mod schema;
 mod show;
 mod style;
+mod typed;
 mod unfold;
 
 use std::borrow::Cow;

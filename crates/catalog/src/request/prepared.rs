@@ -126,7 +126,7 @@ impl Prepared {
 
     /// Which content of the body is sent: the one asked for, else one that can hold the files
     /// that are given, else the plainest.
-    fn choose(&self, arguments: &Arguments, misuses: &mut Vec<Misuse>) -> Option<usize> {
+    pub(super) fn choose(&self, arguments: &Arguments, misuses: &mut Vec<Misuse>) -> Option<usize> {
         let contents = &self.command.body.as_ref()?.contents;
         let kind = |content: &Content| Kind::of(&content.media_type);
         if let Some(asked) = &arguments.content_type {
@@ -148,11 +148,11 @@ impl Prepared {
         (0..contents.len()).min_by_key(|at| rank(&contents[*at]))
     }
 
-    fn content(&self, at: usize) -> Option<&Content> {
+    pub(super) fn content(&self, at: usize) -> Option<&Content> {
         self.command.body.as_ref()?.contents.get(at)
     }
 
-    fn properties(&self, at: usize) -> &[String] {
+    pub(super) fn properties(&self, at: usize) -> &[String] {
         let found = || {
             let schema = self.content(at).map(|content| &content.schema);
             let found = schema.map(|schema| schema::properties(schema, &self.command.defs));
