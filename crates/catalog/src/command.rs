@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use milepost_model::commands::Effect;
 use milepost_model::target::CommandId;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// One operation of an API.
@@ -48,7 +49,7 @@ pub struct Command {
 }
 
 /// An HTTP method.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the methods of HTTP")]
 pub enum Method {
     Get,
@@ -114,7 +115,7 @@ impl Method {
 }
 
 /// Where a parameter travels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Location {
     /// In the path.
     Path,

@@ -1,1 +1,156 @@
-//! Placeholder.
+//! What changes when a document takes the place of another.
+
+use std::collections::BTreeMap;
+
+use milepost_model::id::CatalogId;
+use milepost_model::target::CommandId;
+
+use crate::command::{Command, Parameter};
+use crate::openapi::Api;
+use crate::table::Row;
+
+/// What an import over an existing catalog changes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Diff {
+    /// Commands that are new.
+    pub added: Vec<Row>,
+    /// Commands that are gone.
+    pub removed: Vec<Row>,
+    /// Commands that are called or answer in another way.
+    pub changed: Vec<Change>,
+}
+
+/// What is different in one command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Its name.
+    pub name: String,
+    /// Method and path.
+    pub key: String,
+    /// What is different, one sentence each.
+    pub details: Vec<String>,
+    /// Whether a call that worked may fail now.
+    pub breaking: bool,
+}
+
+/// A side of the comparison.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    /// The document.
+    pub api: &'a Api,
+    /// Its table, with names.
+    pub rows: &'a [Row],
+}
+
+impl Diff {
+    /// Compares two documents operation by operation.
+    pub fn between(group: &CatalogId, old: Side<'_>, new: Side<'_>) -> Diff {
+        let before: BTreeMap<String, &Row> = old.rows.iter().map(|row| (row.key(), row)).collect();
+        let after: BTreeMap<String, &Row> = new.rows.iter().map(|row| (row.key(), row)).collect();
+        let missing = |side: &BTreeMap<String, &Row>, rows: &[Row]| -> Vec<Row> {
+            rows.iter().filter(|row| !side.contains_key(&row.key())).cloned().collect()
+        };
+        let mut diff = Diff {
+            added: missing(&before, new.rows),
+            removed: missing(&after, old.rows),
+            changed: Vec::new(),
+        };
+        if old.api.document().text() == new.api.document().text() {
+            return diff;
+        }
+        for (key, row) in &after {
+            let Some(earlier) = before.get(key) else { continue };
+            let one = command(group, old.api, earlier);
+            let other = command(group, new.api, row);
+            let (Some(one), Some(other)) = (one, other) else { continue };
+            diff.changed.extend(change(&one, &other, key));
+        }
+        diff
+    }
+
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
+    }
+}
+
+fn command(group: &CatalogId, api: &Api, row: &Row) -> Option<Command> {
+    api.command(CommandId::parse(&format!("{group} {}", row.name))?, row)
+}
+
+fn change(old: &Command, new: &Command, key: &str) -> Option<Change> {
+    let mut details = Vec::new();
+    let mut breaking = parameters(old, new, &mut details);
+    breaking |= body(old, new, &mut details);
+    if old.responses != new.responses {
+        details.push("its answers are described differently".to_owned());
+    }
+    if old.security != new.security {
+        details.push("it is authenticated in another way".to_owned());
+        breaking = true;
+    }
+    if old.servers != new.servers {
+        details.push("it is reached elsewhere".to_owned());
+    }
+    if !old.deprecated && new.deprecated {
+        details.push("it is deprecated now".to_owned());
+    }
+    if details.is_empty() && old.defs != new.defs {
+        details.push("schemas it refers to are different".to_owned());
+    }
+    let name = new.id.name().to_owned();
+    (!details.is_empty()).then(|| Change { name, key: key.to_owned(), details, breaking })
+}
+
+fn parameters(old: &Command, new: &Command, details: &mut Vec<String>) -> bool {
+    let mut breaking = false;
+    let same = |one: &Parameter, other: &Parameter| {
+        one.name == other.name && one.location == other.location
+    };
+    for parameter in &new.parameters {
+        let place = parameter.location.name();
+        let name = &parameter.name;
+        match old.parameters.iter().find(|other| same(other, parameter)) {
+            None if parameter.required => {
+                details.push(format!("needs `{name}` ({place})"));
+                breaking = true;
+            }
+            None => details.push(format!("takes `{name}` ({place})")),
+            Some(earlier) if parameter.required && !earlier.required => {
+                details.push(format!("`{name}` ({place}) is required now"));
+                breaking = true;
+            }
+            Some(earlier) if parameter.schema != earlier.schema => {
+                details.push(format!("`{name}` ({place}) has another schema"));
+                breaking = true;
+            }
+            Some(_) => {}
+        }
+    }
+    for parameter in &old.parameters {
+        if !new.parameters.iter().any(|other| same(other, parameter)) {
+            let place = parameter.location.name();
+            details.push(format!("no longer takes `{}` ({place})", parameter.name));
+            breaking = true;
+        }
+    }
+    breaking
+}
+
+fn body(old: &Command, new: &Command, details: &mut Vec<String>) -> bool {
+    let detail = match (&old.body, &new.body) {
+        (None, Some(body)) if body.required => "needs a body",
+        (None, Some(_)) => {
+            details.push("takes a body".to_owned());
+            return false;
+        }
+        (Some(_), None) => "no longer takes a body",
+        (Some(one), Some(other)) if !one.required && other.required => "its body is required now",
+        (Some(one), Some(other)) if one.contents != other.contents => {
+            "its body is described differently"
+        }
+        _ => return false,
+    };
+    details.push(detail.to_owned());
+    true
+}

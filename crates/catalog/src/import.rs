@@ -1,1 +1,274 @@
-//! Placeholder.
+//! A document looked at as a whole: what it is, what can be used of it, and what is wrong.
+
+use url::Url;
+
+use crate::document::Node;
+use crate::finding::{Finding, Findings, Rule};
+use crate::naming::{self, Kept};
+use crate::openapi::{Api, Operation, Version};
+use crate::table::Row;
+use crate::text;
+
+/// What a look at the whole document found.
+#[derive(Debug)]
+pub struct Inspection {
+    /// Every usable operation, still without a name.
+    rows: Vec<Row>,
+    /// Of each row, whether it answers with a list.
+    lists: Vec<bool>,
+    /// How many operations the document has.
+    pub operation_count: usize,
+    /// What was left out or guessed.
+    pub warnings: Vec<Finding>,
+    /// Why it cannot be imported.
+    pub violations: Vec<Finding>,
+}
+
+impl Inspection {
+    /// Looks at everything once.
+    pub fn of(api: &Api) -> Inspection {
+        let mut warnings = Findings::default();
+        let mut violations = Findings::default();
+        for note in api.notes() {
+            warnings.add(&note.path, note.rule, &note.message);
+        }
+        info(api, &mut warnings);
+        paths(api, &mut warnings, &mut violations);
+        let operations = api.operations(&mut warnings);
+        let rows: Vec<Row> =
+            operations.iter().map(|operation| api.row(operation, &mut warnings)).collect();
+        let lists = operations.iter().map(|operation| answers_list(api, operation)).collect();
+        same_ids(&rows, &mut warnings);
+        if rows.is_empty() && violations.is_empty() {
+            warnings.add("/paths", Rule::NoOperations, "there is nothing that can be called");
+        }
+        Inspection {
+            rows,
+            lists,
+            operation_count: api.operation_count(),
+            warnings: warnings.into_list(),
+            violations: violations.into_list(),
+        }
+    }
+
+    /// The table, with names: those that were given before are kept.
+    pub fn into_rows(mut self, kept: &Kept) -> Vec<Row> {
+        naming::assign(&mut self.rows, &self.lists, kept);
+        self.rows
+    }
+
+    /// How many commands there will be.
+    pub fn command_count(&self) -> usize {
+        self.rows.len()
+    }
+}
+
+fn info(api: &Api, warnings: &mut Findings) {
+    match api.document().root().get("info") {
+        Some(info) if info.is_map() && api.title().is_some() => {}
+        Some(info) if info.is_map() => {
+            warnings.add("/info/title", Rule::Info, "the API has no title");
+        }
+        _ => warnings.add("/info", Rule::Info, "the document says nothing of itself: no `info`"),
+    }
+}
+
+fn paths(api: &Api, warnings: &mut Findings, violations: &mut Findings) {
+    let root = api.document().root();
+    let modern = api.version() >= Version::V3_1;
+    let hooks = root.get("webhooks").map_or(0, Node::len);
+    if hooks > 0 {
+        let message = format!("{hooks} webhooks are called by the API, not by us: left out");
+        warnings.add("/webhooks", Rule::Webhooks, message);
+    }
+    match root.get("paths") {
+        Some(paths) if paths.is_map() => {}
+        None if modern && (root.get("webhooks").is_some() || root.get("components").is_some()) => {}
+        None | Some(_) if root.get("paths").is_none_or(Node::is_null) => {
+            let version = api.version().name();
+            let message = format!("OpenAPI {version} demands `paths`: a map of paths");
+            violations.add("/paths", Rule::Paths, message);
+        }
+        _ => violations.add("/paths", Rule::Paths, "`paths` must be a map from path to operations"),
+    }
+}
+
+fn same_ids(rows: &[Row], warnings: &mut Findings) {
+    let mut ids: Vec<(String, &Row)> = rows
+        .iter()
+        .filter_map(|row| Some((row.operation_id.as_deref()?.to_ascii_lowercase(), row)))
+        .collect();
+    ids.sort_by(|(one, _), (other, _)| one.cmp(other));
+    for pair in ids.windows(2) {
+        if pair[0].0 == pair[1].0 {
+            let id = pair[1].1.operation_id.as_deref().unwrap_or_default();
+            let message = format!(
+                "operationId `{id}` is also that of {} {}; commands are told apart by their names",
+                pair[0].1.method.name(),
+                pair[0].1.path,
+            );
+            let pointer = format!("{}/operationId", pair[1].1.pointer);
+            warnings.add(pointer, Rule::OperationId, message);
+        }
+    }
+}
+
+/// Names under which a list is often wrapped.
+pub(crate) const WRAPPERS: &[&str] = &[
+    "data",
+    "items",
+    "results",
+    "values",
+    "records",
+    "entries",
+    "content",
+    "elements",
+    "list",
+    "rows",
+    "objects",
+    "resources",
+    "collection",
+    "value",
+    "response",
+    "result",
+];
+
+/// Whether an operation answers with a list, bare or wrapped.
+fn answers_list(api: &Api, operation: &Operation<'_>) -> bool {
+    let last = operation.path.split('/').rfind(|part| !part.is_empty());
+    let last = last.filter(|part| !part.contains('{')).and_then(text::kebab);
+    let Some(schema) = api.success_schema(operation) else {
+        return last.as_deref().is_some_and(naming::is_plural);
+    };
+    is_list(api, schema, last.as_deref().unwrap_or_default(), 0)
+}
+
+fn is_list(api: &Api, schema: Node<'_>, last: &str, depth: usize) -> bool {
+    let kind = schema.get("type").and_then(Node::text);
+    if kind.as_deref() == Some("array") || (kind.is_none() && schema.get("items").is_some()) {
+        return true;
+    }
+    let deeper = |node: Node<'_>| {
+        depth < 3 && api.resolve(node).is_ok_and(|node| is_list(api, node, last, depth + 1))
+    };
+    if schema.get("allOf").is_some_and(|parts| parts.items().any(deeper)) {
+        return true;
+    }
+    let Some(properties) = schema.get("properties") else { return false };
+    properties.entries().any(|(name, property)| {
+        let named = WRAPPERS.contains(&&*name) || text::kebab(&name).as_deref() == Some(last);
+        let array = |node: Node<'_>| {
+            let node = api.resolve(node).ok();
+            node.and_then(|node| node.get("type")?.text()).as_deref() == Some("array")
+        };
+        named && array(property)
+    })
+}
+
+/// Where a catalog is reached, and what is wrong with what the document says of it.
+#[derive(Debug, Default)]
+pub struct Base {
+    /// The URL; `None` when somebody has to say one.
+    pub url: Option<Url>,
+    /// What was left out.
+    pub warnings: Vec<Finding>,
+    /// Why nothing can be used.
+    pub violations: Vec<Finding>,
+}
+
+impl Base {
+    /// The URL given, else the first server of the document that can be used.
+    pub fn of(api: &Api, given: Option<&str>, source: Option<&Url>) -> Base {
+        let mut warnings = Findings::default();
+        let mut violations = Findings::default();
+        if let Some(given) = given {
+            let url = usable(given, None);
+            if let Err(why) = &url {
+                violations.add("/base_url", Rule::Server, format!("`{given}` {why}"));
+            }
+            return Base::made(url.ok(), warnings, violations);
+        }
+        let pointer = if api.version() == Version::V2 { "/host" } else { "/servers" };
+        let mut refused = None;
+        for (index, server) in api.servers().iter().enumerate() {
+            match usable(&server.url, source) {
+                Ok(url) => return Base::made(Some(url), warnings, violations),
+                Err(why @ (Unusable::Relative | Unusable::Template)) => {
+                    let message = format!("the server `{}` {why}", server.url);
+                    warnings.add(format!("{pointer}/{index}"), Rule::Server, message);
+                }
+                Err(why) => {
+                    let message = format!("the server `{}` {why}", server.url);
+                    refused.get_or_insert((format!("{pointer}/{index}"), message));
+                }
+            }
+        }
+        if let Some((pointer, message)) = refused {
+            violations.add(pointer, Rule::ServerScheme, message);
+        }
+        if violations.is_empty() {
+            let message = "the document says no address that can be used: give a base URL \
+                before a command is run";
+            warnings.add(pointer, Rule::Server, message);
+        }
+        Base::made(None, warnings, violations)
+    }
+
+    fn made(url: Option<Url>, warnings: Findings, violations: Findings) -> Base {
+        Base { url, warnings: warnings.into_list(), violations: violations.into_list() }
+    }
+}
+
+/// Why a server cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unusable {
+    /// It needs a URL to be relative to.
+    #[error("is relative: it needs a base URL")]
+    Relative,
+    /// A variable in it has no value.
+    #[error("has a variable without a value: it needs a base URL")]
+    Template,
+    /// It is reached otherwise than by HTTP.
+    #[error("is no http or https URL")]
+    Scheme,
+    /// It names a user or password.
+    #[error("holds a user or password: give those as secrets")]
+    Credentials,
+    /// It is no URL.
+    #[error("is no URL")]
+    Malformed,
+}
+
+/// A server as a URL, without query and fragment.
+pub fn usable(server: &str, source: Option<&Url>) -> Result<Url, Unusable> {
+    if server.contains(['{', '}']) {
+        return Err(Unusable::Template);
+    }
+    let url = match Url::parse(server) {
+        Ok(url) => url,
+        Err(url::ParseError::RelativeUrlWithoutBase) => {
+            let source = source.ok_or(Unusable::Relative)?;
+            source.join(server).map_err(|_| Unusable::Malformed)?
+        }
+        Err(_) => return Err(Unusable::Malformed),
+    };
+    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        return Err(Unusable::Scheme);
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Unusable::Credentials);
+    }
+    let mut url = url;
+    url.set_query(None);
+    url.set_fragment(None);
+    Ok(url)
+}
+
+/// The first parts of the names, each once: `orders`, `customers`.
+pub fn prefixes(rows: &[Row]) -> Vec<String> {
+    let mut prefixes: Vec<String> =
+        rows.iter().map(|row| row.name.split(':').next().unwrap_or(&row.name).to_owned()).collect();
+    prefixes.sort();
+    prefixes.dedup();
+    prefixes
+}

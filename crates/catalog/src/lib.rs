@@ -1,8 +1,10 @@
 //! OpenAPI documents as commands. Pure: bytes in, values out.
 
+pub mod bundle;
 pub mod command;
 pub mod diff;
 pub mod document;
+pub mod finding;
 pub mod import;
 mod json;
 pub mod limits;

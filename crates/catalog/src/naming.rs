@@ -1,1 +1,485 @@
-//! Placeholder.
+//! Names of commands: resource path and verb, `orders:refunds:create`. A name once given is kept;
+//! no two commands share one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+
+use crate::command::Method;
+use crate::limits::NAME_CHARS;
+use crate::table::Row;
+use crate::text;
+
+/// Names that were given before, by method and path.
+pub type Kept = BTreeMap<String, String>;
+
+/// Words that begin the last part of a path when it is something to do, not something there is.
+const ACTIONS: &[&str] = &[
+    "accept",
+    "acknowledge",
+    "activate",
+    "add",
+    "allocate",
+    "apply",
+    "approve",
+    "archive",
+    "assign",
+    "attach",
+    "authenticate",
+    "authorize",
+    "autocomplete",
+    "batch",
+    "block",
+    "bulk",
+    "calculate",
+    "cancel",
+    "capture",
+    "change",
+    "check",
+    "claim",
+    "clear",
+    "clone",
+    "close",
+    "complete",
+    "compute",
+    "confirm",
+    "connect",
+    "convert",
+    "copy",
+    "count",
+    "create",
+    "deactivate",
+    "decline",
+    "decrypt",
+    "delete",
+    "deny",
+    "deploy",
+    "describe",
+    "detach",
+    "disable",
+    "disconnect",
+    "dismiss",
+    "download",
+    "duplicate",
+    "edit",
+    "enable",
+    "encrypt",
+    "estimate",
+    "evaluate",
+    "exchange",
+    "execute",
+    "expire",
+    "export",
+    "fetch",
+    "finalize",
+    "find",
+    "finish",
+    "follow",
+    "forward",
+    "generate",
+    "get",
+    "import",
+    "increment",
+    "initiate",
+    "inspect",
+    "invalidate",
+    "invite",
+    "invoke",
+    "kill",
+    "leave",
+    "link",
+    "list",
+    "lock",
+    "login",
+    "logout",
+    "lookup",
+    "mark",
+    "merge",
+    "migrate",
+    "modify",
+    "move",
+    "mute",
+    "notify",
+    "open",
+    "parse",
+    "patch",
+    "pause",
+    "pin",
+    "ping",
+    "play",
+    "preview",
+    "process",
+    "promote",
+    "provision",
+    "publish",
+    "pull",
+    "purge",
+    "push",
+    "put",
+    "query",
+    "read",
+    "rebuild",
+    "recover",
+    "redeem",
+    "refresh",
+    "refund",
+    "register",
+    "reject",
+    "release",
+    "reload",
+    "remove",
+    "rename",
+    "render",
+    "renew",
+    "reopen",
+    "reorder",
+    "replace",
+    "replay",
+    "reply",
+    "report",
+    "rerun",
+    "resend",
+    "reserve",
+    "reset",
+    "resize",
+    "resolve",
+    "restart",
+    "restore",
+    "resume",
+    "retry",
+    "return",
+    "revert",
+    "review",
+    "revoke",
+    "rotate",
+    "run",
+    "save",
+    "schedule",
+    "search",
+    "send",
+    "set",
+    "share",
+    "sign",
+    "signup",
+    "skip",
+    "snooze",
+    "split",
+    "start",
+    "stop",
+    "stream",
+    "submit",
+    "subscribe",
+    "suggest",
+    "suspend",
+    "swap",
+    "sync",
+    "tag",
+    "terminate",
+    "test",
+    "toggle",
+    "track",
+    "transfer",
+    "translate",
+    "trigger",
+    "unarchive",
+    "unassign",
+    "unblock",
+    "undelete",
+    "undo",
+    "unfollow",
+    "unlink",
+    "unlock",
+    "unmute",
+    "unpin",
+    "unpublish",
+    "unsubscribe",
+    "update",
+    "upgrade",
+    "upload",
+    "upsert",
+    "validate",
+    "verify",
+    "view",
+    "void",
+    "wait",
+    "watch",
+    "withdraw",
+    "write",
+];
+
+/// Gives every row its name: those kept first, then the plain ones, then ties are broken by the
+/// operation's id, and by a short hash. Nothing depends on the order of the document.
+pub fn assign(rows: &mut [Row], lists: &[bool], kept: &Kept) {
+    // A name stays with its operation even while that is gone, so that it never means another.
+    let mut taken: BTreeSet<String> = kept.values().cloned().collect();
+    let mut open: Vec<usize> = Vec::new();
+    for (index, row) in rows.iter_mut().enumerate() {
+        match kept.get(&row.key()).filter(|name| is_name(name)) {
+            Some(name) => row.name.clone_from(name),
+            None => open.push(index),
+        }
+    }
+    // The shortest path has the best claim to the plain name.
+    open.sort_by(|a, b| {
+        let claim = |index: usize| (rows[index].path.len(), rows[index].key());
+        claim(*a).cmp(&claim(*b))
+    });
+    for index in open {
+        let name = free_name(&rows[index], lists[index], &taken);
+        taken.insert(name.clone());
+        rows[index].name = name;
+    }
+}
+
+fn free_name(row: &Row, lists: bool, taken: &BTreeSet<String>) -> String {
+    let plain = plain_name(row, lists);
+    let mut candidates = vec![plain.clone()];
+    if row.method == Method::Put
+        && let Some(resource) = plain.strip_suffix(":update")
+    {
+        candidates.push(format!("{resource}:replace"));
+    }
+    candidates.extend(row.operation_id.as_deref().and_then(text::kebab));
+    candidates.retain(|name| name.len() <= NAME_CHARS);
+    // The end of a long name says most, and a hash keeps it apart.
+    candidates.extend((6..=40).map(|digits| hashed(&plain, row, digits)));
+    candidates.into_iter().find(|name| !taken.contains(name)).unwrap_or_default()
+}
+
+/// Whether a text can be the name of a command.
+pub fn is_name(text: &str) -> bool {
+    (1..=NAME_CHARS).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b":-".contains(&b))
+}
+
+/// A part of a path: what it says, and whether a value of the caller's is in it.
+struct Part {
+    word: Option<String>,
+    value: bool,
+}
+
+fn plain_name(row: &Row, lists: bool) -> String {
+    let (path, fragment) = row.path.split_once('#').unwrap_or((&row.path, ""));
+    let mut parts = parts(path);
+    if let Some(action) = fragment.rsplit(['=', '.']).next().and_then(text::kebab) {
+        parts.push(Part { word: Some(action), value: false });
+    }
+    let ends_in_value = parts.last().is_some_and(|part| part.value);
+    let mut words: Vec<&str> = Vec::new();
+    for word in parts.iter().filter_map(|part| part.word.as_deref()) {
+        if words.last() != Some(&word) {
+            words.push(word);
+        }
+    }
+    let Some(last) = words.last().copied() else {
+        return nameless(row, ends_in_value, lists);
+    };
+    // The last part says what is done: `orders:cancel`.
+    if !ends_in_value && is_action(row.method, last) {
+        return words.join(":");
+    }
+    let verb = verb(row.method, ends_in_value, lists, is_plural(last));
+    format!("{}:{verb}", words.join(":"))
+}
+
+fn nameless(row: &Row, ends_in_value: bool, lists: bool) -> String {
+    let id = row.operation_id.as_deref().and_then(text::kebab);
+    id.unwrap_or_else(|| format!("root:{}", verb(row.method, ends_in_value, lists, false)))
+}
+
+fn verb(method: Method, item: bool, lists: bool, plural: bool) -> &'static str {
+    match method {
+        Method::Get if !item && lists => "list",
+        Method::Get => "get",
+        Method::Post if item => "update",
+        Method::Post => "create",
+        Method::Put if !item && plural => "replace",
+        Method::Put | Method::Patch => "update",
+        Method::Delete if !item && plural => "clear",
+        Method::Delete => "delete",
+        Method::Head => "head",
+        Method::Options => "options",
+        Method::Trace => "trace",
+        Method::Query => "query",
+    }
+}
+
+fn is_action(method: Method, word: &str) -> bool {
+    let first = word.split('-').next().unwrap_or(word);
+    matches!(method, Method::Get | Method::Post | Method::Put | Method::Patch)
+        && ACTIONS.binary_search(&first).is_ok()
+}
+
+/// Whether a word is something to do.
+pub(crate) fn is_verb(word: &str) -> bool {
+    ACTIONS.binary_search(&word).is_ok()
+}
+
+/// Whether a word means several things.
+pub(crate) fn is_plural(word: &str) -> bool {
+    let last = word.rsplit('-').next().unwrap_or(word);
+    last.len() > 2
+        && last.ends_with('s')
+        && !last.ends_with("ss")
+        && !last.ends_with("us")
+        && !last.ends_with("is")
+        && last != "news"
+}
+
+fn parts(path: &str) -> Vec<Part> {
+    let path = path.split('?').next().unwrap_or(path);
+    let mut parts: Vec<Part> = Vec::new();
+    for segment in path.split('/').filter(|segment| !segment.is_empty()) {
+        // `/orders/{id}:cancel` is how some say `/orders/{id}/cancel`.
+        for piece in segment.split(':').filter(|piece| !piece.is_empty()) {
+            parts.push(part(piece));
+        }
+    }
+    let all = parts.len();
+    let mut seen = 0;
+    parts.retain(|part| {
+        seen += 1;
+        let Some(word) = part.word.as_deref() else { return true };
+        let leading = seen == 1 && all > 1 && matches!(word, "api" | "apis" | "rest");
+        !(leading || (is_version(word) && all > 1))
+    });
+    parts
+}
+
+fn part(segment: &str) -> Part {
+    let value = segment.contains('{');
+    let mut literal = String::new();
+    let mut inside = false;
+    for c in segment.chars() {
+        match c {
+            '{' => inside = true,
+            '}' => inside = false,
+            c if !inside => literal.push(c),
+            _ => {}
+        }
+    }
+    let literal = match literal.rsplit_once('.') {
+        Some((name, "json" | "xml" | "yaml" | "csv" | "html" | "txt" | "php" | "do")) => name,
+        _ => &literal,
+    };
+    Part { word: text::kebab(literal), value }
+}
+
+/// `v1`, `v2beta1`, `2022-11-15`, `1.0`.
+fn is_version(word: &str) -> bool {
+    let numbered = word.strip_prefix('v').is_some_and(|rest| {
+        rest.starts_with(|c: char| c.is_ascii_digit())
+            && rest.trim_matches(|c: char| c.is_ascii_digit() || c == '-').is_empty()
+            || ["alpha", "beta"].iter().any(|stage| {
+                rest.split_once(stage).is_some_and(|(before, after)| {
+                    before.bytes().all(|b| b.is_ascii_digit())
+                        && after.bytes().all(|b| b.is_ascii_digit())
+                        && !before.is_empty()
+                })
+            })
+    });
+    let dated = word.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+    numbered || dated
+}
+
+/// The end of a name, and a hash of what it names.
+fn hashed(name: &str, row: &Row, digits: usize) -> String {
+    let mut hash = String::new();
+    for byte in Sha256::digest(row.key().as_bytes()) {
+        let _ = write!(hash, "{byte:02x}");
+    }
+    hash.truncate(digits);
+    let room = NAME_CHARS.saturating_sub(digits + 1);
+    let from = name.len().saturating_sub(room);
+    let tail = &name[from..];
+    let tail =
+        if from == 0 { tail } else { tail.split_once([':', '-']).map_or(tail, |(_, rest)| rest) };
+    let tail = tail.trim_matches([':', '-']);
+    if tail.is_empty() { hash } else { format!("{tail}-{hash}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ACTIONS, Kept, assign, is_name};
+    use crate::command::Method;
+    use crate::table::Row;
+
+    fn row(key: &str, operation_id: Option<&str>) -> Row {
+        let (method, path) = key.split_once(' ').expect("a method and a path");
+        Row {
+            name: String::new(),
+            method: Method::parse(method).expect("a method"),
+            path: path.to_owned(),
+            pointer: String::new(),
+            operation_id: operation_id.map(str::to_owned),
+            summary: String::new(),
+            description: String::new(),
+            tags: Vec::new(),
+            parameters: Vec::new(),
+            body: None,
+            deprecated: false,
+        }
+    }
+
+    fn names(keys: &[(&str, Option<&str>)], kept: &Kept) -> Vec<String> {
+        let mut rows: Vec<Row> = keys.iter().map(|(key, id)| row(key, *id)).collect();
+        let lists: Vec<bool> = rows.iter().map(|row| super::is_plural(&row.path)).collect();
+        assign(&mut rows, &lists, kept);
+        rows.into_iter().map(|row| row.name).collect()
+    }
+
+    #[test]
+    fn actions_are_sorted() {
+        assert!(ACTIONS.is_sorted());
+    }
+
+    #[test]
+    fn plain_names() {
+        let cases = [
+            ("GET /orders", "orders:list"),
+            ("GET /orders/{id}", "orders:get"),
+            ("POST /orders", "orders:create"),
+            ("POST /orders/{id}", "orders:update"),
+            ("PATCH /orders/{id}", "orders:update"),
+            ("PUT /orders/{id}", "orders:update"),
+            ("DELETE /orders/{id}", "orders:delete"),
+            ("DELETE /orders", "orders:clear"),
+            ("POST /orders/{id}/refunds", "orders:refunds:create"),
+            ("POST /orders/{id}/cancel", "orders:cancel"),
+            ("POST /orders/{id}:cancel", "orders:cancel"),
+            ("GET /api/v1/namespaces/{ns}/pods", "namespaces:pods:list"),
+            ("POST /sendMessage", "send-message"),
+            ("GET /v2/user", "user:get"),
+            ("GET /orders/{id}.json", "orders:get"),
+            ("POST /#X-Amz-Target=SageMaker.AddAssociation", "add-association"),
+            ("GET /", "root:get"),
+            ("GET /v1", "v1:get"),
+        ];
+        for (key, expected) in cases {
+            assert_eq!(names(&[(key, None)], &Kept::new()), [expected], "{key}");
+        }
+    }
+
+    #[test]
+    fn ties_are_broken_and_names_kept() {
+        let both = [("PUT /orders/{id}", None), ("PATCH /orders/{id}", None)];
+        assert_eq!(names(&both, &Kept::new()), ["orders:replace", "orders:update"]);
+        let versions = [("GET /v2/orders", Some("listV2")), ("GET /v1/orders", Some("listV1"))];
+        assert_eq!(names(&versions, &Kept::new()), ["list-v2", "orders:list"]);
+        let kept = Kept::from([("GET /v2/orders".to_owned(), "orders:list".to_owned())]);
+        assert_eq!(names(&versions, &kept), ["orders:list", "list-v1"]);
+        let gone = [("GET /v1/orders", None)];
+        let name = &names(&gone, &kept)[0];
+        assert!(name.starts_with("orders:list-"), "the name of one that is gone is not reused");
+        assert!(is_name(name));
+    }
+
+    #[test]
+    fn long_paths_are_cut_at_the_front() {
+        let key = "GET /organizations/{o}/environments/{e}/deployment-branch-policies/settings/x";
+        let name = &names(&[(key, None)], &Kept::new())[0];
+        assert!(name.len() <= 48 && is_name(name), "{name}");
+        assert!(name.contains("settings:x:get-"), "{name}");
+    }
+}

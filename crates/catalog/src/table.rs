@@ -1,13 +1,12 @@
 //! The table of a catalog: what lists, search and names need of each command, in short.
 //! Derived from the document and kept beside it, so that neither is read to find a command.
 
-use milepost_model::commands::Effect;
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Location, Method};
 
 /// A command in short.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// Its name in the catalog: `orders:list`.
     pub name: String,
@@ -31,12 +30,17 @@ pub struct Row {
     pub body: Option<RowBody>,
     /// Whether its authors advise against it.
     pub deprecated: bool,
-    /// What it does to the world.
-    pub effect: Effect,
+}
+
+impl Row {
+    /// What a record keeps its name under.
+    pub fn key(&self) -> String {
+        format!("{} {}", self.method.name(), self.path)
+    }
 }
 
 /// A parameter in short.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowParameter {
     /// Its name as it goes on the wire.
     pub name: String,

@@ -1,1 +1,135 @@
-//! Placeholder.
+//! Third-party text made harmless: what people and models are shown of a document holds no
+//! character that changes how other text is read, and is as long as we say.
+
+/// One line of at most `chars` characters.
+pub fn line(text: &str, chars: usize) -> String {
+    let mut clean = String::new();
+    let mut count = 0;
+    for word in text.split(breaks) {
+        let word: String = word.chars().filter(|c| !hidden(*c)).collect();
+        if word.is_empty() {
+            continue;
+        }
+        let gap = usize::from(!clean.is_empty());
+        let length = word.chars().count();
+        if count + gap + length > chars {
+            return cut(&clean, &word, chars);
+        }
+        if gap == 1 {
+            clean.push(' ');
+        }
+        clean.push_str(&word);
+        count += gap + length;
+    }
+    clean
+}
+
+/// Several lines of at most `chars` characters in all.
+pub fn block(text: &str, chars: usize) -> String {
+    let mut clean = String::new();
+    let mut count = 0;
+    for c in text.trim().chars() {
+        let c = if c == '\r' || c == '\t' { ' ' } else { c };
+        if c != '\n' && hidden(c) {
+            continue;
+        }
+        count += 1;
+        if count > chars {
+            clean.pop();
+            clean.push('…');
+            return clean;
+        }
+        clean.push(c);
+    }
+    clean
+}
+
+/// Whole words up to the limit, and a sign that there was more.
+fn cut(clean: &str, word: &str, chars: usize) -> String {
+    let mut shown: String = if clean.is_empty() {
+        word.chars().take(chars.saturating_sub(1)).collect()
+    } else {
+        clean.chars().take(chars.saturating_sub(1)).collect()
+    };
+    shown.push('…');
+    shown
+}
+
+fn breaks(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// Characters that show nothing but change what is around them: controls, directions of writing,
+/// letters of no width, tags.
+pub fn hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// `createPullRequest`, `Create pull_request` → `create-pull-request`. Other letters than ASCII
+/// ones are left out; `None` when nothing is left.
+pub fn kebab(text: &str) -> Option<String> {
+    let mut word = String::new();
+    let mut before = ' ';
+    let mut letters = text.chars().peekable();
+    while let Some(c) = letters.next() {
+        if c.is_ascii_alphanumeric() {
+            let next_lower = letters.peek().is_some_and(char::is_ascii_lowercase);
+            let starts = c.is_ascii_uppercase()
+                && (before.is_ascii_lowercase()
+                    || before.is_ascii_digit()
+                    || (before.is_ascii_uppercase() && next_lower));
+            if starts && !word.is_empty() && !word.ends_with('-') {
+                word.push('-');
+            }
+            word.push(c.to_ascii_lowercase());
+        } else if !word.is_empty() && !word.ends_with('-') && c != '\'' {
+            word.push('-');
+        }
+        before = c;
+    }
+    while word.ends_with('-') {
+        word.pop();
+    }
+    (!word.is_empty()).then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{block, kebab, line};
+
+    #[test]
+    fn one_line() {
+        assert_eq!(line("  a\n\tb\u{202e}c\u{0} ", 20), "a bc");
+        assert_eq!(line("one two three", 9), "one two…");
+        assert_eq!(line("abcdefghij", 5), "abcd…");
+        assert_eq!(line("abcde", 5), "abcde");
+        assert_eq!(line("", 5), "");
+    }
+
+    #[test]
+    fn several_lines() {
+        assert_eq!(block("a\r\nb\u{1b}[31m\n", 20), "a \nb[31m");
+        assert_eq!(block("abcdef", 4), "abc…");
+        assert_eq!(block("abcd", 4), "abcd");
+    }
+
+    #[test]
+    fn words() {
+        let cases = [
+            ("createPullRequest", "create-pull-request"),
+            ("HTTPServer", "http-server"),
+            ("getV2Users", "get-v2-users"),
+            ("../../x", "x"),
+            ("Order's Übersicht", "orders-bersicht"),
+            ("a--b__c", "a-b-c"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(kebab(text).as_deref(), Some(expected), "{text}");
+        }
+        assert_eq!(kebab("…"), None);
+    }
+}

@@ -1,1 +1,501 @@
-//! Placeholder.
+//! The YAML reader: parser events are written as JSON text, in the core schema of YAML 1.2.
+//!
+//! Lenient where documents are careless: tags are ignored, keys of any kind become text, merge keys
+//! are applied. Aliases are written out, so what they add is bounded by the size of the document.
+
+mod scalar;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StrInput};
+
+use crate::document::{Unreadable, place};
+use crate::json::{self, Remarks};
+use crate::limits;
+use scalar::{Plain, plain};
+
+/// YAML as JSON.
+pub(crate) struct Written {
+    pub(crate) text: String,
+    /// Where the keys are: in the JSON text, and in the YAML it comes from.
+    pub(crate) places: Vec<(u32, u32)>,
+    pub(crate) remarks: Remarks,
+}
+
+/// Writes a YAML document as JSON; with it, the YAML that was read in the end.
+pub(crate) fn write(source: &str) -> Result<(Written, Cow<'_, str>), Unreadable> {
+    let error = match Writer::new(source).document() {
+        Ok(written) => return Ok((written, Cow::Borrowed(source))),
+        Err(error @ Unreadable::Syntax { .. }) => error,
+        Err(error) => return Err(error),
+    };
+    let Some(first) = source.find(is_refused) else { return Err(error) };
+    let clean = source.replace(is_refused, "");
+    let mut written = Writer::new(&clean).document()?;
+    written.remarks.add(0, "control-characters", || {
+        let count = source.matches(is_refused).count();
+        let (line, _) = place(source, first);
+        format!("YAML has no control characters: {count} are left out, the first in line {line}")
+    });
+    Ok((written, Cow::Owned(clean)))
+}
+
+/// Characters that no YAML may have, except as an escape.
+fn is_refused(sign: char) -> bool {
+    sign.is_control() && !matches!(sign, '\t' | '\n' | '\r' | '\u{85}')
+}
+
+struct Writer<'t> {
+    source: &'t str,
+    parser: Parser<'t, StrInput<'t>>,
+    out: String,
+    open: Vec<Open>,
+    /// Where the keys of the open maps are in `out`, those of the innermost last.
+    keys: Vec<(u32, u32)>,
+    /// What is anchored, by the parser's number; `None` while it is being written.
+    anchors: Vec<Option<Anchor>>,
+    places: Vec<(u32, u32)>,
+    remarks: Remarks,
+    /// Bytes that aliases and merge keys have added, and may add.
+    added: usize,
+    may_add: usize,
+}
+
+/// A list or map that is being written.
+struct Open {
+    /// Its bracket in `out`.
+    start: usize,
+    anchor: usize,
+    /// Where its keys begin in `keys`.
+    keys: usize,
+    /// Maps to merge into it, the one that wins first.
+    merged: Vec<String>,
+    awaits: Awaits,
+}
+
+/// What the next value is for an open list or map.
+#[derive(Clone, Copy)]
+enum Awaits {
+    Item,
+    Key,
+    Value,
+    /// The value of `<<`, which is taken out of `out` again.
+    Merge(Cut),
+    /// The end of a key that is a list or map, which is taken out of `out` again.
+    KeyEnd(Cut),
+}
+
+/// The state to go back to when a part of `out` is taken out.
+#[derive(Clone, Copy)]
+struct Cut {
+    /// Where what is taken out begins, in the source.
+    at: usize,
+    out: usize,
+    anchors: usize,
+    places: usize,
+}
+
+/// The JSON text of an anchored value.
+enum Anchor {
+    Written {
+        start: u32,
+        end: u32,
+    },
+    /// It was taken out.
+    Apart(String),
+}
+
+type Outcome = Result<(), Unreadable>;
+
+impl<'t> Writer<'t> {
+    fn new(source: &'t str) -> Writer<'t> {
+        let options = granit_parser::options! {
+            flow_nesting_limit: limits::DEPTH + 1,
+            block_nesting_limit: limits::DEPTH + 1,
+        };
+        Writer {
+            source,
+            parser: Parser::new_from_str_with_options(source, options),
+            out: String::with_capacity(source.len()),
+            open: Vec::new(),
+            keys: Vec::new(),
+            anchors: Vec::new(),
+            places: Vec::new(),
+            remarks: Remarks::default(),
+            added: 0,
+            may_add: limits::ALIAS_BYTES_FLOOR.max(source.len() * limits::ALIAS_FACTOR),
+        }
+    }
+
+    fn document(mut self) -> Result<Written, Unreadable> {
+        let mut second = None;
+        loop {
+            let (event, span) = match self.parser.next_event() {
+                None | Some(Ok((Event::StreamEnd, _))) => break,
+                Some(Ok(next)) => next,
+                Some(Err(error)) => return Err(refused(&error, self.source)),
+            };
+            let at = span.byte_range().map_or(0, |range| range.start).min(self.source.len());
+            match event {
+                Event::DocumentStart(..) if !self.out.is_empty() => second = Some(at),
+                // A `---` at the end of a file begins a document with nothing in it.
+                Event::Scalar(..) if second.is_some() && span.is_empty() => {}
+                Event::Scalar(..)
+                | Event::SequenceStart(..)
+                | Event::MappingStart(..)
+                | Event::Alias(..)
+                | Event::SequenceEnd
+                | Event::MappingEnd => {
+                    if let Some(second) = second {
+                        let (line, _) = place(self.source, second);
+                        return Err(Unreadable::SeveralDocuments { line });
+                    }
+                    self.event(event, at)?;
+                }
+                _ => {}
+            }
+        }
+        let Writer { out: text, places, remarks, .. } = self;
+        if text.is_empty() { Err(Unreadable::Empty) } else { Ok(Written { text, places, remarks }) }
+    }
+
+    fn event(&mut self, event: Event<'t>, at: usize) -> Outcome {
+        if self.out.len() > limits::UNPACKED_BYTES {
+            return Err(Unreadable::TooLarge { limit: limits::UNPACKED_BYTES });
+        }
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let is_text = style != ScalarStyle::Plain
+                    || tag.is_some_and(|tag| tag.is_yaml_core_schema_tag("str"));
+                if self.awaits_key() {
+                    return self.scalar_key(&text, is_text, anchor, at);
+                }
+                self.begin(at);
+                let start = self.out.len();
+                self.scalar(&text, is_text);
+                self.remember(anchor, start, at)?;
+                self.end(at)
+            }
+            Event::SequenceStart(_, anchor, _) => {
+                self.enter('[', anchor, at);
+                Ok(())
+            }
+            Event::MappingStart(_, anchor, _) => {
+                self.enter('{', anchor, at);
+                Ok(())
+            }
+            Event::SequenceEnd => self.leave(']', at),
+            Event::MappingEnd => self.leave('}', at),
+            Event::Alias(id) => self.alias(id, at),
+            _ => Ok(()),
+        }
+    }
+
+    fn awaits_key(&self) -> bool {
+        matches!(self.open.last(), Some(Open { awaits: Awaits::Key, .. }))
+    }
+
+    fn cut(&self, at: usize) -> Cut {
+        let (anchors, places) = (self.anchors.len(), self.places.len());
+        Cut { at, out: self.out.len(), anchors, places }
+    }
+
+    /// Before a value: the comma of a list, and the note that a key is not a scalar.
+    fn begin(&mut self, at: usize) {
+        let cut = self.cut(at);
+        let Some(open) = self.open.last_mut() else { return };
+        match open.awaits {
+            Awaits::Item if self.out.len() > open.start + 1 => self.out.push(','),
+            Awaits::Key => open.awaits = Awaits::KeyEnd(cut),
+            _ => {}
+        }
+    }
+
+    /// After a value: what the list or map around it makes of it.
+    fn end(&mut self, at: usize) -> Outcome {
+        let Some(open) = self.open.last_mut() else { return Ok(()) };
+        match open.awaits {
+            Awaits::Item | Awaits::Key => Ok(()),
+            Awaits::Value => {
+                open.awaits = Awaits::Key;
+                Ok(())
+            }
+            Awaits::Merge(cut) => {
+                open.awaits = Awaits::Key;
+                self.merge(cut, at)
+            }
+            Awaits::KeyEnd(cut) => {
+                let text = self.take(cut);
+                self.charge(text.len(), at)?;
+                let start = self.key(&text, cut.at);
+                let message = || "a key that is a list or a map is read as its text".to_owned();
+                self.remarks.add(start, "yaml-key", message);
+                Ok(())
+            }
+        }
+    }
+
+    fn enter(&mut self, bracket: char, anchor: usize, at: usize) {
+        self.begin(at);
+        let awaits = if bracket == '{' { Awaits::Key } else { Awaits::Item };
+        let (start, keys) = (self.out.len(), self.keys.len());
+        self.open.push(Open { start, anchor, keys, merged: Vec::new(), awaits });
+        self.out.push(bracket);
+    }
+
+    fn leave(&mut self, bracket: char, at: usize) -> Outcome {
+        let Some(open) = self.open.pop() else { return Ok(()) };
+        if !open.merged.is_empty() {
+            let merged = self.merged(&open);
+            let comma = usize::from(self.out.len() == open.start + 1).min(merged.len());
+            self.out.push_str(&merged[comma..]);
+        }
+        self.keys.truncate(open.keys);
+        self.out.push(bracket);
+        self.remember(open.anchor, open.start, at)?;
+        self.end(at)
+    }
+
+    fn scalar_key(&mut self, text: &str, is_text: bool, anchor: usize, at: usize) -> Outcome {
+        let cut = self.cut(at);
+        if text == "<<" && !is_text {
+            if let Some(open) = self.open.last_mut() {
+                open.awaits = Awaits::Merge(cut);
+            }
+            return Ok(());
+        }
+        let start = self.key(text, at);
+        self.remember(anchor, start, at)
+    }
+
+    /// Writes a key with its colon, and says where it begins.
+    fn key(&mut self, text: &str, at: usize) -> usize {
+        let Some(open) = self.open.last_mut() else { return 0 };
+        open.awaits = Awaits::Value;
+        if self.out.len() > open.start + 1 {
+            self.out.push(',');
+        }
+        let start = self.out.len();
+        self.places.push((start as u32, at as u32));
+        write_string(&mut self.out, text);
+        self.keys.push((start as u32, self.out.len() as u32));
+        // The anchor of a key ends before the colon: it is remembered after this.
+        self.out.push(':');
+        start
+    }
+
+    fn scalar(&mut self, text: &str, is_text: bool) {
+        let plain = if is_text { Plain::Text } else { plain(text) };
+        match plain {
+            Plain::Word(word) => self.out.push_str(word),
+            Plain::Number(number) => self.out.push_str(&number),
+            Plain::Text => write_string(&mut self.out, text),
+            Plain::NotFinite => {
+                let message = || format!("`{text}` is no number in JSON and kept as text");
+                self.remarks.add(self.out.len(), "number", message);
+                write_string(&mut self.out, text);
+            }
+        }
+    }
+
+    fn remember(&mut self, anchor: usize, start: usize, at: usize) -> Outcome {
+        if anchor == 0 {
+            return Ok(());
+        }
+        if anchor > limits::ANCHORS {
+            let (line, _) = place(self.source, at);
+            return Err(Unreadable::TooManyAnchors { line });
+        }
+        if self.anchors.len() <= anchor {
+            self.anchors.resize_with(anchor + 1, || None);
+        }
+        let end = self.out.len() - usize::from(self.out.ends_with(':'));
+        self.anchors[anchor] = Some(Anchor::Written { start: start as u32, end: end as u32 });
+        Ok(())
+    }
+
+    fn alias(&mut self, id: usize, at: usize) -> Outcome {
+        let text = match self.anchors.get(id) {
+            Some(Some(Anchor::Written { start, end })) => &self.out[*start as usize..*end as usize],
+            Some(Some(Anchor::Apart(text))) => text,
+            _ => {
+                let (line, column) = place(self.source, at);
+                let message = "an alias inside the value it names; write the value out".to_owned();
+                return Err(Unreadable::Syntax { line, column, message });
+            }
+        };
+        let length = text.len();
+        if self.awaits_key() {
+            let text = serde_json::from_str(text).unwrap_or_else(|_| text.to_owned());
+            self.charge(length, at)?;
+            self.key(&text, at);
+            return Ok(());
+        }
+        // What is merged is charged when it is.
+        if !matches!(self.open.last(), Some(Open { awaits: Awaits::Merge(_), .. })) {
+            self.charge(length, at)?;
+        }
+        self.begin(at);
+        match &self.anchors[id] {
+            Some(Anchor::Written { start, end }) => {
+                self.out.extend_from_within(*start as usize..*end as usize);
+            }
+            Some(Anchor::Apart(text)) => self.out.push_str(text),
+            None => {}
+        }
+        self.end(at)
+    }
+
+    fn charge(&mut self, bytes: usize, at: usize) -> Outcome {
+        self.added += bytes;
+        if self.added <= self.may_add {
+            return Ok(());
+        }
+        let (line, _) = place(self.source, at);
+        Err(Unreadable::TooManyAliases { line, limit: self.may_add })
+    }
+
+    /// Takes out what was written since, and keeps what is anchored in it.
+    fn take(&mut self, cut: Cut) -> String {
+        for anchor in self.anchors.iter_mut().skip(cut.anchors).flatten() {
+            if let Anchor::Written { start, end } = *anchor {
+                *anchor = Anchor::Apart(self.out[start as usize..end as usize].to_owned());
+            }
+        }
+        self.places.truncate(cut.places);
+        for remark in &mut self.remarks.kept {
+            remark.at = remark.at.min(cut.out);
+        }
+        self.out.split_off(cut.out)
+    }
+
+    /// The value of `<<`: a map or a list of maps, to be merged when the map around it ends.
+    fn merge(&mut self, cut: Cut, at: usize) -> Outcome {
+        let text = self.take(cut);
+        self.charge(text.len(), at)?;
+        let merged: Vec<String> = match text.as_bytes().first() {
+            Some(b'{') => vec![text.clone()],
+            Some(b'[') => members(&text).into_iter().map(str::to_owned).collect(),
+            _ => vec![String::new()],
+        };
+        if merged.iter().all(|one| one.starts_with('{')) {
+            if let Some(open) = self.open.last_mut() {
+                open.merged.extend(merged);
+            }
+            return Ok(());
+        }
+        let start = self.key("<<", cut.at);
+        let message = || "`<<` merges a map or a list of maps; this is kept as a key".to_owned();
+        self.remarks.add(start, "yaml-merge", message);
+        self.out.push_str(&text);
+        self.end(at)
+    }
+
+    /// The merged entries whose keys a map does not have itself, each after a comma.
+    fn merged(&self, open: &Open) -> String {
+        let own = self.keys[open.keys..].iter();
+        let mut seen: HashSet<&str> =
+            own.map(|(start, end)| &self.out[*start as usize..*end as usize]).collect();
+        let mut entries = String::new();
+        for entry in open.merged.iter().flat_map(|map| members(map)) {
+            if seen.insert(&entry[..string_end(entry.as_bytes(), 0)]) {
+                entries.push(',');
+                entries.push_str(entry);
+            }
+        }
+        entries
+    }
+}
+
+fn refused(error: &ScanError, source: &str) -> Unreadable {
+    let at = error.marker().byte_offset().unwrap_or(0).min(source.len());
+    let (line, column) = place(source, at);
+    let start = source[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let indent = source[start..].trim_start_matches(' ');
+    let message = match error.kind() {
+        ErrorKind::RecursionLimitExceeded => return Unreadable::TooDeep { line, column },
+        _ if indent.starts_with('\t') => "a tab in the indentation; use spaces",
+        ErrorKind::MappingValueNotAllowed => "a `: ` that begins no entry; put the value in quotes",
+        ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => {
+            "a quoted text that is not closed; close it before this place"
+        }
+        ErrorKind::UnclosedFlowCollection { .. }
+        | ErrorKind::ExpectedFlowMappingSeparator
+        | ErrorKind::ExpectedFlowSequenceSeparator
+        | ErrorKind::InvalidColonPlacement
+        | ErrorKind::UnexpectedEofFlowMapping
+        | ErrorKind::UnexpectedEofFlowSequence => {
+            "a bracket that is not closed, or a missing comma, before this place"
+        }
+        ErrorKind::InvalidIndentation
+        | ErrorKind::ExpectedBlockMappingKey
+        | ErrorKind::ExpectedBlockSequenceEntry
+        | ErrorKind::MappingKeyNotAllowed => "the indentation does not fit the lines above",
+        ErrorKind::UnknownAnchor => "an alias without an anchor; write the value out",
+        _ => &error.info(),
+    };
+    let message = message.to_owned();
+    Unreadable::Syntax { line, column, message }
+}
+
+/// Writes a text as a JSON string.
+fn write_string(out: &mut String, text: &str) {
+    out.push('"');
+    let mut pos = 0;
+    loop {
+        let end = json::plain_until(text.as_bytes(), pos);
+        out.push_str(&text[pos..end]);
+        match text.as_bytes().get(end) {
+            None => break,
+            Some(b'"') => out.push_str("\\\""),
+            Some(b'\\') => out.push_str("\\\\"),
+            Some(b'\n') => out.push_str("\\n"),
+            Some(b'\r') => out.push_str("\\r"),
+            Some(b'\t') => out.push_str("\\t"),
+            Some(byte) => {
+                let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+                out.push_str("\\u00");
+                out.extend([digit(byte >> 4), digit(byte & 15)]);
+            }
+        }
+        pos = end + 1;
+    }
+    out.push('"');
+}
+
+/// The items or entries of a list or map that was written here, and so has no white space.
+fn members(text: &str) -> Vec<&str> {
+    let bytes = text.as_bytes();
+    let mut members = Vec::new();
+    let (mut start, mut pos, mut depth) = (1, 1, 0);
+    while pos < bytes.len() - 1 {
+        match bytes[pos] {
+            b'"' => {
+                pos = string_end(bytes, pos);
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
+            b',' if depth == 0 => {
+                members.push(&text[start..pos]);
+                start = pos + 1;
+            }
+            _ => {}
+        }
+        pos += 1;
+    }
+    if start < pos {
+        members.push(&text[start..pos]);
+    }
+    members
+}
+
+/// Where the string that begins at `pos` ends.
+fn string_end(bytes: &[u8], pos: usize) -> usize {
+    let mut end = json::plain_until(bytes, pos + 1);
+    while bytes.get(end) == Some(&b'\\') {
+        end = json::plain_until(bytes, end + 2);
+    }
+    end + 1
+}

@@ -1,0 +1,209 @@
+//! Documents made of several files become one: what a reference leads to is taken in, and the
+//! reference is turned to it. Which files are read, and how, is for the caller to decide.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::document::{Document, Node, Reading, Unreadable};
+use crate::finding::{Finding, Findings, Rule, part};
+use crate::limits;
+
+/// The key the other files are kept under.
+const FILES: &str = "x-milepost-files";
+
+/// What became of a file that a reference leads to.
+#[derive(Debug)]
+pub enum Fetched {
+    /// Its bytes.
+    Bytes(Vec<u8>),
+    /// It must not be read: the document as a whole is not trusted any more.
+    Refused(String),
+    /// It could not be read, or nobody allowed it; what needs it is left out.
+    Missing(String),
+}
+
+/// A document that is being put together.
+#[derive(Debug)]
+pub struct Bundle {
+    main: Reading,
+    files: BTreeMap<String, Reading>,
+    wanted: Vec<String>,
+    asked: Vec<String>,
+    warnings: Findings,
+    violations: Findings,
+}
+
+/// A document that stands alone.
+#[derive(Debug)]
+pub struct Bundled {
+    /// The document.
+    pub reading: Reading,
+    /// Whether other files went into it.
+    pub changed: bool,
+    /// References that lead nowhere.
+    pub warnings: Vec<Finding>,
+    /// References that lead where they must not.
+    pub violations: Vec<Finding>,
+}
+
+impl Bundle {
+    /// Looks for references out of the document.
+    pub fn new(main: Reading) -> Bundle {
+        let wanted = outward(&main.document, "");
+        Bundle {
+            main,
+            files: BTreeMap::new(),
+            asked: wanted.clone(),
+            wanted,
+            warnings: Findings::default(),
+            violations: Findings::default(),
+        }
+    }
+
+    /// The next file to read: a path relative to the document, or a URL.
+    pub fn wanted(&mut self) -> Option<String> {
+        self.wanted.pop()
+    }
+
+    /// What became of it.
+    pub fn add(&mut self, file: &str, fetched: Fetched) {
+        let pointer = format!("/{FILES}/{}", part(file));
+        let bytes = match fetched {
+            Fetched::Bytes(bytes) => bytes,
+            Fetched::Refused(why) => {
+                let message = format!("a reference leads to `{file}`: {why}");
+                return self.violations.add(pointer, Rule::RefRefused, message);
+            }
+            Fetched::Missing(why) => {
+                let message = format!("a reference leads to `{file}`: {why}");
+                return self.warnings.add(pointer, Rule::Ref, message);
+            }
+        };
+        match Document::read(&bytes) {
+            Ok(reading) => {
+                for next in outward(&reading.document, file) {
+                    if !self.asked.contains(&next) && self.asked.len() < limits::FILES {
+                        self.asked.push(next.clone());
+                        self.wanted.push(next);
+                    }
+                }
+                self.files.insert(file.to_owned(), reading);
+            }
+            Err(error) => {
+                let message = format!("`{file}` cannot be read: {error}");
+                self.warnings.add(pointer, Rule::Ref, message);
+            }
+        }
+    }
+
+    /// The whole document.
+    pub fn finish(self) -> Result<Bundled, Unreadable> {
+        let (warnings, violations) = (self.warnings.into_list(), self.violations.into_list());
+        if self.files.is_empty() {
+            let (reading, changed) = (self.main, false);
+            return Ok(Bundled { reading, changed, warnings, violations });
+        }
+        let mut root = turned(self.main.document.root(), "", &self.files);
+        let mut files = Map::new();
+        for (name, reading) in &self.files {
+            files.insert(name.clone(), turned(reading.document.root(), name, &self.files));
+        }
+        if let Value::Object(root) = &mut root {
+            root.insert(FILES.to_owned(), Value::Object(files));
+        }
+        let mut reading = Document::read(root.to_string().as_bytes())?;
+        reading.notes.extend(self.main.notes);
+        Ok(Bundled { reading, changed: true, warnings, violations })
+    }
+}
+
+/// The files that the references of a document lead to, each once.
+fn outward(document: &Document, file: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    // Most documents stand alone, and a search through the text is enough to know it.
+    if file.is_empty() && !may_lead_out(document.text()) {
+        return found;
+    }
+    let mut open = vec![document.root()];
+    while let Some(node) = open.pop() {
+        if let Some(reference) = crate::refs::target(node)
+            && let Some((other, _)) = elsewhere(file, &reference)
+            && !found.contains(&other)
+            && found.len() < limits::FILES
+        {
+            found.push(other);
+        }
+        open.extend(node.items());
+        open.extend(node.entries().map(|(_, node)| node));
+    }
+    found
+}
+
+fn may_lead_out(text: &str) -> bool {
+    let key = memchr::memmem::Finder::new("\"$ref\"");
+    key.find_iter(text.as_bytes()).any(|at| {
+        let value = text[at + 6..].trim_start().strip_prefix(':').map(str::trim_start);
+        value.is_some_and(|value| value.starts_with('"') && !value.starts_with("\"#"))
+    })
+}
+
+/// The file and the fragment of a reference that leads out of its own file.
+fn elsewhere(file: &str, reference: &str) -> Option<(String, String)> {
+    let (target, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+    if target.is_empty() && file.is_empty() {
+        return None;
+    }
+    let target = if target.is_empty() { file.to_owned() } else { joined(file, target) };
+    Some((target, fragment.to_owned()))
+}
+
+/// A path or URL relative to a file.
+fn joined(file: &str, target: &str) -> String {
+    let is_url = |text: &str| text.contains("://") || text.starts_with("file:");
+    if is_url(target) {
+        return target.to_owned();
+    }
+    if is_url(file) {
+        let url = url::Url::parse(file).and_then(|url| url.join(target));
+        return url.map_or_else(|_| target.to_owned(), String::from);
+    }
+    if target.starts_with('/') {
+        return target.to_owned();
+    }
+    let target = percent_encoding::percent_decode_str(target).decode_utf8_lossy();
+    let mut parts: Vec<&str> = file.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// A value with its references turned to where the files are kept.
+fn turned(node: Node<'_>, file: &str, files: &BTreeMap<String, Reading>) -> Value {
+    if node.is_list() {
+        return node.items().map(|item| turned(item, file, files)).collect();
+    }
+    if !node.is_map() {
+        return node.to_value();
+    }
+    let entries = node.entries().map(|(key, value)| {
+        let reference = value.text().filter(|_| key == "$ref");
+        let turned = match reference.and_then(|reference| elsewhere(file, &reference)) {
+            Some((other, fragment)) if files.contains_key(&other) => {
+                let other = part(&other).replace('%', "%25").replace('#', "%23");
+                Value::from(format!("#/{FILES}/{other}{fragment}"))
+            }
+            _ => turned(value, file, files),
+        };
+        (key.into_owned(), turned)
+    });
+    Value::Object(entries.collect())
+}

@@ -1,0 +1,228 @@
+//! Values of a document: what they are and what is in them, looked up in the text when asked for.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::Document;
+use crate::json::Slot;
+
+/// A value of a document. Cheap to copy.
+#[derive(Debug, Clone, Copy)]
+pub struct Node<'d> {
+    document: &'d Document,
+    at: u32,
+}
+
+/// What a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool,
+    /// A number as JSON writes it, of any size.
+    Number,
+    /// A string.
+    Text,
+    /// `[…]`
+    List,
+    /// `{…}`
+    Map,
+}
+
+impl Kind {
+    /// Its name in a message.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Null => "null",
+            Kind::Bool => "true or false",
+            Kind::Number => "a number",
+            Kind::Text => "text",
+            Kind::List => "a list",
+            Kind::Map => "a map",
+        }
+    }
+}
+
+/// The same value of the same document, not one that is equal.
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.document, other.document) && self.at == other.at
+    }
+}
+
+impl Eq for Node<'_> {}
+
+impl<'d> Node<'d> {
+    pub(super) fn new(document: &'d Document, at: u32) -> Node<'d> {
+        Node { document, at }
+    }
+
+    fn slot(self) -> Slot {
+        self.document.tape.slots[self.at as usize]
+    }
+
+    fn first_byte(self) -> u8 {
+        self.document.text.as_bytes()[self.slot().start()]
+    }
+
+    /// What it is.
+    pub fn kind(self) -> Kind {
+        match self.first_byte() {
+            b'{' => Kind::Map,
+            b'[' => Kind::List,
+            b'"' => Kind::Text,
+            b't' | b'f' => Kind::Bool,
+            b'n' => Kind::Null,
+            _ => Kind::Number,
+        }
+    }
+
+    /// The value of a key; of a repeated key, the last one. `None` when it is no map.
+    pub fn get(self, key: &str) -> Option<Node<'d>> {
+        let Document { text, tape } = self.document;
+        if !self.is_map() {
+            return None;
+        }
+        if self.slot().is_marked() {
+            return tape.find(text, self.at, key).map(|at| Node { at, ..self });
+        }
+        let same = |at: &u32| {
+            let slot = tape.slots[*at as usize];
+            match slot.is_marked() {
+                true => tape.string(text, *at) == key,
+                false => text.as_bytes()[slot.start() + 1..slot.end() - 1] == *key.as_bytes(),
+            }
+        };
+        self.keys().find(same).map(|at| Node { at: at + 1, ..self })
+    }
+
+    /// The entries of a map in the order of the document, without those that a later entry with
+    /// the same key replaces. Empty when it is no map.
+    pub fn entries(self) -> impl Iterator<Item = (Cow<'d, str>, Node<'d>)> {
+        let Document { text, tape } = self.document;
+        self.keys().map(move |at| (tape.string(text, at), Node { at: at + 1, ..self }))
+    }
+
+    /// The items of a list. Empty when it is no list.
+    pub fn items(self) -> impl Iterator<Item = Node<'d>> {
+        let slots = &self.document.tape.slots;
+        let end = if self.is_list() { self.slot().next } else { 0 };
+        let first = Some(self.at + 1).filter(|at| *at < end);
+        let next = move |at: &u32| Some(slots[*at as usize].next).filter(|next| *next < end);
+        std::iter::successors(first, next).map(move |at| Node { at, ..self })
+    }
+
+    /// The slots of the keys that count; the value of each is behind it.
+    fn keys(self) -> impl Iterator<Item = u32> + 'd {
+        let slots = &self.document.tape.slots;
+        self.all_keys().filter(|key| !slots[*key as usize].is_shadowed())
+    }
+
+    /// The slots of the keys, those too that a later one repeats.
+    fn all_keys(self) -> impl Iterator<Item = u32> + 'd {
+        let slots = &self.document.tape.slots;
+        let end = if self.is_map() { self.slot().next } else { 0 };
+        let first = Some(self.at + 1).filter(|at| *at < end);
+        let next = move |key: &u32| Some(slots[*key as usize + 1].next).filter(|key| *key < end);
+        std::iter::successors(first, next)
+    }
+
+    /// All that is written in a list or map, each with the part of a pointer that leads to it.
+    pub(super) fn parts(self) -> impl Iterator<Item = (Cow<'d, str>, Node<'d>)> {
+        let Document { text, tape } = self.document;
+        let entry = move |at| (tape.string(text, at), Node { at: at + 1, ..self });
+        let item = |(at, item): (usize, _)| (Cow::Owned(at.to_string()), item);
+        self.all_keys().map(entry).chain(self.items().enumerate().map(item))
+    }
+
+    /// What a part of a pointer leads to: a key of a map or the position in a list.
+    pub(super) fn child(self, token: &str) -> Option<Node<'d>> {
+        if !self.is_list() {
+            return self.get(token);
+        }
+        let is_position = token == "0" || !token.starts_with(['0', '+']);
+        self.items().nth(token.parse().ok().filter(|_| is_position)?)
+    }
+
+    /// The text of a string; `None` for all else.
+    pub fn text(self) -> Option<Cow<'d, str>> {
+        let Document { text, tape } = self.document;
+        (self.first_byte() == b'"').then(|| tape.string(text, self.at))
+    }
+
+    /// Whether it is `true`; `None` when it is neither that nor `false`.
+    pub fn bool(self) -> Option<bool> {
+        match self.first_byte() {
+            b't' => Some(true),
+            b'f' => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The text of a string, or a number or `true` and `false` as written: for places where
+    /// authors forget quotes, such as `version: 2.0`.
+    pub fn scalar(self) -> Option<Cow<'d, str>> {
+        match self.kind() {
+            Kind::Text => self.text(),
+            Kind::Number | Kind::Bool => Some(Cow::Borrowed(self.raw())),
+            Kind::Null | Kind::List | Kind::Map => None,
+        }
+    }
+
+    /// Whether it is a map.
+    pub fn is_map(self) -> bool {
+        self.first_byte() == b'{'
+    }
+
+    /// Whether it is a list.
+    pub fn is_list(self) -> bool {
+        self.first_byte() == b'['
+    }
+
+    /// Whether it is `null`.
+    pub fn is_null(self) -> bool {
+        self.first_byte() == b'n'
+    }
+
+    /// How many entries or items it has: none when it is a scalar. They are counted.
+    pub fn len(self) -> usize {
+        if self.is_list() { self.items().count() } else { self.keys().count() }
+    }
+
+    /// Whether it has no entry and no item.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// An own copy. Whole numbers beyond 64 bits are rounded, and what is no number at all then
+    /// is kept as text.
+    pub fn to_value(self) -> Value {
+        match self.kind() {
+            Kind::Null => Value::Null,
+            Kind::Bool => Value::Bool(self.first_byte() == b't'),
+            Kind::Number => {
+                serde_json::from_str(self.raw()).unwrap_or_else(|_| Value::from(self.raw()))
+            }
+            Kind::Text => Value::String(self.text().unwrap_or_default().into_owned()),
+            // Not deeper than the reader let the document be.
+            Kind::List => self.items().map(Node::to_value).collect(),
+            Kind::Map => {
+                let entries = self.entries().map(|(key, node)| (key.into_owned(), node.to_value()));
+                Value::Object(entries.collect())
+            }
+        }
+    }
+
+    /// Which value of its document it is, for tables beside it.
+    pub fn index(self) -> u32 {
+        self.at
+    }
+
+    /// Its JSON text.
+    pub fn raw(self) -> &'d str {
+        let slot = self.slot();
+        &self.document.text[slot.start()..slot.end()]
+    }
+}

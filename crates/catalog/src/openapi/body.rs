@@ -1,0 +1,196 @@
+//! The body of an operation.
+
+use serde_json::{Map, Value, json};
+
+use super::parameters::{Place, Where, style_named};
+use super::schema::Schemas;
+use super::{Api, Operation, Version, block_of, flag};
+use crate::command::{Body, Content, Encoding};
+use crate::document::Node;
+use crate::finding::{Findings, Rule};
+use crate::limits;
+
+impl Api {
+    /// Whether an operation takes a body, and whether it needs one.
+    pub(crate) fn body_in_short(
+        &self,
+        operation: &Operation<'_>,
+        places: &[Place<'_>],
+        findings: &mut Findings,
+    ) -> Option<bool> {
+        if self.version == Version::V2 {
+            let body = places.iter().filter(|place| !matches!(place.location, Where::In(_)));
+            return body.map(|place| place.required).reduce(|one, other| one || other);
+        }
+        let node = self.body_node(operation, findings)?;
+        Some(flag(node, "required").unwrap_or(false))
+    }
+
+    /// The body of an operation.
+    pub(crate) fn body<'d>(
+        &'d self,
+        operation: &Operation<'d>,
+        places: &[Place<'d>],
+        schemas: &mut Schemas<'d>,
+        findings: &mut Findings,
+    ) -> Option<Body> {
+        if self.version == Version::V2 {
+            return self.body_of_2(operation, places, schemas);
+        }
+        let node = self.body_node(operation, findings)?;
+        Some(Body {
+            required: flag(node, "required").unwrap_or(false),
+            description: block_of(node, "description", limits::DESCRIPTION_CHARS),
+            contents: self.contents(node.get("content"), schemas),
+        })
+    }
+
+    fn body_node<'d>(
+        &'d self,
+        operation: &Operation<'d>,
+        findings: &mut Findings,
+    ) -> Option<Node<'d>> {
+        let pointer = format!("{}/requestBody", operation.pointer);
+        let node = operation.get("requestBody").filter(|node| !node.is_null())?;
+        let node = self.resolved(node, &pointer, findings)?;
+        if node.is_map() {
+            return Some(node);
+        }
+        findings.add(pointer, Rule::Body, "a body must be a map; it was left out");
+        None
+    }
+
+    /// What a body can be, by media type.
+    pub(crate) fn contents<'d>(
+        &'d self,
+        content: Option<Node<'d>>,
+        schemas: &mut Schemas<'d>,
+    ) -> Vec<Content> {
+        let Some(content) = content else { return Vec::new() };
+        let entries = content.entries().take(limits::MEDIA_TYPES);
+        let entries = entries.filter_map(|(name, node)| Some((name, self.resolve(node).ok()?)));
+        entries
+            .map(|(media_type, node)| Content {
+                media_type: media_type.into_owned(),
+                schema: node.get("schema").map_or(Value::Bool(true), |node| schemas.of(node)),
+                encoding: encodings(node.get("encoding")),
+                example: self.example(node),
+            })
+            .collect()
+    }
+
+    /// The first example there is.
+    fn example(&self, node: Node<'_>) -> Option<Value> {
+        if let Some(example) = node.get("example") {
+            return Some(example.to_value());
+        }
+        let named = node.get("examples")?;
+        let mut examples = named.entries().filter_map(|(_, example)| self.resolve(example).ok());
+        let example = examples
+            .find_map(|example| example.get("dataValue").or_else(|| example.get("value")))?;
+        Some(example.to_value())
+    }
+
+    fn body_of_2<'d>(
+        &'d self,
+        operation: &Operation<'d>,
+        places: &[Place<'d>],
+        schemas: &mut Schemas<'d>,
+    ) -> Option<Body> {
+        let consumes = operation.get("consumes").or_else(|| self.root().get("consumes"));
+        let consumes: Vec<String> = consumes
+            .map(|list| list.items().filter_map(Node::text).map(Into::into).collect())
+            .unwrap_or_default();
+        if let Some(place) = places.iter().find(|place| place.location == Where::Body) {
+            let node = place.node?;
+            let schema = node.get("schema").map_or(Value::Bool(true), |node| schemas.of(node));
+            let mut types = consumes;
+            if types.is_empty() {
+                types.push("application/json".to_owned());
+            }
+            return Some(Body {
+                required: place.required,
+                description: block_of(node, "description", limits::DESCRIPTION_CHARS),
+                contents: types.into_iter().map(|name| content(name, schema.clone())).collect(),
+            });
+        }
+        let fields: Vec<&Place<'d>> =
+            places.iter().filter(|place| place.location == Where::Form).collect();
+        (!fields.is_empty()).then(|| form(&fields, &consumes, schemas))
+    }
+}
+
+/// The fields of a form of 2.0 as one body.
+fn form<'d>(fields: &[&Place<'d>], consumes: &[String], schemas: &mut Schemas<'d>) -> Body {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    let mut encoding = Vec::new();
+    let mut files = false;
+    for field in fields {
+        let Some(node) = field.node else { continue };
+        files |= node.get("type").and_then(Node::text).as_deref() == Some("file");
+        let mut schema = schemas.of_parameter(node);
+        if let Some(map) = schema.as_object_mut() {
+            let said = block_of(node, "description", limits::SCHEMA_TEXT_CHARS);
+            if !said.is_empty() {
+                map.insert("description".to_owned(), said.into());
+            }
+        }
+        properties.insert(field.name.clone(), schema);
+        if field.required {
+            required.push(Value::from(field.name.clone()));
+        }
+        encoding.extend(collection(&field.name, node));
+    }
+    let mut schema = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        schema["required"] = Value::Array(required.clone());
+    }
+    let said = |kind: &str| consumes.iter().any(|name| name.starts_with(kind));
+    let media_type = if files || (said("multipart/form-data") && !said("application/x-www-form")) {
+        "multipart/form-data"
+    } else {
+        "application/x-www-form-urlencoded"
+    };
+    let mut content = content(media_type.to_owned(), schema);
+    content.encoding = encoding;
+    Body { required: !required.is_empty(), description: String::new(), contents: vec![content] }
+}
+
+fn content(media_type: String, schema: Value) -> Content {
+    Content { media_type, schema, encoding: Vec::new(), example: None }
+}
+
+/// How a list in a form of 2.0 is written.
+fn collection(name: &str, node: Node<'_>) -> Option<Encoding> {
+    let format = node.get("collectionFormat").and_then(Node::text);
+    let list = node.get("type").and_then(Node::text).as_deref() == Some("array");
+    let (style, explode) = match format.as_deref() {
+        Some("ssv") => (crate::command::Style::SpaceDelimited, false),
+        Some("tsv") => (crate::command::Style::TabDelimited, false),
+        Some("pipes") => (crate::command::Style::PipeDelimited, false),
+        Some("multi") => (crate::command::Style::Form, true),
+        _ if list => (crate::command::Style::Form, false),
+        _ => return None,
+    };
+    Some(Encoding {
+        property: name.to_owned(),
+        content_type: None,
+        style: Some(style),
+        explode: Some(explode),
+        allow_reserved: false,
+    })
+}
+
+fn encodings(node: Option<Node<'_>>) -> Vec<Encoding> {
+    let Some(node) = node else { return Vec::new() };
+    node.entries()
+        .map(|(property, node)| Encoding {
+            property: property.into_owned(),
+            content_type: node.get("contentType").and_then(Node::text).map(Into::into),
+            style: node.get("style").and_then(Node::text).and_then(|word| style_named(&word)),
+            explode: flag(node, "explode"),
+            allow_reserved: flag(node, "allowReserved").unwrap_or(false),
+        })
+        .collect()
+}

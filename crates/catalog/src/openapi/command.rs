@@ -1,0 +1,119 @@
+//! An operation as a command: in short for the table, and whole on demand.
+
+use std::sync::Arc;
+
+use milepost_model::target::CommandId;
+
+use super::parameters::Where;
+use super::schema::Schemas;
+use super::{Api, Operation, block_of, flag, line_of};
+use crate::command::Command;
+use crate::document::Node;
+use crate::finding::{Findings, Rule};
+use crate::table::{Row, RowBody, RowParameter};
+use crate::{limits, text};
+
+impl Api {
+    /// The operation of a row, where it stands now.
+    pub fn operation(&self, row: &Row) -> Option<Operation<'_>> {
+        let item = self.root().get("paths")?.get(&row.path)?;
+        let item = self.resolve(item).ok()?;
+        let key = row.pointer.rsplit('/').next()?;
+        let node = item.get(key)?;
+        let node = node.is_map().then_some(node);
+        let path = row.path.clone().into();
+        Some(Operation { method: row.method, path, pointer: row.pointer.clone(), item, node })
+    }
+
+    /// A command with all that is known of it.
+    pub fn command(&self, id: CommandId, row: &Row) -> Option<Command> {
+        let operation = self.operation(row)?;
+        // What is wrong with it was told when the document was imported.
+        let mut findings = Findings::default();
+        let mut schemas = Schemas::new(self);
+        let places = self.parameter_places(&operation, &mut findings);
+        let parameters = self.parameters(&places, &mut schemas);
+        let body = self.body(&operation, &places, &mut schemas, &mut findings);
+        let responses = self.responses(&operation, &mut schemas, &mut findings);
+        let node = operation.node;
+        let description = node.map(|node| block_of(node, "description", limits::DESCRIPTION_CHARS));
+        Some(Command {
+            id,
+            method: row.method,
+            path: wire_path(&row.path).to_owned(),
+            pointer: row.pointer.clone(),
+            operation_id: row.operation_id.clone(),
+            summary: row.summary.clone(),
+            description: description.unwrap_or_default(),
+            tags: row.tags.clone(),
+            deprecated: row.deprecated,
+            parameters,
+            body,
+            responses,
+            security: self.security(&operation),
+            servers: self.servers_of(&operation),
+            effect: row.method.effect(),
+            may_repeat: row.method.may_repeat(),
+            defs: Arc::new(schemas.into_defs()),
+        })
+    }
+
+    /// The row of an operation; its name is given later, when all of them are known.
+    pub(crate) fn row(&self, operation: &Operation<'_>, findings: &mut Findings) -> Row {
+        let places = self.parameter_places(operation, findings);
+        let body = self.body_in_short(operation, &places, findings);
+        self.response_nodes(operation, findings);
+        let parameters = places.iter().filter_map(|place| match place.location {
+            Where::In(location) => {
+                Some(RowParameter { name: place.name.clone(), location, required: place.required })
+            }
+            Where::Body | Where::Form => None,
+        });
+        let node = operation.node;
+        let line = |key, chars| node.map(|node| line_of(node, key, chars)).unwrap_or_default();
+        let tags = operation.get("tags").into_iter().flat_map(Node::items);
+        let tags = tags.filter_map(Node::text).map(|tag| text::line(&tag, limits::TAG_CHARS));
+        Row {
+            name: String::new(),
+            method: operation.method,
+            path: operation.path.clone().into_owned(),
+            pointer: operation.pointer.clone(),
+            operation_id: operation_id(operation, findings),
+            summary: self.summary(operation),
+            description: line("description", limits::ROW_DESCRIPTION_CHARS),
+            tags: tags.collect(),
+            parameters: parameters.collect(),
+            body: body.map(|required| RowBody { required }),
+            deprecated: node.and_then(|node| flag(node, "deprecated")).unwrap_or(false),
+        }
+    }
+
+    /// Its summary, or the first sentence of what is said of it.
+    fn summary(&self, operation: &Operation<'_>) -> String {
+        let Some(node) = operation.node else { return String::new() };
+        let summary = line_of(node, "summary", limits::SUMMARY_CHARS);
+        if !summary.is_empty() {
+            return summary;
+        }
+        let said = node.get("description").and_then(Node::text).unwrap_or_default();
+        let first = said.split("\n\n").next().unwrap_or_default();
+        let first = first.split_inclusive(". ").next().unwrap_or_default();
+        text::line(first.trim_end(), limits::SUMMARY_CHARS)
+    }
+}
+
+fn operation_id(operation: &Operation<'_>, findings: &mut Findings) -> Option<String> {
+    let node = operation.get("operationId").filter(|node| !node.is_null())?;
+    let Some(written) = node.scalar() else {
+        let pointer = format!("{}/operationId", operation.pointer);
+        findings.add(pointer, Rule::OperationId, "an operationId must be text; it was left out");
+        return None;
+    };
+    let clean = text::line(&written, limits::OPERATION_ID_CHARS);
+    (!clean.is_empty()).then_some(clean)
+}
+
+/// Some documents tell operations of one path apart by a fragment, which is never sent.
+fn wire_path(path: &str) -> &str {
+    path.split_once('#').map_or(path, |(path, _)| path)
+}

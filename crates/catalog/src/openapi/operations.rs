@@ -1,0 +1,118 @@
+//! Every operation of a document: none is dropped without a word.
+
+use std::borrow::Cow;
+
+use super::Api;
+use crate::command::Method;
+use crate::document::Node;
+use crate::finding::{Findings, Rule, part};
+
+/// An operation where it stands.
+#[derive(Debug, Clone)]
+pub struct Operation<'d> {
+    /// The method.
+    pub method: Method,
+    /// The path template as the document has it.
+    pub path: Cow<'d, str>,
+    /// JSON pointer of the operation.
+    pub pointer: String,
+    /// The path item it belongs to.
+    pub(crate) item: Node<'d>,
+    /// Its own map; `None` when nothing is said of it but that it is there.
+    pub(crate) node: Option<Node<'d>>,
+}
+
+impl<'d> Operation<'d> {
+    /// A key of the operation.
+    pub(crate) fn get(&self, key: &str) -> Option<Node<'d>> {
+        self.node?.get(key)
+    }
+
+    /// What a record keeps its name under.
+    pub fn key(&self) -> String {
+        format!("{} {}", self.method.name(), self.path)
+    }
+}
+
+/// Keys of a path item that are no operations.
+const OTHER_KEYS: &[&str] =
+    &["$ref", "summary", "description", "servers", "parameters", "additionalOperations"];
+
+impl Api {
+    /// Every operation, in the order of the document.
+    pub fn operations(&self, findings: &mut Findings) -> Vec<Operation<'_>> {
+        let mut found = Vec::new();
+        let Some(paths) = self.root().get("paths") else { return found };
+        for (path, item) in paths.entries() {
+            if path.starts_with("x-") {
+                continue;
+            }
+            let pointer = format!("/paths/{}", part(&path));
+            if item.is_null() {
+                findings.add(&pointer, Rule::PathItem, "the path is empty: it has no operations");
+                continue;
+            }
+            let Some(item) = self.resolved(item, &pointer, findings) else { continue };
+            if !item.is_map() {
+                findings.add(&pointer, Rule::PathItem, "a path must be a map of operations");
+                continue;
+            }
+            self.operations_of(&path, item, &pointer, &mut found, findings);
+        }
+        found
+    }
+
+    fn operations_of<'d>(
+        &self,
+        path: &Cow<'d, str>,
+        item: Node<'d>,
+        pointer: &str,
+        found: &mut Vec<Operation<'d>>,
+        findings: &mut Findings,
+    ) {
+        for (key, node) in item.entries() {
+            let Some(method) = Method::parse(&key) else {
+                if key == "additionalOperations" {
+                    more_methods(node, pointer, findings);
+                } else if !OTHER_KEYS.contains(&&*key) && !key.starts_with("x-") {
+                    let pointer = format!("{pointer}/{}", part(&key));
+                    findings.add(pointer, Rule::Method, format!("`{key}` is no method of HTTP"));
+                }
+                continue;
+            };
+            let pointer = format!("{pointer}/{}", part(&key));
+            let node = match node {
+                node if node.is_map() => Some(node),
+                node if node.is_null() => {
+                    let message = "the operation is empty; it was taken as one without parameters";
+                    findings.add(&pointer, Rule::Operation, message);
+                    None
+                }
+                _ => {
+                    let message = "an operation must be a map; it was left out";
+                    findings.add(&pointer, Rule::Operation, message);
+                    continue;
+                }
+            };
+            found.push(Operation { method, path: path.clone(), pointer, item, node });
+        }
+    }
+
+    /// How many operations the document has, readable or not.
+    pub fn operation_count(&self) -> usize {
+        let Some(paths) = self.root().get("paths") else { return 0 };
+        let items = paths.entries().filter(|(path, _)| !path.starts_with("x-"));
+        let items = items.filter_map(|(_, item)| self.resolve(item).ok());
+        items
+            .map(|item| item.entries().filter(|(key, _)| Method::parse(key).is_some()).count())
+            .sum()
+    }
+}
+
+fn more_methods(node: Node<'_>, pointer: &str, findings: &mut Findings) {
+    for (method, _) in node.entries() {
+        let pointer = format!("{pointer}/additionalOperations/{}", part(&method));
+        let message = format!("`{method}` is no method we can send; the operation was left out");
+        findings.add(pointer, Rule::Method, message);
+    }
+}

@@ -1,0 +1,282 @@
+//! Parameters of an operation, those of its path included.
+
+use super::schema::Schemas;
+use super::{Api, Operation, Version, block_of, flag};
+use crate::command::{Location, Parameter, Style};
+use crate::document::Node;
+use crate::finding::{Findings, Rule};
+use crate::limits;
+use serde_json::{Map, Value, json};
+
+/// A parameter where it stands, with what decides whether it counts.
+#[derive(Debug, Clone)]
+pub(crate) struct Place<'d> {
+    pub(crate) name: String,
+    pub(crate) location: Where,
+    pub(crate) required: bool,
+    /// `None` for a name in the path that nobody declared.
+    pub(crate) node: Option<Node<'d>>,
+    pub(crate) pointer: String,
+}
+
+/// Where a parameter travels; the last two are bodies of 2.0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Where {
+    In(Location),
+    Body,
+    Form,
+}
+
+impl Api {
+    /// The parameters of an operation: its own win over those of its path.
+    pub(crate) fn parameter_places<'d>(
+        &'d self,
+        operation: &Operation<'d>,
+        findings: &mut Findings,
+    ) -> Vec<Place<'d>> {
+        let item_pointer = operation.pointer.rsplit_once('/').map_or("", |(item, _)| item);
+        let mut places: Vec<Place<'d>> = Vec::new();
+        let lists = [
+            (operation.item.get("parameters"), item_pointer, false),
+            (operation.get("parameters"), &operation.pointer, true),
+        ];
+        for (list, pointer, own) in lists {
+            let Some(list) = list else { continue };
+            let first_of_list = places.len();
+            for (index, node) in list.items().enumerate().take(limits::PARAMETERS) {
+                let pointer = format!("{pointer}/parameters/{index}");
+                let Some(place) = self.parameter_place(node, pointer, findings) else { continue };
+                let same = places
+                    .iter()
+                    .position(|other| other.name == place.name && other.location == place.location);
+                match same {
+                    Some(index) if own && index < first_of_list => places[index] = place,
+                    Some(_) => {
+                        let message =
+                            format!("`{}` is declared twice; the first counts", place.name);
+                        findings.add(place.pointer, Rule::Parameter, message);
+                    }
+                    None => places.push(place),
+                }
+            }
+        }
+        with_path_names(places, operation, findings)
+    }
+
+    fn parameter_place<'d>(
+        &'d self,
+        node: Node<'d>,
+        pointer: String,
+        findings: &mut Findings,
+    ) -> Option<Place<'d>> {
+        let node = self.resolved(node, &pointer, findings)?;
+        if !node.is_map() {
+            findings.add(pointer, Rule::Parameter, "a parameter must be a map; it was left out");
+            return None;
+        }
+        let name = node.get("name").and_then(Node::scalar).unwrap_or_default().into_owned();
+        let said = node.get("in").and_then(Node::text).unwrap_or_default();
+        let location = match &*said {
+            "path" => Where::In(Location::Path),
+            "query" => Where::In(Location::Query),
+            "header" => Where::In(Location::Header),
+            "cookie" => Where::In(Location::Cookie),
+            "querystring" => Where::In(Location::QueryString),
+            "body" if self.version == Version::V2 => Where::Body,
+            "formData" if self.version == Version::V2 => Where::Form,
+            other => {
+                let message =
+                    format!("`in: {other}` is no place a parameter travels in; it was left out");
+                findings.add(pointer, Rule::Parameter, message);
+                return None;
+            }
+        };
+        if name.is_empty() && location != Where::Body {
+            findings.add(pointer, Rule::Parameter, "a parameter without a name was left out");
+            return None;
+        }
+        let required =
+            location == Where::In(Location::Path) || flag(node, "required").unwrap_or(false);
+        Some(Place { name, location, required, node: Some(node), pointer })
+    }
+
+    /// The parameters that travel beside the body.
+    pub(crate) fn parameters<'d>(
+        &'d self,
+        places: &[Place<'d>],
+        schemas: &mut Schemas<'d>,
+    ) -> Vec<Parameter> {
+        let beside = places.iter().filter_map(|place| match place.location {
+            Where::In(location) => Some((place, location)),
+            Where::Body | Where::Form => None,
+        });
+        beside.map(|(place, location)| self.parameter(place, location, schemas)).collect()
+    }
+
+    fn parameter<'d>(
+        &'d self,
+        place: &Place<'d>,
+        location: Location,
+        schemas: &mut Schemas<'d>,
+    ) -> Parameter {
+        let Some(node) = place.node else { return undeclared(place) };
+        let content = node.get("content").and_then(|content| content.entries().next());
+        let (media_type, schema) = match content {
+            Some((media_type, content)) => (Some(media_type.into_owned()), content.get("schema")),
+            None if self.version == Version::V2 => (None, Some(node)),
+            None => (None, node.get("schema")),
+        };
+        let mut schema = match schema {
+            // In 2.0 the parameter is its own schema.
+            Some(schema) if self.version == Version::V2 => schemas.of_parameter(schema),
+            Some(schema) => schemas.of(schema),
+            None => Value::Bool(true),
+        };
+        with_examples(&mut schema, node);
+        let (style, explode) = self.style(node, location);
+        Parameter {
+            name: place.name.clone(),
+            location,
+            required: place.required,
+            deprecated: flag(node, "deprecated").unwrap_or(false),
+            description: block_of(node, "description", limits::DESCRIPTION_CHARS),
+            style,
+            explode,
+            allow_reserved: flag(node, "allowReserved").unwrap_or(false),
+            content: media_type,
+            schema,
+        }
+    }
+
+    fn style(&self, node: Node<'_>, location: Location) -> (Style, bool) {
+        if self.version == Version::V2 {
+            return match node.get("collectionFormat").and_then(Node::text).as_deref() {
+                Some("ssv") => (Style::SpaceDelimited, false),
+                Some("tsv") => (Style::TabDelimited, false),
+                Some("pipes") => (Style::PipeDelimited, false),
+                Some("multi") if location == Location::Query => (Style::Form, true),
+                _ => (default_style(location), false),
+            };
+        }
+        let style = node.get("style").and_then(Node::text);
+        let style = style.and_then(|word| style_named(&word));
+        let style = style.filter(|style| style_fits(*style, location));
+        let style = style.unwrap_or(default_style(location));
+        let explode = flag(node, "explode");
+        (style, explode.unwrap_or(matches!(style, Style::Form | Style::Cookie | Style::DeepObject)))
+    }
+}
+
+/// The style of a name in the specification.
+pub(crate) fn style_named(word: &str) -> Option<Style> {
+    Some(match word {
+        "simple" => Style::Simple,
+        "label" => Style::Label,
+        "matrix" => Style::Matrix,
+        "form" => Style::Form,
+        "spaceDelimited" => Style::SpaceDelimited,
+        "pipeDelimited" => Style::PipeDelimited,
+        "deepObject" => Style::DeepObject,
+        "cookie" => Style::Cookie,
+        _ => return None,
+    })
+}
+
+fn style_fits(style: Style, location: Location) -> bool {
+    match location {
+        Location::Path => matches!(style, Style::Simple | Style::Label | Style::Matrix),
+        Location::Query | Location::QueryString => matches!(
+            style,
+            Style::Form | Style::SpaceDelimited | Style::PipeDelimited | Style::DeepObject
+        ),
+        Location::Header => style == Style::Simple,
+        Location::Cookie => matches!(style, Style::Form | Style::Cookie),
+    }
+}
+
+fn default_style(location: Location) -> Style {
+    match location {
+        Location::Path | Location::Header => Style::Simple,
+        Location::Query | Location::Cookie | Location::QueryString => Style::Form,
+    }
+}
+
+/// Names in the path that nobody declared are parameters all the same; declared ones that are
+/// not in the path cannot be sent.
+fn with_path_names<'d>(
+    mut places: Vec<Place<'d>>,
+    operation: &Operation<'d>,
+    findings: &mut Findings,
+) -> Vec<Place<'d>> {
+    let names = path_names(&operation.path);
+    places.retain(|place| {
+        let lost = place.location == Where::In(Location::Path)
+            && !names.iter().any(|name| *name == place.name);
+        if lost {
+            let message = format!("the path has no `{{{}}}`; it was left out", place.name);
+            findings.add(&place.pointer, Rule::PathParameter, message);
+        }
+        !lost
+    });
+    for name in names {
+        let declared = places
+            .iter()
+            .any(|place| place.location == Where::In(Location::Path) && place.name == name);
+        if !declared {
+            let message = format!("`{{{name}}}` is declared nowhere; it was taken as text");
+            findings.add(&operation.pointer, Rule::PathParameter, message);
+            let location = Where::In(Location::Path);
+            let pointer = operation.pointer.clone();
+            let name = name.to_owned();
+            places.push(Place { name, location, required: true, node: None, pointer });
+        }
+    }
+    places
+}
+
+/// The names in braces of a path, in order, each once.
+pub(crate) fn path_names(path: &str) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut rest = path;
+    while let Some((_, after)) = rest.split_once('{') {
+        let Some((name, after)) = after.split_once('}') else { break };
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+        rest = after;
+    }
+    names
+}
+
+fn undeclared(place: &Place<'_>) -> Parameter {
+    Parameter {
+        name: place.name.clone(),
+        location: Location::Path,
+        required: true,
+        deprecated: false,
+        description: String::new(),
+        style: Style::Simple,
+        explode: false,
+        allow_reserved: false,
+        content: None,
+        schema: json!({"type": "string"}),
+    }
+}
+
+/// Examples stand beside the schema of a parameter, and are of use in it.
+fn with_examples(schema: &mut Value, node: Node<'_>) {
+    let mut examples: Vec<Value> = node.get("example").map(Node::to_value).into_iter().collect();
+    if let Some(named) = node.get("examples") {
+        let values = named.entries().filter_map(|(_, example)| example.get("value"));
+        examples.extend(values.take(3).map(Node::to_value));
+    }
+    if examples.is_empty() {
+        return;
+    }
+    if *schema == Value::Bool(true) {
+        *schema = Value::Object(Map::new());
+    }
+    if let Value::Object(schema) = schema {
+        schema.entry("examples").or_insert(Value::Array(examples));
+    }
+}

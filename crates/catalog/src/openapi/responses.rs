@@ -1,0 +1,143 @@
+//! The answers of an operation.
+
+use super::schema::Schemas;
+use super::{Api, Operation, Version, block_of};
+use crate::command::{Content, Link, Response};
+use crate::document::Node;
+use crate::finding::{Findings, Rule, part};
+use crate::limits;
+
+impl Api {
+    /// The answers of an operation, in the order of the document.
+    pub(crate) fn responses<'d>(
+        &'d self,
+        operation: &Operation<'d>,
+        schemas: &mut Schemas<'d>,
+        findings: &mut Findings,
+    ) -> Vec<Response> {
+        let nodes = self.response_nodes(operation, findings);
+        nodes
+            .into_iter()
+            .map(|(status, node)| self.response(status, node, operation, schemas))
+            .collect()
+    }
+
+    /// The answers where they stand.
+    pub(crate) fn response_nodes<'d>(
+        &'d self,
+        operation: &Operation<'d>,
+        findings: &mut Findings,
+    ) -> Vec<(String, Node<'d>)> {
+        let Some(list) = operation.get("responses").filter(|list| !list.is_null()) else {
+            return Vec::new();
+        };
+        let base = format!("{}/responses", operation.pointer);
+        if !list.is_map() {
+            findings.add(base, Rule::Response, "responses must be a map; they were left out");
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for (status, node) in list.entries().take(limits::RESPONSES) {
+            if status.starts_with("x-") {
+                continue;
+            }
+            let pointer = format!("{base}/{}", part(&status));
+            let Some(node) = self.resolved(node, &pointer, findings) else { continue };
+            if !is_status(&status) {
+                let message = format!("`{status}` is no status of HTTP; the answer was left out");
+                findings.add(pointer, Rule::Response, message);
+                continue;
+            }
+            found.push((status.to_ascii_lowercase().replace("xx", "XX"), node));
+        }
+        found
+    }
+
+    fn response<'d>(
+        &'d self,
+        status: String,
+        node: Node<'d>,
+        operation: &Operation<'d>,
+        schemas: &mut Schemas<'d>,
+    ) -> Response {
+        let contents = match self.version {
+            Version::V2 => self.contents_of_2(node, operation, schemas),
+            _ => self.contents(node.get("content"), schemas),
+        };
+        let headers = node.get("headers").into_iter().flat_map(Node::entries);
+        Response {
+            status,
+            description: block_of(node, "description", limits::SCHEMA_TEXT_CHARS),
+            contents,
+            headers: headers.map(|(name, _)| name.into_owned()).collect(),
+            links: self.links(node),
+        }
+    }
+
+    fn contents_of_2<'d>(
+        &'d self,
+        node: Node<'d>,
+        operation: &Operation<'d>,
+        schemas: &mut Schemas<'d>,
+    ) -> Vec<Content> {
+        let Some(schema) = node.get("schema") else { return Vec::new() };
+        let schema = schemas.of(schema);
+        let produces = operation.get("produces").or_else(|| self.root().get("produces"));
+        let mut types: Vec<String> = produces
+            .map(|list| list.items().filter_map(Node::text).map(Into::into).collect())
+            .unwrap_or_default();
+        if types.is_empty() {
+            types.push("application/json".to_owned());
+        }
+        let examples = node.get("examples");
+        let content = |media_type: String| {
+            let example = examples.and_then(|all| all.get(&media_type)).map(Node::to_value);
+            Content { schema: schema.clone(), encoding: Vec::new(), example, media_type }
+        };
+        types.into_iter().take(limits::MEDIA_TYPES).map(content).collect()
+    }
+
+    fn links(&self, node: Node<'_>) -> Vec<Link> {
+        let links = node.get("links").into_iter().flat_map(Node::entries);
+        let links = links.filter_map(|(name, link)| Some((name, self.resolve(link).ok()?)));
+        links
+            .filter_map(|(name, link)| {
+                let operation = link.get("operationId").or_else(|| link.get("operationRef"))?;
+                let parameters = link.get("parameters").into_iter().flat_map(Node::entries);
+                let parameters = parameters.filter_map(|(name, value)| {
+                    Some((name.into_owned(), value.scalar()?.into_owned()))
+                });
+                Some(Link {
+                    name: name.into_owned(),
+                    operation: operation.text()?.into_owned(),
+                    parameters: parameters.collect(),
+                })
+            })
+            .collect()
+    }
+
+    /// The schema of what the operation answers when it succeeds, where it stands.
+    pub(crate) fn success_schema<'d>(&'d self, operation: &Operation<'d>) -> Option<Node<'d>> {
+        let list = operation.get("responses")?;
+        let mut entries = list.entries().filter(|(status, _)| status.starts_with('2'));
+        let (_, node) = entries.next()?;
+        let node = self.resolve(node).ok()?;
+        let schema = match self.version {
+            Version::V2 => node.get("schema")?,
+            _ => {
+                let contents = node.get("content")?;
+                let mut entries = contents.entries();
+                let json = entries.find(|(name, _)| name.contains("json"));
+                json.or_else(|| contents.entries().next())?.1.get("schema")?
+            }
+        };
+        self.resolve(schema).ok()
+    }
+}
+
+fn is_status(text: &str) -> bool {
+    let number = text.len() == 3
+        && text.starts_with(|c: char| ('1'..='5').contains(&c))
+        && (text[1..].bytes().all(|b| b.is_ascii_digit()) || text[1..].eq_ignore_ascii_case("xx"));
+    number || text.eq_ignore_ascii_case("default")
+}

@@ -1,0 +1,318 @@
+//! Schemas of any version as JSON Schema 2020-12. References stay references: what they lead to
+//! is kept beside, once, under `#/$defs/<name>`.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::{Map, Value, json};
+
+use super::{Api, Version};
+use crate::document::Node;
+use crate::{limits, refs};
+
+/// Keywords whose value is a schema.
+const ONE: &[&str] = &[
+    "additionalProperties",
+    "additionalItems",
+    "contains",
+    "contentSchema",
+    "else",
+    "if",
+    "items",
+    "not",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+];
+/// Keywords whose value is a list of schemas.
+const MANY: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems"];
+/// Keywords whose value is a map of schemas.
+const NAMED: &[&str] = &["properties", "patternProperties", "dependentSchemas"];
+/// Keywords that hold values, copied as they are.
+const PLAIN: &[&str] = &[
+    "const",
+    "contentEncoding",
+    "contentMediaType",
+    "default",
+    "dependentRequired",
+    "deprecated",
+    "enum",
+    "examples",
+    "format",
+    "maxContains",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "minContains",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "multipleOf",
+    "pattern",
+    "readOnly",
+    "title",
+    "uniqueItems",
+    "writeOnly",
+];
+const TYPES: &[&str] = &["array", "boolean", "integer", "null", "number", "object", "string"];
+
+/// The schemas of one command, and what they refer to.
+#[derive(Debug)]
+pub(crate) struct Schemas<'d> {
+    api: &'d Api,
+    /// The name each referred-to schema goes by, by its place in the document.
+    names: BTreeMap<u32, String>,
+    taken: BTreeMap<String, u32>,
+    waiting: VecDeque<(String, Node<'d>)>,
+    parts: usize,
+}
+
+impl<'d> Schemas<'d> {
+    pub(crate) fn new(api: &'d Api) -> Schemas<'d> {
+        Schemas {
+            api,
+            names: BTreeMap::new(),
+            taken: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            parts: 0,
+        }
+    }
+
+    /// A schema as JSON Schema.
+    pub(crate) fn of(&mut self, node: Node<'d>) -> Value {
+        self.parts += 1;
+        if let Some(flag) = node.bool() {
+            return Value::Bool(flag);
+        }
+        if !node.is_map() || self.parts > limits::SCHEMA_PARTS {
+            return Value::Bool(true);
+        }
+        let modern = self.api.version >= Version::V3_1;
+        let mut schema = Map::new();
+        if let Some(reference) = refs::target(node) {
+            if let Some(name) = self.refer(&reference) {
+                schema.insert("$ref".to_owned(), format!("#/$defs/{name}").into());
+            }
+            if !modern {
+                let nullable = super::flag(node, "nullable") == Some(true);
+                return if schema.is_empty() {
+                    Value::Bool(true)
+                } else if nullable {
+                    json!({"anyOf": [schema, {"type": "null"}]})
+                } else {
+                    Value::Object(schema)
+                };
+            }
+        }
+        self.keywords(node, &mut schema);
+        if !modern {
+            older(node, &mut schema);
+        }
+        if self.api.version <= Version::V3_0 && super::flag(node, "nullable") == Some(true) {
+            return nullable(schema);
+        }
+        Value::Object(schema)
+    }
+
+    /// The schema that a parameter of 2.0 is: without what only a parameter has.
+    pub(crate) fn of_parameter(&mut self, node: Node<'d>) -> Value {
+        let mut schema = self.of(node);
+        if let Some(map) = schema.as_object_mut() {
+            map.remove("description");
+            map.remove("required");
+        }
+        schema
+    }
+
+    fn keywords(&mut self, node: Node<'d>, schema: &mut Map<String, Value>) {
+        for (key, value) in node.entries() {
+            let key = &*key;
+            let made = if key == "type" {
+                types(value)
+            } else if key == "description" {
+                let said = value.text();
+                said.map(|said| crate::text::block(&said, limits::SCHEMA_TEXT_CHARS).into())
+            } else if key == "required" {
+                names(value)
+            } else if key == "items" && value.is_list() {
+                // A list of schemas is how older drafts describe a tuple.
+                let parts = value.items().map(|item| self.of(item)).collect();
+                schema.insert("prefixItems".to_owned(), Value::Array(parts));
+                None
+            } else if ONE.contains(&key) {
+                Some(self.of(value))
+            } else if MANY.contains(&key) {
+                let parts: Vec<Value> = value.items().map(|item| self.of(item)).collect();
+                (!parts.is_empty()).then_some(Value::Array(parts))
+            } else if NAMED.contains(&key) && value.is_map() {
+                let parts = value.entries().map(|(name, part)| (name.into_owned(), self.of(part)));
+                Some(Value::Object(parts.collect()))
+            } else if PLAIN.contains(&key) {
+                plain(key, value)
+            } else if key == "example" {
+                Some(Value::Array(vec![value.to_value()]))
+                    .filter(|_| !schema.contains_key("examples"))
+            } else if matches!(key, "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum")
+            {
+                Some(value.to_value()).filter(Value::is_number)
+            } else if key == "discriminator" {
+                let property = value.get("propertyName").unwrap_or(value).text();
+                property.map(|name| json!({"propertyName": name}))
+            } else {
+                None
+            };
+            if let Some(made) = made {
+                let key = if key == "example" { "examples" } else { key };
+                schema.insert(key.to_owned(), made);
+            }
+        }
+    }
+
+    /// The name a reference goes by; `None` when it leads nowhere.
+    fn refer(&mut self, reference: &str) -> Option<String> {
+        let document = &self.api.document;
+        let mut reference = reference.to_owned();
+        let mut node = refs::follow(document, &reference).ok()?;
+        // A schema that is nothing but a reference is passed by, so that none leads to itself.
+        for hop in 0.. {
+            let Some(next) = refs::target(node).filter(|_| only_a_reference(node)) else { break };
+            if hop > limits::REF_HOPS {
+                return None;
+            }
+            node = refs::follow(document, &next).ok()?;
+            reference = next;
+        }
+        if let Some(name) = self.names.get(&node.index()) {
+            return Some(name.clone());
+        }
+        let wanted = definition_name(&reference);
+        let mut name = wanted.clone();
+        let mut count = 1;
+        while self.taken.contains_key(&name) {
+            count += 1;
+            name = format!("{wanted}-{count}");
+        }
+        self.taken.insert(name.clone(), node.index());
+        self.names.insert(node.index(), name.clone());
+        self.waiting.push_back((name.clone(), node));
+        Some(name)
+    }
+
+    /// Everything that was referred to, directly or not.
+    pub(crate) fn into_defs(mut self) -> Map<String, Value> {
+        let mut defs = Map::new();
+        while let Some((name, node)) = self.waiting.pop_front() {
+            let schema = self.of(node);
+            defs.insert(name, schema);
+        }
+        defs.sort_keys();
+        defs
+    }
+}
+
+fn only_a_reference(node: Node<'_>) -> bool {
+    node.entries().all(|(key, _)| matches!(&*key, "$ref" | "description" | "summary" | "title"))
+}
+
+/// The last part of a pointer, in letters that need no escaping.
+fn definition_name(reference: &str) -> String {
+    let last = reference.rsplit('/').next().unwrap_or(reference);
+    let last = percent_encoding::percent_decode_str(last).decode_utf8_lossy();
+    let last = last.replace("~1", "/").replace("~0", "~");
+    let name: String = last
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' })
+        .take(limits::DEFINITION_NAME_CHARS)
+        .collect();
+    if name.is_empty() { "schema".to_owned() } else { name }
+}
+
+/// The type as JSON Schema knows it; a word it does not know says nothing.
+fn types(node: Node<'_>) -> Option<Value> {
+    if let Some(word) = node.text() {
+        let word = word.to_ascii_lowercase();
+        return match &*word {
+            "file" => Some(Value::from("string")),
+            "int" | "long" => Some(Value::from("integer")),
+            "float" | "double" => Some(Value::from("number")),
+            "bool" => Some(Value::from("boolean")),
+            word => TYPES.contains(&word).then(|| Value::from(word)),
+        };
+    }
+    let words = node.items().filter_map(Node::text);
+    let words: Vec<Value> =
+        words.filter(|word| TYPES.contains(&&**word)).map(|word| Value::from(&*word)).collect();
+    (!words.is_empty()).then_some(Value::Array(words))
+}
+
+/// The names of required properties; older drafts have a yes or no here, which is not ours.
+fn names(node: Node<'_>) -> Option<Value> {
+    let mut names: Vec<Value> = Vec::new();
+    for name in node.items().filter_map(Node::text) {
+        let name = Value::from(&*name);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    (!names.is_empty()).then_some(Value::Array(names))
+}
+
+/// A keyword that holds a value, when the value is one it can hold.
+fn plain(key: &str, node: Node<'_>) -> Option<Value> {
+    let value = node.to_value();
+    let fits = match key {
+        "maxItems" | "maxLength" | "maxProperties" | "minItems" | "minLength" | "minProperties"
+        | "maxContains" | "minContains" => {
+            return value.as_u64().map(Value::from).or_else(|| whole(&value));
+        }
+        "multipleOf" => value.as_f64().is_some_and(|number| number > 0.0),
+        "enum" | "examples" => value.as_array().is_some_and(|list| !list.is_empty()),
+        "uniqueItems" | "readOnly" | "writeOnly" | "deprecated" => value.is_boolean(),
+        "format" | "pattern" | "title" | "contentEncoding" | "contentMediaType" => {
+            value.is_string()
+        }
+        "dependentRequired" => value.is_object(),
+        _ => true,
+    };
+    fits.then_some(value)
+}
+
+/// `10.0` is a whole number to JSON Schema; what is below zero bounds nothing.
+fn whole(value: &Value) -> Option<Value> {
+    let number = value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0)?;
+    #[expect(clippy::cast_sign_loss, reason = "what is below zero was sorted out")]
+    Some(Value::from(number as u64))
+}
+
+/// What 2.0 and 3.0 say in another way than JSON Schema does now.
+fn older(node: Node<'_>, schema: &mut Map<String, Value>) {
+    for (exclusive, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
+        if super::flag(node, exclusive) == Some(true)
+            && let Some(number) = schema.remove(bound)
+        {
+            schema.insert(exclusive.to_owned(), number);
+        }
+    }
+    if node.get("type").and_then(Node::text).as_deref() == Some("file") {
+        schema.insert("format".to_owned(), "binary".into());
+    }
+}
+
+/// The same schema with nothing as a further value.
+fn nullable(mut schema: Map<String, Value>) -> Value {
+    if let Some(Value::Array(values)) = schema.get_mut("enum")
+        && !values.contains(&Value::Null)
+    {
+        values.push(Value::Null);
+    }
+    match schema.get("type").cloned() {
+        Some(Value::String(word)) => {
+            schema.insert("type".to_owned(), json!([word, "null"]));
+            Value::Object(schema)
+        }
+        None if ["allOf", "anyOf", "oneOf", "$ref"].iter().any(|key| schema.contains_key(*key)) => {
+            json!({"anyOf": [schema, {"type": "null"}]})
+        }
+        _ => Value::Object(schema),
+    }
+}

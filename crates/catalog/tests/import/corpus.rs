@@ -1,0 +1,110 @@
+//! Every operation of every real document becomes a command or a warning.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use milepost_catalog::document::Document;
+use milepost_catalog::import::Inspection;
+use milepost_catalog::naming::{Kept, is_name};
+use milepost_catalog::openapi::Api;
+use milepost_model::target::CommandId;
+
+use crate::read::{api, corpus, name};
+
+const METHODS: &[&str] =
+    &["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
+
+/// Counts operations with none of our code but the reader of values.
+fn count(bytes: &[u8]) -> usize {
+    let value = match serde_json::from_slice(bytes) {
+        Ok(value) => value,
+        Err(_) => Document::read(bytes).expect("YAML").document.root().to_value(),
+    };
+    let value: serde_json::Value = value;
+    let Some(paths) = value["paths"].as_object() else { return 0 };
+    let items = paths.iter().filter(|(path, _)| !path.starts_with("x-"));
+    let items = items.filter_map(|(_, item)| item.as_object());
+    items.map(|item| item.keys().filter(|key| METHODS.contains(&key.as_str())).count()).sum()
+}
+
+#[test]
+fn nothing_is_dropped_without_a_word() {
+    let mut documents = 0;
+    for path in corpus("openapi") {
+        let bytes = fs::read(&path).expect("a file");
+        let api = api(&bytes);
+        let inspection = Inspection::of(&api);
+        let expected = count(&bytes);
+        assert_eq!(inspection.operation_count, expected, "{}", path.display());
+        let dropped = inspection
+            .warnings
+            .iter()
+            .filter(|warning| warning.message.contains("operation must be a map"))
+            .count();
+        assert_eq!(inspection.command_count() + dropped, expected, "{}", path.display());
+        assert_eq!(inspection.violations, [], "{}", path.display());
+        let rows = inspection.into_rows(&Kept::new());
+        let names: BTreeSet<&str> = rows.iter().map(|row| &*row.name).collect();
+        assert_eq!(names.len(), rows.len(), "{}: names are unique", path.display());
+        for row in &rows {
+            assert!(is_name(&row.name), "{}: {}", path.display(), row.name);
+        }
+        documents += 1;
+    }
+    eprintln!("{documents} documents");
+}
+
+#[test]
+fn every_command_can_be_made_whole() {
+    for path in corpus("openapi") {
+        let api = api(&fs::read(&path).expect("a file"));
+        for row in Inspection::of(&api).into_rows(&Kept::new()) {
+            let id = CommandId::parse(&format!("api {}", row.name)).expect("an id");
+            let command = api.command(id, &row);
+            let command = command.unwrap_or_else(|| panic!("{}: {}", name(&path), row.name));
+            assert_eq!(command.parameters.len(), row.parameters.len(), "{}", row.name);
+            assert_eq!(command.body.is_some(), row.body.is_some(), "{}", row.name);
+            references_are_kept(&command);
+        }
+    }
+}
+
+/// Every reference of a command leads to a schema that is kept beside it.
+fn references_are_kept(command: &milepost_catalog::command::Command) {
+    let mut open: Vec<&serde_json::Value> = command.defs.values().collect();
+    open.extend(command.parameters.iter().map(|parameter| &parameter.schema));
+    let contents = command.responses.iter().flat_map(|response| &response.contents);
+    let contents = contents.chain(command.body.iter().flat_map(|body| &body.contents));
+    open.extend(contents.map(|content| &content.schema));
+    while let Some(value) = open.pop() {
+        match value {
+            serde_json::Value::Array(items) => open.extend(items),
+            serde_json::Value::Object(map) => {
+                if let Some(serde_json::Value::String(reference)) = map.get("$ref") {
+                    let name = reference.strip_prefix("#/$defs/");
+                    let known = name.is_some_and(|name| command.defs.contains_key(name));
+                    assert!(known, "{}: {reference}", command.id);
+                }
+                let schemas = map.iter().filter(|(key, _)| {
+                    !matches!(key.as_str(), "enum" | "const" | "default" | "examples")
+                });
+                open.extend(schemas.map(|(_, value)| value));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn documents_say_no_version_or_another() {
+    let cases = [
+        ("{\"a\": 1}", "this is no OpenAPI document"),
+        ("{\"swaggerVersion\": \"1.2\"}", "OpenAPI 1.2 cannot be read"),
+        ("{\"openapi\": \"4.0.0\"}", "OpenAPI 4.0.0 cannot be read"),
+    ];
+    for (text, expected) in cases {
+        let reading = Document::read(text.as_bytes()).expect("JSON");
+        let error = Api::new(reading).expect_err("no API");
+        assert!(error.to_string().starts_with(expected), "{error}");
+    }
+}

@@ -1,0 +1,66 @@
+//! Names stay: when a document is imported again, and when any one path is gone.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use milepost_catalog::document::Document;
+use milepost_catalog::import::Inspection;
+use milepost_catalog::naming::Kept;
+use milepost_catalog::openapi::Api;
+use serde_json::Value;
+
+use crate::read::{api, corpus, rows};
+
+fn kept(rows: &[milepost_catalog::table::Row]) -> Kept {
+    rows.iter().map(|row| (row.key(), row.name.clone())).collect()
+}
+
+#[test]
+fn importing_again_changes_no_name() {
+    for path in corpus("openapi") {
+        let api = api(&fs::read(&path).expect("a file"));
+        let first = rows(&api);
+        let again = Inspection::of(&api).into_rows(&kept(&first));
+        assert_eq!(first, again, "{}", path.display());
+        assert_eq!(first, rows(&api), "{}: the same without the record", path.display());
+    }
+}
+
+#[test]
+fn a_path_less_changes_no_other_name() {
+    for path in corpus("openapi") {
+        let bytes = fs::read(&path).expect("a file");
+        let reading = Document::read(&bytes).expect("a document");
+        let value = reading.document.root().to_value();
+        let whole = rows(&api(&bytes));
+        let names = kept(&whole);
+        let Some(paths) = value["paths"].as_object() else { continue };
+        // Every path of a small document, some of a large one.
+        let step = paths.len().div_ceil(12).max(1);
+        for gone in paths.keys().step_by(step) {
+            let mut less = skeleton(&value);
+            less["paths"].as_object_mut().expect("paths").shift_remove(gone);
+            let api = api(less.to_string().as_bytes());
+            let left = Inspection::of(&api).into_rows(&names);
+            let expected: BTreeMap<String, String> = names
+                .iter()
+                .filter(|(key, _)| key.split_once(' ').is_some_and(|(_, path)| path != gone))
+                .map(|(key, name)| (key.clone(), name.clone()))
+                .collect();
+            assert_eq!(kept(&left), expected, "{}: without {gone}", path.display());
+            // And when it comes back, it is called what it was called.
+            let api = Api::new(Document::read(&bytes).expect("a document")).expect("an API");
+            assert_eq!(kept(&Inspection::of(&api).into_rows(&names)), names);
+        }
+    }
+}
+
+/// The document without what names do not depend on, so that many can be made.
+fn skeleton(value: &Value) -> Value {
+    let mut less = value.clone();
+    if let Some(map) = less.as_object_mut() {
+        map.shift_remove("components");
+        map.shift_remove("definitions");
+    }
+    less
+}
