@@ -13,6 +13,8 @@ use milepost_model::limits::DOCUMENT_BYTES;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::source::Format;
 use milepost_model::suggest;
+use milepost_ops::{Operations, Reader, Writer};
+use milepost_store::secrets::Environment;
 use milepost_store::{
     Entry, FileError, Found, Invalid, Library, Listing, Locations, SourceKind, read_document,
 };
@@ -33,14 +35,33 @@ pub(crate) fn world() -> World<'static> {
     World { commands: &NoCommands, env_allow: None }
 }
 
-/// The library of this user and working directory.
-pub(crate) fn library() -> Result<Library, Failure> {
+/// The directories of this user and working directory.
+pub(crate) fn locations() -> Result<Locations, Failure> {
     let working = std::env::current_dir().map_err(|error| {
         let message = format!("there is no working directory: {error}");
         Problem::new(Code::StorageFailed, message, "change into a directory that exists")
     })?;
-    let locations = Locations::resolve(&|name| std::env::var(name).ok(), &working);
-    Ok(Library::open(locations))
+    Ok(Locations::resolve(&|name| std::env::var(name).ok(), &working))
+}
+
+/// The library of this user and working directory.
+pub(crate) fn library() -> Result<Library, Failure> {
+    Ok(Library::open(locations()?))
+}
+
+/// What operations work with, and one more workflow when somebody named its file.
+pub(crate) fn writer(given: Option<Entry>) -> Result<Writer, Failure> {
+    let reader = Reader::open(locations()?);
+    let reader = match given {
+        Some(entry) => reader.with(entry),
+        None => reader,
+    };
+    Ok(Writer::open(reader, Environment::from_variables(std::env::vars_os())))
+}
+
+/// The operations of this user and working directory.
+pub(crate) fn operations() -> Result<Operations, Failure> {
+    Ok(Operations::new(writer(None)?))
 }
 
 /// Finds and reads what the user named.

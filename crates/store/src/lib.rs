@@ -1,6 +1,7 @@
 //! Where workflows, catalogs and secrets live on disk: which directories, which one wins, and how
 //! files are read and written. The only crate that writes to disk.
 
+mod blobs;
 mod builtin;
 pub mod catalogs;
 mod config;
@@ -25,6 +26,7 @@ mod stamp;
 mod together;
 mod tree;
 
+pub use blobs::Blobs;
 pub use config::{Config, ConfigError, SecretsBackend};
 pub use digest::Digest;
 pub use directory::Directory;

@@ -4,6 +4,7 @@ use milepost_model::suggest;
 use thiserror::Error;
 
 use crate::command::Location;
+use crate::finding::part;
 
 /// One fault of the arguments of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -158,6 +159,16 @@ impl std::fmt::Display for Place {
     }
 }
 
+impl Place {
+    fn path(&self) -> String {
+        match self {
+            Place::Parameter { name, .. } => format!("/with/{}", part(name)),
+            Place::Body { property: None } => "/body".to_owned(),
+            Place::Body { property: Some(property) } => format!("/body/{}", part(property)),
+        }
+    }
+}
+
 /// Why a value cannot travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Reason {
@@ -194,6 +205,46 @@ pub enum Reason {
 }
 
 impl Misuse {
+    /// JSON pointer of the argument in a call: `/with/id`, `/body/name`.
+    pub fn path(&self) -> String {
+        let with = |name: &str| format!("/with/{}", part(name));
+        match self {
+            Misuse::Unknown { name, .. }
+            | Misuse::Missing { name, .. }
+            | Misuse::Ambiguous { name, .. }
+            | Misuse::Twice { name, .. }
+            | Misuse::OwnHeader { name } => with(name),
+            Misuse::Invalid { place, pointer, .. } => format!("{}{pointer}", place.path()),
+            Misuse::Unsendable { place, .. } => place.path(),
+            Misuse::MissingBody { .. }
+            | Misuse::NoBody
+            | Misuse::BodyNotObject { .. }
+            | Misuse::BodyKind { .. } => "/body".to_owned(),
+            Misuse::MediaType { what: "answer", .. } => "/accept".to_owned(),
+            Misuse::MediaType { .. } => "/content_type".to_owned(),
+            Misuse::Base { .. } | Misuse::Path { .. } | Misuse::TooLong { .. } => String::new(),
+        }
+    }
+
+    /// The rule behind it, in one word.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Misuse::Unknown { .. } => "unknown",
+            Misuse::Missing { .. } | Misuse::MissingBody { .. } => "required",
+            Misuse::Ambiguous { .. } => "ambiguous",
+            Misuse::Twice { .. } => "twice",
+            Misuse::Invalid { .. } => "schema",
+            Misuse::Unsendable { .. } => "unsendable",
+            Misuse::OwnHeader { .. } => "own-header",
+            Misuse::NoBody => "no-body",
+            Misuse::BodyNotObject { .. } | Misuse::BodyKind { .. } => "body",
+            Misuse::MediaType { .. } => "media-type",
+            Misuse::Base { .. } => "base-url",
+            Misuse::Path { .. } => "path",
+            Misuse::TooLong { .. } => "too-long",
+        }
+    }
+
     /// The next thing to do.
     pub fn hint(&self) -> String {
         match self {

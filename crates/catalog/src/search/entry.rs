@@ -277,7 +277,10 @@ fn verb(word: &str) -> Option<Intent> {
     synonyms::intent(&plain).or_else(|| {
         let root = stem(&plain);
         let verbs = synonyms::VERBS.iter();
-        verbs.filter(|(_, verbs)| verbs.iter().any(|verb| stem(verb) == root)).map(|(i, _)| *i).next()
+        verbs
+            .filter(|(_, verbs)| verbs.iter().any(|verb| stem(verb) == root))
+            .map(|(i, _)| *i)
+            .next()
     })
 }
 

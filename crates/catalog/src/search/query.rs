@@ -73,7 +73,8 @@ impl Query {
             None => (Intent::Thing, None),
         };
         if mine {
-            concepts.push(hint(&["authenticated", "my", "me", "own", "current", "self"], vocabulary));
+            concepts
+                .push(hint(&["authenticated", "my", "me", "own", "current", "self"], vocabulary));
         }
         Query { concepts, intent, thing, deed, whole }
     }

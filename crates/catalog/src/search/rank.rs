@@ -95,13 +95,7 @@ impl<'a> Ranking<'a> {
     }
 
     /// Adds what one concept says of every entry.
-    fn gather(
-        &self,
-        concept: &Concept,
-        tells: f32,
-        tallies: &mut [Tally],
-        touched: &mut Vec<u32>,
-    ) {
+    fn gather(&self, concept: &Concept, tells: f32, tallies: &mut [Tally], touched: &mut Vec<u32>) {
         let from = touched.len();
         for (term, sure) in &concept.terms {
             for posting in self.index.postings(*term) {
@@ -130,7 +124,8 @@ impl<'a> Ranking<'a> {
         let shape = &self.index.shapes[entry as usize];
         let covered = tally.covered / self.total;
         let mut fit = intent::fit(self.query.intent, shape.deeds, shape.method);
-        if self.query.whole && self.query.intent == Intent::Delete && shape.deeds.has(Deeds::WHOLE) {
+        if self.query.whole && self.query.intent == Intent::Delete && shape.deeds.has(Deeds::WHOLE)
+        {
             fit *= 1.4;
         }
         let settled = match shape.unsteady {

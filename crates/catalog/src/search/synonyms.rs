@@ -5,15 +5,24 @@ use super::intent::Intent;
 
 /// Verbs by what they ask for. The first verb of a query decides; inside a group, each finds all.
 pub(super) const VERBS: &[(Intent, &[&str])] = &[
-    (Intent::Create, &["create", "add", "new", "make", "open", "post", "insert", "register", "start"]),
+    (
+        Intent::Create,
+        &["create", "add", "new", "make", "open", "post", "insert", "register", "start"],
+    ),
     (Intent::List, &["list", "enumerate", "browse", "ls", "index"]),
     (
         Intent::Get,
-        &["get", "fetch", "read", "show", "retrieve", "describe", "view", "see", "display", "inspect"],
+        &[
+            "get", "fetch", "read", "show", "retrieve", "describe", "view", "see", "display",
+            "inspect",
+        ],
     ),
     (
         Intent::Update,
-        &["update", "edit", "change", "modify", "patch", "set", "replace", "alter", "adjust", "put"],
+        &[
+            "update", "edit", "change", "modify", "patch", "set", "replace", "alter", "adjust",
+            "put",
+        ],
     ),
     (Intent::Delete, &["delete", "remove", "destroy", "drop", "erase", "unset"]),
     (Intent::Search, &["search", "find", "lookup", "query"]),
@@ -167,7 +176,8 @@ mod tests {
     #[test]
     fn tables_are_in_order() {
         assert!(NEAR.is_sorted_by(|a, b| (a.0, a.1) < (b.0, b.1)));
-        let mut verbs: Vec<&str> = VERBS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
+        let mut verbs: Vec<&str> =
+            VERBS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
         verbs.sort_unstable();
         assert!(verbs.is_sorted_by(|a, b| a < b), "a verb asks for one thing");
         assert!(SAME.iter().all(|group| group.len() > 1));

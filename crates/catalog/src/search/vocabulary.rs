@@ -97,7 +97,8 @@ impl Vocabulary {
 
     /// Words that differ by one letter, one too many, one too few or two that changed places.
     pub(super) fn misspelled(&self, normal: &str) -> Vec<Term> {
-        let near = self.sorted.iter().filter(|term| one_apart(&self.texts[**term as usize], normal));
+        let near =
+            self.sorted.iter().filter(|term| one_apart(&self.texts[**term as usize], normal));
         near.copied().take(SEARCH_NEAR_WORDS).collect()
     }
 
@@ -136,7 +137,8 @@ mod tests {
     #[test]
     fn near_words() {
         let mut gathering = Gathering::default();
-        for word in ["deployments", "deploy", "pod", "pods", "podtemplate", "config", "map", "the"] {
+        for word in ["deployments", "deploy", "pod", "pods", "podtemplate", "config", "map", "the"]
+        {
             gathering.term(word);
         }
         let vocabulary = gathering.finish();
@@ -144,7 +146,10 @@ mod tests {
         let pod = vocabulary.term("pod").expect("known");
         assert_eq!(vocabulary.beginning("po")[0], pod, "the shortest first");
         assert_eq!(vocabulary.family("deployment").len(), 2);
-        assert_eq!(vocabulary.misspelled("depoyment"), [vocabulary.term("deployment").expect("known")]);
+        assert_eq!(
+            vocabulary.misspelled("depoyment"),
+            [vocabulary.term("deployment").expect("known")]
+        );
         assert!(vocabulary.halves("configmap").is_some());
         assert_eq!(vocabulary.halves("ünïcödé"), None);
         assert_eq!(vocabulary.term("the"), None);
@@ -152,7 +157,9 @@ mod tests {
 
     #[test]
     fn one_letter() {
-        for (one, other) in [("abc", "abc"), ("abc", "abd"), ("abc", "acb"), ("abc", "ab"), ("bc", "abc")] {
+        for (one, other) in
+            [("abc", "abc"), ("abc", "abd"), ("abc", "acb"), ("abc", "ab"), ("bc", "abc")]
+        {
             assert!(one_apart(one, other), "{one} {other}");
         }
         for (one, other) in [("abc", "ade"), ("abcd", "badc"), ("abc", "a"), ("", "ab")] {

@@ -214,6 +214,8 @@ pub struct Credential {
     pub scopes: Vec<String>,
     /// Whom the token is for.
     pub audience: Option<String>,
+    /// The token server that a person trusts, when it lies elsewhere than the API.
+    pub authority: Option<String>,
 }
 
 /// A part of a credential.

@@ -47,6 +47,7 @@ const CREDENTIAL_KEYS: &[&str] = &[
     "client_auth",
     "scopes",
     "audience",
+    "authority",
 ];
 
 /// Reads a record.
@@ -164,6 +165,10 @@ fn credential(mut table: Table<'_>, warnings: &mut Vec<UnknownKey>) -> Result<Cr
     if let Some(field) = table.take("audience") {
         credential.audience = Some(field.parsed("an audience", filled)?);
     }
+    if let Some(field) = table.take("authority") {
+        let url = |text: &str| is_web_url(text).then(|| text.to_owned());
+        credential.authority = Some(field.parsed("the URL of a token server", url)?);
+    }
     table.unknown(CREDENTIAL_KEYS, warnings);
     Ok(credential)
 }
@@ -246,6 +251,8 @@ struct CredentialTable<'r> {
     scopes: &'r [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     audience: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authority: Option<&'r str>,
 }
 
 /// The text of a record, the same for the same record.
@@ -290,6 +297,7 @@ fn table(credential: &Credential) -> CredentialTable<'_> {
         client_auth: credential.client_auth.map(ClientAuth::name),
         scopes: &credential.scopes,
         audience: credential.audience.as_deref(),
+        authority: credential.authority.as_deref(),
     }
 }
 

@@ -28,14 +28,9 @@ impl Keyring {
         Keyring { directory: directory.to_owned() }
     }
 
-    pub(super) fn get(&self, name: &SecretName) -> Result<Option<Kept>, SecretError> {
-        let Some(text) = read(name.as_str())? else { return Ok(None) };
-        Kept::parse(&text).map(Some).ok_or_else(|| self.damaged())
-    }
-
     pub(super) fn set(&self, name: &SecretName, kept: &Kept) -> Result<(), SecretError> {
         let _lock = self.lock()?;
-        let mut names = self.names()?;
+        let mut names = names()?;
         if names.insert(name.as_str().to_owned()) {
             if names.len() > limits::SECRETS {
                 return Err(SecretError::TooLarge);
@@ -48,7 +43,7 @@ impl Keyring {
 
     pub(super) fn remove(&self, name: &SecretName) -> Result<(), SecretError> {
         let _lock = self.lock()?;
-        let mut names = self.names()?;
+        let mut names = names()?;
         let known = names.remove(name.as_str());
         match entry(name.as_str())?.delete_credential() {
             Ok(()) => {}
@@ -59,30 +54,33 @@ impl Keyring {
         write(NAMES, &listed(&names))
     }
 
-    pub(super) fn origins(&self) -> Result<Origins, SecretError> {
-        let names = self.names()?;
-        let names = names.iter().filter_map(|name| SecretName::parse(name).ok());
-        names
-            .filter_map(|name| {
-                let kept = self.get(&name).transpose()?;
-                Some(kept.map(|kept| (name, kept.origin().map(str::to_owned))))
-            })
-            .collect()
-    }
-
-    fn names(&self) -> Result<BTreeSet<String>, SecretError> {
-        let Some(text) = read(NAMES)? else { return Ok(BTreeSet::new()) };
-        serde_json::from_str(&text).map_err(|_| self.damaged())
-    }
-
     fn lock(&self) -> Result<Lock, SecretError> {
         file::make_directory(&self.directory, Readers::Owner)?;
         Ok(Lock::of(&self.directory)?)
     }
+}
 
-    fn damaged(&self) -> SecretError {
-        SecretError::Damaged { path: PathBuf::from(SERVICE) }
-    }
+/// Names and what they are bound to.
+pub(super) fn origins() -> Result<Origins, SecretError> {
+    let names = names()?;
+    let names = names.iter().filter_map(|name| SecretName::parse(name).ok());
+    names
+        .filter_map(|name| {
+            let kept = get(&name).transpose()?;
+            Some(kept.map(|kept| (name, kept.origin().map(str::to_owned))))
+        })
+        .collect()
+}
+
+fn names() -> Result<BTreeSet<String>, SecretError> {
+    let Some(text) = read(NAMES)? else { return Ok(BTreeSet::new()) };
+    serde_json::from_str(&text).map_err(|_| damaged())
+}
+
+/// The secret of a name.
+pub(super) fn get(name: &SecretName) -> Result<Option<Kept>, SecretError> {
+    let Some(text) = read(name.as_str())? else { return Ok(None) };
+    Kept::parse(&text).map(Some).ok_or_else(damaged)
 }
 
 fn listed(names: &BTreeSet<String>) -> String {
@@ -105,11 +103,15 @@ fn write(user: &str, text: &str) -> Result<(), SecretError> {
     entry(user)?.set_password(text).map_err(|error| failed(&error))
 }
 
+fn damaged() -> SecretError {
+    SecretError::Damaged { path: PathBuf::from(SERVICE) }
+}
+
 /// The error itself is not kept: one of them holds the bytes of the secret.
 fn failed(error: &Error) -> SecretError {
     match error {
         Error::TooLong(..) => SecretError::TooLarge,
-        Error::BadEncoding(_) => SecretError::Damaged { path: PathBuf::from(SERVICE) },
+        Error::BadEncoding(_) => damaged(),
         _ => SecretError::NoKeyring,
     }
 }

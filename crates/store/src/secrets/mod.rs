@@ -125,7 +125,10 @@ pub enum SecretError {
         path: PathBuf,
     },
     /// The secrets are no longer what was written.
-    #[error("`{}` is damaged: put a copy back, or remove it and set the secrets again", path.display())]
+    #[error(
+        "`{}` is damaged: put a copy back, or remove it and set the secrets again",
+        path.display()
+    )]
     Damaged {
         /// The secrets.
         path: PathBuf,
@@ -206,7 +209,7 @@ impl Vault {
         let (kept, from) = match &self.keeper {
             Keeper::File(file) => (file.origins()?, SecretsBackend::File),
             #[cfg(feature = "keyring")]
-            Keeper::Keyring(keyring) => (keyring.origins()?, SecretsBackend::Keyring),
+            Keeper::Keyring(_) => (keyring::origins()?, SecretsBackend::Keyring),
             Keeper::Nobody => (Vec::new(), SecretsBackend::Env),
         };
         let mut elsewhere = self.environment.names();
@@ -236,7 +239,7 @@ impl Vault {
         let kept = match &self.keeper {
             Keeper::File(file) => file.get(name)?,
             #[cfg(feature = "keyring")]
-            Keeper::Keyring(keyring) => keyring.get(name)?,
+            Keeper::Keyring(_) => keyring::get(name)?,
             Keeper::Nobody => None,
         };
         let kept = kept.ok_or_else(|| SecretError::NotFound { name: name.clone() })?;

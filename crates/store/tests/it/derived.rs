@@ -25,7 +25,7 @@ fn open() -> (tempfile::TempDir, Derived, PathBuf) {
 fn what_was_written_is_read() {
     let (_root, derived, _) = open();
     assert_eq!(derived.read(&key("a", "{}")), None);
-    for bytes in [b"".as_slice(), b"x", &[7; 100_000]] {
+    for bytes in [b"".as_slice(), b"x", &vec![7; 100_000]] {
         derived.write(&key("a", "{}"), bytes).expect("writes");
         assert_eq!(derived.read(&key("a", "{}")).as_deref(), Some(bytes));
     }

@@ -69,6 +69,7 @@ fn full() -> Record {
                 client_auth: Some(ClientAuth::Post),
                 scopes: vec!["read".to_owned(), "write".to_owned()],
                 audience: Some("shop".to_owned()),
+                authority: Some("https://id.example.com/token".to_owned()),
             },
         ),
     ]);
