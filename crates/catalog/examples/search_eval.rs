@@ -44,7 +44,9 @@ fn main() -> ExitCode {
             holds &= fooled.is_empty();
             if shown.as_deref() == Some(half) {
                 outcome.missed.iter().for_each(|line| writeln!(out, "    {line}").expect("writes"));
-                fooled.iter().for_each(|line| writeln!(out, "    nonsense: {line}").expect("writes"));
+                fooled
+                    .iter()
+                    .for_each(|line| writeln!(out, "    nonsense: {line}").expect("writes"));
             }
             writeln!(out, "  {half} nonsense found: {}", fooled.len()).expect("writes");
             total.add(outcome);

