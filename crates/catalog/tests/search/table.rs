@@ -1,4 +1,5 @@
-//! Small tables of commands, written as `METHOD path | operationId | summary`.
+//! Small tables of commands, written as `METHOD path | operationId | summary`;
+//! `-` where there is none.
 
 use milepost_catalog::command::Method;
 use milepost_catalog::naming::{Kept, assign};
@@ -45,7 +46,7 @@ fn row(line: &str) -> Row {
         method: Method::parse(method).expect("a method"),
         path: path.to_owned(),
         pointer: String::new(),
-        operation_id: parts.get(1).filter(|id| !id.is_empty()).map(|id| (*id).to_owned()),
+        operation_id: parts.get(1).filter(|id| **id != "-").map(|id| (*id).to_owned()),
         summary: parts.get(2).copied().unwrap_or_default().to_owned(),
         description: String::new(),
         tags: Vec::new(),
