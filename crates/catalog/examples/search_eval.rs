@@ -1,5 +1,5 @@
 //! How well search answers the labelled queries, for documents that are not part of the project:
-//! `search_eval [--show tune] github=api.github.com.json stripe=… kubernetes=…`. Fails below the
+//! `search_eval [--show tune] github=<file> stripe=<file> kubernetes=<file>`. Fails below the
 //! targets.
 
 use std::fs;

@@ -5,7 +5,7 @@ use super::synonyms::{self, PHRASES};
 use super::vocabulary::{Term, Vocabulary};
 use super::words::{self, is_article, is_relation, is_stop};
 use crate::command::Method;
-use crate::limits::{SEARCH_QUERY_CHARS, SEARCH_QUERY_WORDS};
+use crate::limits::{SEARCH_MENDED_WORDS, SEARCH_QUERY_CHARS, SEARCH_QUERY_WORDS};
 use crate::naming;
 
 /// A word of a query with all that may stand for it.
@@ -188,8 +188,8 @@ fn concept(token: &Token, intent: Intent, vocabulary: &Vocabulary) -> Concept {
     vocabulary.family(word, |term| terms.add(Some(term), 0.75));
     // What an API has no deed for is done by an update: `close an issue`.
     if token.deed {
-        let verbs = synonyms::verbs(Intent::Update).iter();
-        verbs.for_each(|verb| terms.add(vocabulary.term(verb), 0.4));
+        let verbs = ["update", "edit", "change", "modify"];
+        verbs.iter().for_each(|verb| terms.add(vocabulary.term(verb), 0.4));
     }
     Concept { terms: terms.0, role: token.role }
 }
@@ -217,6 +217,7 @@ fn join(tokens: &[Token], concepts: &mut [Concept], vocabulary: &Vocabulary) {
 /// Words nobody knows: two in one, the beginning of one, or one with a letter wrong.
 fn complete(tokens: &[Token], concepts: &mut Vec<Concept>, vocabulary: &Vocabulary) {
     let last = concepts.len().saturating_sub(1);
+    let mut mended = 0;
     for at in 0..concepts.len() {
         let word = &*tokens[at].text;
         let known = !concepts[at].terms.is_empty();
@@ -226,7 +227,8 @@ fn complete(tokens: &[Token], concepts: &mut Vec<Concept>, vocabulary: &Vocabula
             if letters >= 3 {
                 vocabulary.beginning(word).iter().for_each(|term| terms.add(Some(*term), 0.6));
             }
-            if letters >= 5 {
+            if letters >= 5 && mended < SEARCH_MENDED_WORDS {
+                mended += 1;
                 vocabulary.misspelled(word).iter().for_each(|term| terms.add(Some(*term), 0.7));
             }
             if let Some((one, other)) = vocabulary.halves(word).filter(|_| terms.0.is_empty()) {

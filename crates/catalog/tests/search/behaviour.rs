@@ -53,7 +53,31 @@ fn words_are_joined_split_completed_and_mended() {
     check("list cust", "GET /customers");
     check("who am i", "GET /me");
     check("whoami", "GET /me");
-    assert_eq!(found(SHOP, "ordr")[..0], [""; 0], "a short word is not guessed at");
+    assert_eq!(found(SHOP, "ordr"), [""; 0], "a short word is not guessed at");
+}
+
+#[test]
+fn what_is_asked_with_post_says_so_in_its_name() {
+    let table = &[
+        "POST /getChat | getChat | Use this method to get a chat",
+        "POST /deleteChat | deleteChat | Use this method to delete a chat",
+        "POST /setChatTitle | setChatTitle | Use this method to change the title of a chat",
+        "POST /createChat | createChat | Use this method to make a chat",
+    ];
+    for (query, expected) in [
+        ("show a chat", "POST /getChat"),
+        ("remove a chat", "POST /deleteChat"),
+        ("new chat", "POST /createChat"),
+        ("change chat title", "POST /setChatTitle"),
+    ] {
+        assert_eq!(found(table, query)[0], expected, "{query}");
+    }
+}
+
+#[test]
+fn what_an_api_has_no_deed_for_is_an_update() {
+    check("close an order", "PATCH /orders/{order_id}");
+    check("archive an order", "PATCH /orders/{order_id}");
 }
 
 #[test]
