@@ -169,7 +169,7 @@ impl Document {
 
     /// The value a JSON pointer (RFC 6901) names.
     pub fn pointer(&self, pointer: &str) -> Option<Node<'_>> {
-        self.descend(pointer, |token| Cow::Borrowed(token))
+        self.descend(pointer, Cow::Borrowed)
     }
 
     /// The value the fragment of a reference names: `#/paths/~1a`, with or without its `#`.
@@ -296,7 +296,7 @@ fn is_json(start: &str) -> bool {
 }
 
 fn read_yaml(source: &str) -> Result<Reading, Unreadable> {
-    let yaml::Written { text, source, places, mut remarks } = yaml::write(source)?;
+    let (yaml::Written { text, places, mut remarks }, source) = yaml::write(source)?;
     // Keys are what is noted; a value is where its key is.
     let origin = |at: usize| match places.partition_point(|(json, _)| *json as usize <= at) {
         0 => 0,
@@ -326,6 +326,7 @@ pub(crate) fn place(text: &str, at: usize) -> (u32, u32) {
     let before = &text.as_bytes()[..at.min(text.len())];
     let line = memchr::memchr_iter(b'\n', before).count();
     let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
-    let column = String::from_utf8_lossy(&before[start..]).chars().count();
+    let is_first = |byte: &&u8| !(0x80..0xC0).contains(*byte);
+    let column = before[start..].iter().filter(is_first).count();
     (line as u32 + 1, column as u32 + 1)
 }

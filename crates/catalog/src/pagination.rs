@@ -1,1 +1,330 @@
-//! Placeholder.
+//! Lists that come in pages: how an API pages, and how to ask for the next page. Pure: one answer
+//! in, the change of the next request out. Who fetches pages keeps a [`Walk`], which never goes in
+//! a circle and never goes on for ever.
+
+mod detect;
+mod link;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+use url::Url;
+
+pub use self::detect::detect;
+use crate::limits;
+use crate::request::Arguments;
+
+/// How an API pages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scheme {
+    /// A `Link` header with `rel="next"`.
+    Link,
+    /// The URL of the next page stands in the body.
+    NextUrl {
+        /// Where, as a JSON pointer.
+        at: String,
+    },
+    /// A value of the body is an argument of the next request.
+    Cursor {
+        /// The argument.
+        parameter: String,
+        /// Where the value stands, as a JSON pointer.
+        at: String,
+        /// Where it says whether there is more.
+        more: Option<String>,
+    },
+    /// A value of the last item is an argument of the next request.
+    LastItem {
+        /// The argument.
+        parameter: String,
+        /// The value of the item.
+        field: String,
+        /// Where it says whether there is more.
+        more: Option<String>,
+    },
+    /// Pages are numbered.
+    Page {
+        /// The argument.
+        parameter: String,
+        /// The number of the first page.
+        first: u64,
+        /// How many items a page has.
+        size: Option<Size>,
+    },
+    /// Items are numbered.
+    Offset {
+        /// The argument.
+        parameter: String,
+        /// The number of the first item.
+        first: u64,
+        /// How many items a page has.
+        size: Option<Size>,
+    },
+}
+
+/// The argument that says how many items a page has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Size {
+    /// The argument.
+    pub parameter: String,
+    /// Its value unless given.
+    pub default: Option<u64>,
+    /// Its largest value.
+    pub maximum: Option<u64>,
+}
+
+/// An answer, as far as paging needs it.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer<'a> {
+    /// The URL of the request.
+    pub url: &'a Url,
+    /// The headers of the answer.
+    pub headers: &'a [(String, String)],
+    /// The body of the answer.
+    pub body: &'a Value,
+}
+
+/// How to ask for the next page.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    /// The same request with this argument.
+    With {
+        /// The argument, by the name it has in `with`.
+        name: String,
+        /// Its value.
+        value: Value,
+    },
+    /// A GET of this URL, which has the origin of the request.
+    Url(Url),
+}
+
+/// Why there is no next page although there should be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Stuck {
+    /// The next page lies on another server.
+    #[error("the next page `{url}` is not on the server of the request")]
+    Elsewhere {
+        /// Its URL.
+        url: String,
+    },
+    /// What should be a URL is none.
+    #[error("the next page `{text}` is no URL")]
+    NoUrl {
+        /// The text.
+        text: String,
+    },
+    /// The server leads back to a page that was fetched already.
+    #[error("page {page} leads back to a page that was fetched already")]
+    Circle {
+        /// The number of the page, from 1.
+        page: usize,
+    },
+}
+
+/// The next page after an answer; nothing when it was the last one.
+pub fn next(
+    scheme: &Scheme,
+    arguments: &Arguments,
+    answer: &Answer<'_>,
+) -> Result<Option<Next>, Stuck> {
+    match scheme {
+        Scheme::Link => link::next(answer).map(|next| next.map(Next::Url)),
+        Scheme::NextUrl { at } => match answer.body.pointer(at).and_then(Value::as_str) {
+            None | Some("") => Ok(None),
+            Some(text) => link::resolve(answer.url, text).map(|url| Some(Next::Url(url))),
+        },
+        Scheme::Cursor { parameter, at, more } => {
+            if says_no(answer.body, more.as_deref()) {
+                return Ok(None);
+            }
+            cursor(parameter, arguments, answer, answer.body.pointer(at))
+        }
+        Scheme::LastItem { parameter, field, more } => {
+            if says_no(answer.body, more.as_deref()) {
+                return Ok(None);
+            }
+            let last = list(answer.body).and_then(|items| items.last()?.get(field));
+            cursor(parameter, arguments, answer, last)
+        }
+        Scheme::Page { parameter, first, size } => {
+            let count = Count { parameter, first: *first, size: size.as_ref(), by_page: true };
+            counted(&count, arguments, answer)
+        }
+        Scheme::Offset { parameter, first, size } => {
+            let count = Count { parameter, first: *first, size: size.as_ref(), by_page: false };
+            counted(&count, arguments, answer)
+        }
+    }
+}
+
+fn says_no(body: &Value, more: Option<&str>) -> bool {
+    more.and_then(|at| body.pointer(at)) == Some(&Value::Bool(false))
+}
+
+fn cursor(
+    parameter: &str,
+    arguments: &Arguments,
+    answer: &Answer<'_>,
+    value: Option<&Value>,
+) -> Result<Option<Next>, Stuck> {
+    match value {
+        None | Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => Ok(None),
+        Some(Value::String(text)) if text.is_empty() => Ok(None),
+        // Some call a URL a cursor.
+        Some(Value::String(text))
+            if text.starts_with("http://") || text.starts_with("https://") =>
+        {
+            link::resolve(answer.url, text).map(|url| Some(Next::Url(url)))
+        }
+        Some(value) => {
+            let name = given_name(parameter, arguments);
+            Ok(Some(Next::With { name, value: value.clone() }))
+        }
+    }
+}
+
+/// The name under which an argument was given, so that it is replaced and not given twice.
+fn given_name(parameter: &str, arguments: &Arguments) -> String {
+    let qualified = |key: &&String| key.split_once('.').is_some_and(|(_, bare)| bare == parameter);
+    if arguments.with.contains_key(parameter) {
+        return parameter.to_owned();
+    }
+    arguments.with.keys().find(qualified).map_or(parameter, String::as_str).to_owned()
+}
+
+/// Pages or items by number.
+struct Count<'s> {
+    parameter: &'s str,
+    first: u64,
+    size: Option<&'s Size>,
+    by_page: bool,
+}
+
+fn counted(
+    count: &Count<'_>,
+    arguments: &Arguments,
+    answer: &Answer<'_>,
+) -> Result<Option<Next>, Stuck> {
+    // A server that sends links knows best.
+    if link::is_there(answer) {
+        return link::next(answer).map(|next| next.map(Next::Url));
+    }
+    let found = list(answer.body).map_or(0, Vec::len) as u64;
+    if found == 0 || detect::says_last(answer.body) {
+        return Ok(None);
+    }
+    let name = given_name(count.parameter, arguments);
+    let given = arguments.with.get(&name).and_then(number);
+    let current = given.unwrap_or(count.first);
+    let following = current.saturating_add(if count.by_page { 1 } else { found });
+    let seen = match count.by_page {
+        true => detect::total_pages(answer.body),
+        false => detect::total(answer.body),
+    };
+    // Numbers begin at 0 or at 1.
+    let seen = seen.map(|total| following.saturating_sub(count.first.min(1)) >= total);
+    let ends = seen.unwrap_or_else(|| is_short(count.size, arguments, found));
+    Ok((!ends).then(|| Next::With { name, value: Value::from(following) }))
+}
+
+fn number(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// A page with fewer items than it could have is the last one. A server may give less than was
+/// asked for, so that only a size counts which the document promises.
+fn is_short(size: Option<&Size>, arguments: &Arguments, found: u64) -> bool {
+    let Some(size) = size else { return false };
+    let given = arguments.with.get(&given_name(&size.parameter, arguments)).and_then(number);
+    let promised = match (given, size.maximum) {
+        (Some(given), Some(maximum)) => Some(given.min(maximum)),
+        (Some(_), None) => None,
+        (None, _) => size.default,
+    };
+    promised.is_some_and(|promised| found < promised)
+}
+
+/// Where the list of an answer stands, as a JSON pointer.
+pub fn items(body: &Value) -> Option<String> {
+    detect::items(body)
+}
+
+fn list(body: &Value) -> Option<&Vec<Value>> {
+    body.pointer(&items(body)?)?.as_array()
+}
+
+/// What follows a page.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// It was the last one.
+    End,
+    /// There is another one.
+    More(Next),
+    /// There is another one, but the caller wants no more.
+    Full,
+}
+
+/// A walk through the pages of one list.
+#[derive(Debug)]
+pub struct Walk {
+    pages_max: usize,
+    items_max: usize,
+    pages: usize,
+    items: usize,
+    /// What was asked for.
+    asked: BTreeSet<String>,
+    /// The list of the page before.
+    before: Option<[u8; 32]>,
+}
+
+impl Walk {
+    /// Begins. No walk is longer than [`limits::PAGES`] and [`limits::PAGED_ITEMS`].
+    pub fn new(pages_max: Option<usize>, items_max: Option<usize>) -> Walk {
+        Walk {
+            pages_max: pages_max.map_or(limits::PAGES, |max| max.min(limits::PAGES)),
+            items_max: items_max.map_or(limits::PAGED_ITEMS, |max| max.min(limits::PAGED_ITEMS)),
+            pages: 0,
+            items: 0,
+            asked: BTreeSet::new(),
+            before: None,
+        }
+    }
+
+    /// How many items are still wanted.
+    pub fn wanted(&self) -> usize {
+        self.items_max.saturating_sub(self.items)
+    }
+
+    /// Notes a page and says what follows it.
+    pub fn step(
+        &mut self,
+        scheme: &Scheme,
+        arguments: &Arguments,
+        answer: &Answer<'_>,
+    ) -> Result<Step, Stuck> {
+        self.pages += 1;
+        let items = list(answer.body);
+        self.items += items.map_or(0, Vec::len);
+        let Some(next) = next(scheme, arguments, answer)? else { return Ok(Step::End) };
+        let circle = Stuck::Circle { page: self.pages };
+        // A server that ignores the number of the page sends the first one again and again.
+        let hash = items
+            .filter(|items| !items.is_empty())
+            .map(|items| Sha256::digest(Value::Array(items.clone()).to_string().as_bytes()).into());
+        if hash.is_some() && hash == self.before {
+            return Err(circle);
+        }
+        self.before = hash;
+        let key = match &next {
+            Next::With { name, value } => format!("{name}={value}"),
+            Next::Url(url) => url.to_string(),
+        };
+        if !self.asked.insert(key) || matches!(&next, Next::Url(url) if url == answer.url) {
+            return Err(circle);
+        }
+        let full = self.pages >= self.pages_max || self.items >= self.items_max;
+        Ok(if full { Step::Full } else { Step::More(next) })
+    }
+}

@@ -3,6 +3,8 @@
 //! Lenient where documents are careless: tags are ignored, keys of any kind become text, merge keys
 //! are applied. Aliases are written out, so what they add is bounded by the size of the document.
 
+mod scalar;
+
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -11,21 +13,20 @@ use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StrInput};
 use crate::document::{Unreadable, place};
 use crate::json::{self, Remarks};
 use crate::limits;
+use scalar::{Plain, plain};
 
 /// YAML as JSON.
-pub(crate) struct Written<'s> {
+pub(crate) struct Written {
     pub(crate) text: String,
-    /// The YAML that was read.
-    pub(crate) source: Cow<'s, str>,
     /// Where the keys are: in the JSON text, and in the YAML it comes from.
     pub(crate) places: Vec<(u32, u32)>,
     pub(crate) remarks: Remarks,
 }
 
-/// Writes a YAML document as JSON.
-pub(crate) fn write(source: &str) -> Result<Written<'_>, Unreadable> {
+/// Writes a YAML document as JSON; with it, the YAML that was read in the end.
+pub(crate) fn write(source: &str) -> Result<(Written, Cow<'_, str>), Unreadable> {
     let error = match Writer::new(source).document() {
-        Ok(written) => return Ok(written.done(Cow::Borrowed(source))),
+        Ok(written) => return Ok((written, Cow::Borrowed(source))),
         Err(error @ Unreadable::Syntax { .. }) => error,
         Err(error) => return Err(error),
     };
@@ -37,8 +38,7 @@ pub(crate) fn write(source: &str) -> Result<Written<'_>, Unreadable> {
         let (line, _) = place(source, first);
         format!("YAML has no control characters: {count} are left out, the first in line {line}")
     });
-    let Writer { out: text, places, remarks, .. } = written;
-    Ok(Written { text, places, remarks, source: Cow::Owned(clean) })
+    Ok((written, Cow::Owned(clean)))
 }
 
 /// Characters that no YAML may have, except as an escape.
@@ -89,6 +89,8 @@ enum Awaits {
 /// The state to go back to when a part of `out` is taken out.
 #[derive(Clone, Copy)]
 struct Cut {
+    /// Where what is taken out begins, in the source.
+    at: usize,
     out: usize,
     anchors: usize,
     places: usize,
@@ -126,12 +128,7 @@ impl<'t> Writer<'t> {
         }
     }
 
-    fn done(self, source: Cow<'t, str>) -> Written<'t> {
-        let Writer { out: text, places, remarks, .. } = self;
-        Written { text, source, places, remarks }
-    }
-
-    fn document(mut self) -> Result<Writer<'t>, Unreadable> {
+    fn document(mut self) -> Result<Written, Unreadable> {
         let mut second = None;
         loop {
             let (event, span) = match self.parser.next_event() {
@@ -143,8 +140,7 @@ impl<'t> Writer<'t> {
             match event {
                 Event::DocumentStart(..) if !self.out.is_empty() => second = Some(at),
                 // A `---` at the end of a file begins a document with nothing in it.
-                Event::Scalar(text, ScalarStyle::Plain, ..)
-                    if second.is_some() && text.is_empty() => {}
+                Event::Scalar(..) if second.is_some() && span.is_empty() => {}
                 Event::Scalar(..)
                 | Event::SequenceStart(..)
                 | Event::MappingStart(..)
@@ -160,7 +156,8 @@ impl<'t> Writer<'t> {
                 _ => {}
             }
         }
-        if self.out.is_empty() { Err(Unreadable::Empty) } else { Ok(self) }
+        let Writer { out: text, places, remarks, .. } = self;
+        if text.is_empty() { Err(Unreadable::Empty) } else { Ok(Written { text, places, remarks }) }
     }
 
     fn event(&mut self, event: Event<'t>, at: usize) -> Outcome {
@@ -174,18 +171,18 @@ impl<'t> Writer<'t> {
                 if self.awaits_key() {
                     return self.scalar_key(&text, is_text, anchor, at);
                 }
-                self.begin();
+                self.begin(at);
                 let start = self.out.len();
                 self.scalar(&text, is_text);
                 self.remember(anchor, start, at)?;
                 self.end(at)
             }
             Event::SequenceStart(_, anchor, _) => {
-                self.enter('[', anchor);
+                self.enter('[', anchor, at);
                 Ok(())
             }
             Event::MappingStart(_, anchor, _) => {
-                self.enter('{', anchor);
+                self.enter('{', anchor, at);
                 Ok(())
             }
             Event::SequenceEnd => self.leave(']', at),
@@ -199,14 +196,14 @@ impl<'t> Writer<'t> {
         matches!(self.open.last(), Some(Open { awaits: Awaits::Key, .. }))
     }
 
-    fn cut(&self) -> Cut {
+    fn cut(&self, at: usize) -> Cut {
         let (anchors, places) = (self.anchors.len(), self.places.len());
-        Cut { out: self.out.len(), anchors, places }
+        Cut { at, out: self.out.len(), anchors, places }
     }
 
     /// Before a value: the comma of a list, and the note that a key is not a scalar.
-    fn begin(&mut self) {
-        let cut = self.cut();
+    fn begin(&mut self, at: usize) {
+        let cut = self.cut(at);
         let Some(open) = self.open.last_mut() else { return };
         match open.awaits {
             Awaits::Item if self.out.len() > open.start + 1 => self.out.push(','),
@@ -231,16 +228,16 @@ impl<'t> Writer<'t> {
             Awaits::KeyEnd(cut) => {
                 let text = self.take(cut);
                 self.charge(text.len(), at)?;
+                let start = self.key(&text, cut.at);
                 let message = || "a key that is a list or a map is read as its text".to_owned();
-                self.remarks.add(cut.out, "yaml-key", message);
-                self.key(&text, at);
+                self.remarks.add(start, "yaml-key", message);
                 Ok(())
             }
         }
     }
 
-    fn enter(&mut self, bracket: char, anchor: usize) {
-        self.begin();
+    fn enter(&mut self, bracket: char, anchor: usize, at: usize) {
+        self.begin(at);
         let awaits = if bracket == '{' { Awaits::Key } else { Awaits::Item };
         let (start, keys) = (self.out.len(), self.keys.len());
         self.open.push(Open { start, anchor, keys, merged: Vec::new(), awaits });
@@ -261,7 +258,7 @@ impl<'t> Writer<'t> {
     }
 
     fn scalar_key(&mut self, text: &str, is_text: bool, anchor: usize, at: usize) -> Outcome {
-        let cut = self.cut();
+        let cut = self.cut(at);
         if text == "<<" && !is_text {
             if let Some(open) = self.open.last_mut() {
                 open.awaits = Awaits::Merge(cut);
@@ -335,8 +332,11 @@ impl<'t> Writer<'t> {
             self.key(&text, at);
             return Ok(());
         }
-        self.charge(length, at)?;
-        self.begin();
+        // What is merged is charged when it is.
+        if !matches!(self.open.last(), Some(Open { awaits: Awaits::Merge(_), .. })) {
+            self.charge(length, at)?;
+        }
+        self.begin(at);
         match &self.anchors[id] {
             Some(Anchor::Written { start, end }) => {
                 self.out.extend_from_within(*start as usize..*end as usize);
@@ -385,7 +385,7 @@ impl<'t> Writer<'t> {
             }
             return Ok(());
         }
-        let start = self.key("<<", at);
+        let start = self.key("<<", cut.at);
         let message = || "`<<` merges a map or a list of maps; this is kept as a key".to_owned();
         self.remarks.add(start, "yaml-merge", message);
         self.out.push_str(&text);
@@ -415,84 +415,28 @@ fn refused(error: &ScanError, source: &str) -> Unreadable {
     let indent = source[start..].trim_start_matches(' ');
     let message = match error.kind() {
         ErrorKind::RecursionLimitExceeded => return Unreadable::TooDeep { line, column },
-        _ if indent.starts_with('\t') => "a tab in the indentation; use spaces".to_owned(),
-        ErrorKind::MappingValueNotAllowed => {
-            "a `: ` that begins no entry; put the value in quotes".to_owned()
+        _ if indent.starts_with('\t') => "a tab in the indentation; use spaces",
+        ErrorKind::MappingValueNotAllowed => "a `: ` that begins no entry; put the value in quotes",
+        ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => {
+            "a quoted text that is not closed; close it before this place"
         }
-        _ => error.info(),
+        ErrorKind::UnclosedFlowCollection { .. }
+        | ErrorKind::ExpectedFlowMappingSeparator
+        | ErrorKind::ExpectedFlowSequenceSeparator
+        | ErrorKind::InvalidColonPlacement
+        | ErrorKind::UnexpectedEofFlowMapping
+        | ErrorKind::UnexpectedEofFlowSequence => {
+            "a bracket that is not closed, or a missing comma, before this place"
+        }
+        ErrorKind::InvalidIndentation
+        | ErrorKind::ExpectedBlockMappingKey
+        | ErrorKind::ExpectedBlockSequenceEntry
+        | ErrorKind::MappingKeyNotAllowed => "the indentation does not fit the lines above",
+        ErrorKind::UnknownAnchor => "an alias without an anchor; write the value out",
+        _ => &error.info(),
     };
+    let message = message.to_owned();
     Unreadable::Syntax { line, column, message }
-}
-
-/// What a plain scalar stands for.
-#[derive(Debug)]
-enum Plain<'t> {
-    Word(&'static str),
-    Number(Cow<'t, str>),
-    Text,
-    NotFinite,
-}
-
-/// A plain scalar in the core schema: `yes`, `010`, dates and the like stay text.
-fn plain(text: &str) -> Plain<'_> {
-    match text {
-        "" | "~" | "null" | "Null" | "NULL" => Plain::Word("null"),
-        "true" | "True" | "TRUE" => Plain::Word("true"),
-        "false" | "False" | "FALSE" => Plain::Word("false"),
-        ".nan" | ".NaN" | ".NAN" => Plain::NotFinite,
-        _ => match text.as_bytes()[0] {
-            b'0'..=b'9' | b'-' | b'+' | b'.' => {
-                let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-                if matches!(unsigned, ".inf" | ".Inf" | ".INF") {
-                    return Plain::NotFinite;
-                }
-                number(text).map_or(Plain::Text, Plain::Number)
-            }
-            _ => Plain::Text,
-        },
-    }
-}
-
-/// A number of YAML as JSON writes it: unchanged where that is the same.
-fn number(text: &str) -> Option<Cow<'_, str>> {
-    for (prefix, radix) in [("0x", 16), ("0o", 8)] {
-        if let Some(digits) = text.strip_prefix(prefix) {
-            let is_digits = !digits.starts_with(['-', '+']);
-            let value = u128::from_str_radix(digits, radix).ok().filter(|_| is_digits)?;
-            return Some(Cow::Owned(value.to_string()));
-        }
-    }
-    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
-        Some(at) => unsigned.split_at(at),
-        None => (unsigned, ""),
-    };
-    let (whole, fraction) = match mantissa.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (mantissa, None),
-    };
-    let is_digits = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
-    let power = exponent.get(1..).unwrap_or_default();
-    let power = power.strip_prefix(['-', '+']).unwrap_or(power);
-    let fits = is_digits(whole)
-        && is_digits(fraction.unwrap_or_default())
-        && mantissa.len() > usize::from(fraction.is_some())
-        && is_digits(power)
-        && (exponent.is_empty() || !power.is_empty());
-    // `010` is ten in the core schema but eight elsewhere, and a postal code to its author.
-    if !fits || (whole.len() > 1 && whole.starts_with('0')) {
-        return None;
-    }
-    if !text.starts_with('+') && !whole.is_empty() && fraction != Some("") {
-        return Some(Cow::Borrowed(text));
-    }
-    let sign = if text.starts_with('-') { "-" } else { "" };
-    let whole = if whole.is_empty() { "0" } else { whole };
-    let fraction = fraction.map_or(String::new(), |digits| match digits {
-        "" => ".0".to_owned(),
-        _ => format!(".{digits}"),
-    });
-    Some(Cow::Owned(format!("{sign}{whole}{fraction}{exponent}")))
 }
 
 /// Writes a text as a JSON string.
@@ -509,7 +453,11 @@ fn write_string(out: &mut String, text: &str) {
             Some(b'\n') => out.push_str("\\n"),
             Some(b'\r') => out.push_str("\\r"),
             Some(b'\t') => out.push_str("\\t"),
-            Some(byte) => out.push_str(&format!("\\u{byte:04x}")),
+            Some(byte) => {
+                let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+                out.push_str("\\u00");
+                out.extend([digit(byte >> 4), digit(byte & 15)]);
+            }
         }
         pos = end + 1;
     }

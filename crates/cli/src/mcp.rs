@@ -5,7 +5,6 @@ use std::io;
 use milepost_mcp::guide::Guides;
 use milepost_mcp::{Options, Revision, Surface, serve_stdio, stdin_until_signal};
 use milepost_model::problem::{Code, Problem};
-use milepost_ops::{Operations, Reader};
 
 use crate::args::{Mcp, McpSurface};
 use crate::exit::Exit;
@@ -20,7 +19,7 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, Failure> {
         },
         protocol: arguments.protocol.as_deref().map(revision).transpose()?,
     };
-    let contract = Guides::new(Operations::new(Reader::new(target::library()?)));
+    let contract = Guides::new(target::operations()?);
     let stdin = stdin_until_signal().map_err(|error| {
         let message = format!("cannot wait for signals: {error}");
         Problem::new(Code::Internal, message, "report this with your system's version")

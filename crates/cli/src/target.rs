@@ -3,16 +3,18 @@
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use milepost_model::check::World;
-use milepost_model::commands::NoCommands;
+use milepost_model::commands::{Commands, NoCommands};
 use milepost_model::document::Document;
 use milepost_model::id::WorkflowId;
 use milepost_model::limits::DOCUMENT_BYTES;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::source::Format;
 use milepost_model::suggest;
+use milepost_ops::{Known, Operations, Reader, Writer};
+use milepost_store::secrets::Environment;
 use milepost_store::{
     Entry, FileError, Found, Invalid, Library, Listing, Locations, SourceKind, read_document,
 };
@@ -28,19 +30,44 @@ pub(crate) struct Loaded {
     pub(crate) document: Arc<Document>,
 }
 
-/// What validation can ask for now.
+/// What validation can ask for now: the catalogs, and the workflows beside it.
 pub(crate) fn world() -> World<'static> {
-    World { commands: &NoCommands, env_allow: None }
+    static KNOWN: OnceLock<Option<Known>> = OnceLock::new();
+    let known = KNOWN.get_or_init(|| Some(Known::of(Reader::open(locations().ok()?))));
+    let commands: &dyn Commands = match known {
+        Some(known) => known,
+        None => &NoCommands,
+    };
+    World { commands, env_allow: None }
 }
 
-/// The library of this user and working directory.
-pub(crate) fn library() -> Result<Library, Failure> {
+/// The directories of this user and working directory.
+pub(crate) fn locations() -> Result<Locations, Failure> {
     let working = std::env::current_dir().map_err(|error| {
         let message = format!("there is no working directory: {error}");
         Problem::new(Code::StorageFailed, message, "change into a directory that exists")
     })?;
-    let locations = Locations::resolve(&|name| std::env::var(name).ok(), &working);
-    Ok(Library::open(locations))
+    Ok(Locations::resolve(&|name| std::env::var(name).ok(), &working))
+}
+
+/// The library of this user and working directory.
+pub(crate) fn library() -> Result<Library, Failure> {
+    Ok(Library::open(locations()?))
+}
+
+/// What operations work with, and one more workflow when somebody named its file.
+pub(crate) fn writer(given: Option<Entry>) -> Result<Writer, Failure> {
+    let reader = Reader::open(locations()?);
+    let reader = match given {
+        Some(entry) => reader.with(entry),
+        None => reader,
+    };
+    Ok(Writer::open(reader, Environment::from_variables(std::env::vars_os())))
+}
+
+/// The operations of this user and working directory.
+pub(crate) fn operations() -> Result<Operations, Failure> {
+    Ok(Operations::new(writer(None)?))
 }
 
 /// Finds and reads what the user named.

@@ -1,13 +1,15 @@
 //! The `workflowlookup` contract: the guide operations as five tools, with its numbers for errors.
 
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use milepost_model::problem::{Argument, Code, Problem};
 use milepost_model::violation;
-use milepost_ops::{Alone, Call, OPERATIONS, Operation, Operations, Reader, Response, Safety};
-use milepost_store::{Library, Locations};
+use milepost_ops::{
+    Alone, Call, OPERATIONS, Operation, Operations, Reader, Response, Safety, Writer,
+};
+use milepost_store::Locations;
+use milepost_store::secrets::Environment;
 use serde_json::{Map, Value, json};
 
 use crate::contract::Contract;
@@ -45,7 +47,10 @@ impl Guides {
 impl Contract for Guides {
     fn tools(&self) -> &str {
         self.tools.get_or_init(|| {
-            let builtin = Operations::new(Reader::new(Library::open(Locations::default())));
+            let builtin = Operations::new(Writer::open(
+                Reader::open(Locations::default()),
+                Environment::default(),
+            ));
             let tools = OPERATIONS.iter().filter_map(|operation| tool(operation, &builtin));
             Value::Array(tools.collect()).to_string()
         })
@@ -65,25 +70,51 @@ impl Contract for Guides {
         arguments: Map<String, Value>,
         log: &mut String,
     ) -> Result<Response, Fault> {
-        let found = OPERATIONS.iter().find(|operation| operation.guide_tool() == Some(tool));
-        let Some(operation) = found else { return Err(Fault::method_not_found(tool)) };
-        let call = Told { warnings: RefCell::default() };
+        let Some(operation) = of(tool) else { return Err(Fault::method_not_found(tool)) };
+        let call = Told { warnings: Mutex::default() };
         let called = self.operations.call(operation.name, &call, Value::Object(arguments));
-        self.log_new(call.warnings.into_inner(), log);
+        self.log_new(call.into_warnings(), log);
         called.map_err(|problem| fault(&problem))
     }
+
+    fn call_text(
+        &self,
+        tool: &str,
+        arguments: &str,
+        log: &mut String,
+    ) -> Option<Result<Response, Fault>> {
+        let call = Told { warnings: Mutex::default() };
+        let called = self.operations.call_text(of(tool)?, &call, arguments)?;
+        self.log_new(call.into_warnings(), log);
+        Some(called.map_err(|problem| fault(&problem)))
+    }
+
+    fn arrived(&self) {
+        self.operations.arrived();
+    }
+}
+
+fn of(tool: &str) -> Option<&'static Operation> {
+    OPERATIONS.iter().find(|operation| operation.guide_tool() == Some(tool))
 }
 
 /// A client of the contract: it cannot be asked, and warnings go to the log.
 struct Told {
-    warnings: RefCell<Vec<String>>,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl Told {
+    fn into_warnings(self) -> Vec<String> {
+        self.warnings.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Call for Told {
     fn progress(&self, _message: &str) {}
 
     fn warn(&self, message: &str) {
-        self.warnings.borrow_mut().push(message.replace(['\n', '\r'], " "));
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        warnings.push(message.replace(['\n', '\r'], " "));
     }
 
     fn ask(&self, _question: &str) -> Option<bool> {
@@ -149,7 +180,25 @@ fn number(code: Code) -> (i32, &'static str) {
         Code::ParseError => (fault::PARSE_ERROR, "Parse error"),
         Code::RequestInvalid => (fault::INVALID_REQUEST, "Invalid Request"),
         Code::MethodNotFound => (fault::METHOD_NOT_FOUND, "Method not found"),
-        Code::ServerError => (fault::SERVER_ERROR, "Server error"),
+        // None of the others is one that a guide can end with.
+        Code::ServerError
+        | Code::CatalogInvalid
+        | Code::CatalogNotFound
+        | Code::CatalogExists
+        | Code::CatalogDisabled
+        | Code::CommandNotFound
+        | Code::ArgumentsInvalid
+        | Code::ProviderNotFound
+        | Code::SourceUnreadable
+        | Code::BaseUrlMissing
+        | Code::AuthFailed
+        | Code::RequestRefused
+        | Code::UpstreamFailed
+        | Code::UpstreamTimeout
+        | Code::SecretNotFound
+        | Code::SecretsUnusable
+        | Code::ConfigInvalid
+        | Code::ConfirmationRequired => (fault::SERVER_ERROR, "Server error"),
         Code::Internal => (fault::INTERNAL_ERROR, "Internal error"),
     }
 }

@@ -90,6 +90,40 @@ codes! {
     Internal = "INTERNAL_ERROR", Internal;
     /// A request before the handshake, or a handshake for a version that is not spoken.
     ServerError = "SERVER_ERROR", Conflict;
+    /// A document that cannot be imported.
+    CatalogInvalid = "CATALOG_INVALID", Validation;
+    /// No catalog has this id or title.
+    CatalogNotFound = "CATALOG_NOT_FOUND", NotFound;
+    /// A catalog of this id or title is there already.
+    CatalogExists = "CATALOG_EXISTS", Conflict;
+    /// A catalog whose commands are out of use.
+    CatalogDisabled = "CATALOG_DISABLED", Conflict;
+    /// No command has this name.
+    CommandNotFound = "COMMAND_NOT_FOUND", NotFound;
+    /// Arguments that do not fit the command.
+    ArgumentsInvalid = "ARGUMENTS_INVALID", Validation;
+    /// A command that yields no choices.
+    ProviderNotFound = "PROVIDER_NOT_FOUND", NotFound;
+    /// A document that cannot be read from where it is.
+    SourceUnreadable = "SOURCE_UNREADABLE", Execution;
+    /// An API without an address.
+    BaseUrlMissing = "BASE_URL_MISSING", Conflict;
+    /// Credentials that are not given, or cannot be used.
+    AuthFailed = "AUTH_FAILED", Execution;
+    /// A request that is not sent where it would go.
+    RequestRefused = "REQUEST_REFUSED", Execution;
+    /// An API that cannot be reached, or answers with what is no answer.
+    UpstreamFailed = "UPSTREAM_FAILED", Execution;
+    /// An API that does not answer in time.
+    UpstreamTimeout = "UPSTREAM_TIMEOUT", Execution;
+    /// A secret that is not there.
+    SecretNotFound = "SECRET_NOT_FOUND", NotFound;
+    /// Secrets that cannot be read or written.
+    SecretsUnusable = "SECRETS_UNUSABLE", Execution;
+    /// A configuration file with a fault.
+    ConfigInvalid = "CONFIG_INVALID", Validation;
+    /// Something that cannot be taken back, without a yes.
+    ConfirmationRequired = "CONFIRMATION_REQUIRED", Conflict;
 }
 
 /// One thing that is wrong with the arguments of a call.

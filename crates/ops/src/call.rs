@@ -1,7 +1,16 @@
 //! What an operation may ask of whoever called it.
 
+/// Whose word a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// A person's, who typed it.
+    Person,
+    /// A model's: what it names was not chosen by a person.
+    Agent,
+}
+
 /// The caller of an operation, as the operation sees it.
-pub trait Call {
+pub trait Call: Sync {
     /// Tells how far the work is.
     fn progress(&self, message: &str);
 
@@ -13,6 +22,11 @@ pub trait Call {
 
     /// Whether the caller no longer wants the result.
     fn cancelled(&self) -> bool;
+
+    /// Whose word it is. In doubt a model's.
+    fn caller(&self) -> Caller {
+        Caller::Agent
+    }
 }
 
 /// A caller that hears nothing but the result, cannot be asked, and waits to the end.

@@ -7,15 +7,34 @@
 
 mod arguments;
 mod call;
+pub mod catalog;
+mod choices;
+pub mod command;
+mod commands;
+mod finder;
 pub mod guide;
+mod later;
 mod operation;
+mod plain;
 mod problems;
+pub mod provider;
 mod reader;
 mod response;
+pub mod secret;
+mod send;
+mod shelf;
+mod source;
+mod strict;
+mod writer;
 
-pub use call::{Alone, Call};
+pub use call::{Alone, Call, Caller};
+pub use commands::Known;
+pub use later::Later;
 pub use milepost_model::problem::{Code, Problem};
 pub use operation::{Door, OPERATIONS, Operation, Operations, Safety};
 pub use problems::{of_file as file_problem, of_invalid as invalid_file_problem};
 pub use reader::Reader;
 pub use response::Response;
+pub use source::SourceType;
+pub use strict::Strict;
+pub use writer::Writer;

@@ -9,10 +9,15 @@ use serde_json::Value;
 
 use crate::arguments::{Arguments, schema_of};
 use crate::call::Call;
+use crate::catalog;
+use crate::command;
 use crate::guide;
+use crate::later::{self, All, Hands, Later, Waiting};
 use crate::problems;
+use crate::provider;
 use crate::reader::Reader;
 use crate::response::Response;
+use crate::writer::Writer;
 use milepost_model::problem::{Code, Problem};
 
 /// What an operation may do to the world.
@@ -20,6 +25,10 @@ use milepost_model::problem::{Code, Problem};
 pub enum Safety {
     /// It neither changes anything nor calls out.
     Safe,
+    /// It changes things, or calls out.
+    Standard,
+    /// It cannot be taken back.
+    Destructive,
 }
 
 /// Where an operation is offered, and under which name.
@@ -50,10 +59,21 @@ pub struct Operation {
     pub response: fn() -> Value,
     /// A request about what comes with the program.
     pub example: fn() -> Value,
-    run: Run,
+    run: Way,
 }
 
+/// How an operation is done.
+#[derive(Clone, Copy)]
+enum Way {
+    /// At once, with nothing but a reader.
+    Now(Run, RunText),
+    /// It may have to wait.
+    Later(RunLater),
+}
+
+type RunLater = for<'a> fn(&'a All, &'a dyn Call, Value) -> Waiting<'a, Response>;
 type Run = fn(&Reader, &dyn Call, Value) -> Result<Response, Problem>;
+type RunText = fn(&Reader, &dyn Call, &str) -> Option<Result<Response, Problem>>;
 
 impl std::fmt::Debug for Operation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -80,6 +100,10 @@ pub(crate) trait SafeOperation {
     ) -> Result<Self::Response, Problem>;
 
     fn example() -> Value;
+
+    /// Whether a request that was read from text surely keeps its schema, and names nothing
+    /// outside a library. `false` when in doubt: then the schema decides, and words the faults.
+    fn fits(request: &Self::Request) -> bool;
 }
 
 /// A response as JSON.
@@ -103,8 +127,44 @@ const fn safe<T: SafeOperation>() -> Operation {
         request: schema_of::<T::Request>,
         response: schema_of::<T::Response>,
         example: T::example,
-        run: run_safe::<T>,
+        run: Way::Now(run_safe::<T>, run_safe_text::<T>),
     }
+}
+
+const fn row<T: Later>(safety: Safety) -> Operation {
+    Operation {
+        name: T::NAME,
+        title: T::TITLE,
+        description: T::DESCRIPTION,
+        safety,
+        doors: T::DOORS,
+        request: schema_of::<T::Request>,
+        response: schema_of::<T::Response>,
+        example: example_of::<T>,
+        run: Way::Later(run_later::<T>),
+    }
+}
+
+const fn waits<T: Later>() -> Operation {
+    row::<T>(<T::Hands as Hands>::SAFETY)
+}
+
+fn example_of<T: Later>() -> Value {
+    serde_json::to_value(T::example()).unwrap_or_default()
+}
+
+fn run_later<'a, T: Later>(
+    all: &'a All,
+    call: &'a dyn Call,
+    arguments: Value,
+) -> Waiting<'a, Response> {
+    Box::pin(async move {
+        let request = serde_json::from_value(arguments).map_err(|error| internal(&error))?;
+        let response = later::run::<T>(all, call, request).await?;
+        let mut json = Response::new();
+        response.write(&mut json).map_err(|error| internal(&error))?;
+        Ok(json)
+    })
 }
 
 fn run_safe<T: SafeOperation>(
@@ -114,6 +174,24 @@ fn run_safe<T: SafeOperation>(
 ) -> Result<Response, Problem> {
     // The schema has been checked: what fails here is a fault of ours.
     let request = serde_json::from_value(arguments).map_err(|error| internal(&error))?;
+    answer::<T>(reader, call, request)
+}
+
+fn run_safe_text<T: SafeOperation>(
+    reader: &Reader,
+    call: &dyn Call,
+    arguments: &str,
+) -> Option<Result<Response, Problem>> {
+    // The fields of a request could be read from an array as well.
+    let request = serde_json::from_str(arguments).ok().filter(|_| arguments.starts_with('{'))?;
+    T::fits(&request).then(|| answer::<T>(reader, call, request))
+}
+
+fn answer<T: SafeOperation>(
+    reader: &Reader,
+    call: &dyn Call,
+    request: T::Request,
+) -> Result<Response, Problem> {
     let response = T::run(reader, call, request)?;
     let mut json = Response::new();
     response.write(&mut json).map_err(|error| internal(&error))?;
@@ -131,6 +209,19 @@ pub const OPERATIONS: &[Operation] = &[
     safe::<guide::next::Next>(),
     safe::<guide::check::Check>(),
     safe::<guide::validate_json::ValidateJson>(),
+    waits::<catalog::validate::Validate>(),
+    waits::<catalog::preview::Preview>(),
+    waits::<catalog::import::Import>(),
+    waits::<catalog::set_enabled::SetEnabled>(),
+    row::<catalog::remove::Remove>(Safety::Destructive),
+    waits::<catalog::list::List>(),
+    waits::<catalog::diff::Diff>(),
+    waits::<catalog::auth::Auth>(),
+    waits::<command::list::List>(),
+    waits::<command::get::Get>(),
+    waits::<command::run::Run>(),
+    waits::<provider::list::List>(),
+    waits::<provider::values::Values>(),
 ];
 
 impl Operation {
@@ -143,27 +234,58 @@ impl Operation {
     }
 }
 
-/// The operations over one set of workflows.
+/// The operations over the directories of one process.
 #[derive(Debug)]
 pub struct Operations {
-    reader: Reader,
+    all: All,
     arguments: Vec<OnceLock<Arguments>>,
 }
 
 impl Operations {
     /// Nothing is read or compiled before it is needed.
-    pub fn new(reader: Reader) -> Operations {
+    pub fn new(writer: Writer) -> Operations {
         let arguments = OPERATIONS.iter().map(|_| OnceLock::new()).collect();
-        Operations { reader, arguments }
+        Operations { all: All { reader: writer.reader.clone(), writer }, arguments }
     }
 
-    /// Calls an operation by its name; the response is JSON.
+    /// Calls an operation that answers at once; the response is JSON.
     pub fn call(
         &self,
         name: &str,
         call: &dyn Call,
         mut arguments: Value,
     ) -> Result<Response, Problem> {
+        let operation = self.checked(name, &mut arguments)?;
+        match operation.run {
+            Way::Now(run, _) => run(&self.all.reader, call, arguments),
+            Way::Later(_) => Err(problems::has_to_wait(name)),
+        }
+    }
+
+    /// Calls any operation by its name; the response is JSON.
+    pub async fn call_and_wait(
+        &self,
+        name: &str,
+        call: &dyn Call,
+        mut arguments: Value,
+    ) -> Result<Response, Problem> {
+        let operation = self.checked(name, &mut arguments)?;
+        match operation.run {
+            Way::Now(run, _) => run(&self.all.reader, call, arguments),
+            Way::Later(run) => run(&self.all, call, arguments).await,
+        }
+    }
+
+    /// Does an operation with its own types: what a door does that knows which one it wants.
+    pub async fn run<T: Later>(
+        &self,
+        call: &dyn Call,
+        request: T::Request,
+    ) -> Result<T::Response, Problem> {
+        later::run::<T>(&self.all, call, request).await
+    }
+
+    fn checked(&self, name: &str, arguments: &mut Value) -> Result<&'static Operation, Problem> {
         let found = OPERATIONS.iter().position(|operation| operation.name == name);
         let Some(index) = found else {
             let names = OPERATIONS.iter().map(|operation| operation.name);
@@ -171,7 +293,27 @@ impl Operations {
         };
         let operation = &OPERATIONS[index];
         let checker = self.arguments[index].get_or_init(|| Arguments::of(&(operation.request)()));
-        checker.check(&mut arguments)?;
-        (operation.run)(&self.reader, call, arguments)
+        checker.check(arguments)?;
+        Ok(operation)
+    }
+
+    /// Whatever is called from here on was asked for before now, until this is told again.
+    pub fn arrived(&self) {
+        self.all.reader.arrived();
+    }
+
+    /// The same from the text of an object, without a schema and the values it looks at. `None`
+    /// when the arguments do not plainly fit: [`call`](Operations::call) then says why, or takes
+    /// them after all. What this answers, that would answer too.
+    pub fn call_text(
+        &self,
+        operation: &Operation,
+        call: &dyn Call,
+        arguments: &str,
+    ) -> Option<Result<Response, Problem>> {
+        match operation.run {
+            Way::Now(_, run) => run(&self.all.reader, call, arguments),
+            Way::Later(_) => None,
+        }
     }
 }

@@ -1,10 +1,18 @@
 //! Errors of the crates below as problems.
 
+use milepost_catalog::command::Command;
+use milepost_catalog::request::Misuse;
 use milepost_model::document::Document;
+use milepost_model::id::CatalogId;
 use milepost_model::judge::Undecidable;
-use milepost_model::problem::{Code, Problem};
+use milepost_model::problem::{Argument, Code, Problem};
+use milepost_model::suggest;
 use milepost_model::walk::WalkError;
-use milepost_store::{Cause, FileError, Invalid};
+use milepost_outbound::{AuthError, CallError, Fault, SecretError as SecretPortError, SendError};
+use milepost_store::catalogs::{CatalogError, Conflict, SaveError};
+use milepost_store::secrets::SecretError;
+use milepost_store::{Cause, ConfigError, FileError, Invalid, SourceError};
+use serde_json::Value;
 
 /// What is wrong with a file, for whoever named it.
 pub fn of_file(error: &FileError) -> Problem {
@@ -123,4 +131,250 @@ pub(crate) fn no_operation(name: &str, names: impl Iterator<Item = &'static str>
         None => "look at the list of operations".to_owned(),
     };
     Problem::new(Code::MethodNotFound, format!("there is no operation `{name}`"), hint)
+}
+
+/// What is wrong with the configuration.
+pub(crate) fn of_config(error: &ConfigError) -> Problem {
+    match error {
+        ConfigError::File(error) => of_file(error),
+        ConfigError::Fault { path, .. } => {
+            let hint = "correct the file; every key in it is optional";
+            Problem::new(Code::ConfigInvalid, error.to_string(), hint)
+                .context("path", path.display().to_string())
+        }
+    }
+}
+
+/// Why a document that somebody named was not read.
+pub(crate) fn of_source(error: &SourceError) -> Problem {
+    match error {
+        SourceError::File(FileError::TooLarge { path, .. }) => {
+            let hint = "documents are at most 32 MiB: split it, or leave out what is not needed";
+            Problem::new(Code::SourceUnreadable, error.to_string(), hint)
+                .context("path", path.display().to_string())
+        }
+        SourceError::File(error) => of_file(error),
+        SourceError::NotOpen { path } => {
+            let hint = "move the file into the project, or add its folder to `source_roots`";
+            Problem::new(Code::FileRefused, error.to_string(), hint)
+                .context("path", path.display().to_string())
+        }
+        SourceError::NotBelowRoot { .. } | SourceError::Reference { .. } => {
+            let hint = "name a root that holds the document and all it refers to";
+            Problem::new(Code::FileRefused, error.to_string(), hint)
+        }
+        SourceError::TooManyFiles | SourceError::TooManyBytes => {
+            let hint = "bundle the document into one file first";
+            Problem::new(Code::SourceUnreadable, error.to_string(), hint)
+        }
+    }
+}
+
+/// Why a catalog could not be had.
+pub(crate) fn of_catalog(error: &CatalogError) -> Problem {
+    match error {
+        CatalogError::NotFound { id } => no_catalog(id.as_str(), None),
+        CatalogError::Unreadable(unreadable) => {
+            let hint = "correct the file, or remove the catalog and import it again";
+            Problem::new(Code::CatalogInvalid, error.to_string(), hint)
+                .context("path", unreadable.path.display().to_string())
+        }
+        CatalogError::File(error) => of_file(error),
+    }
+}
+
+/// Why a catalog was not written.
+pub(crate) fn of_save(error: &SaveError) -> Problem {
+    match error {
+        SaveError::Exists { id, title, by } => {
+            let title = title.as_deref().unwrap_or("unreadable");
+            let (message, hint) = match by {
+                Conflict::Id => (
+                    format!("catalog `{id}` ({title}) is there already"),
+                    "say `--overwrite` to replace it, or give another `--vendor`; \
+                     `milepost catalog diff` shows what would change",
+                ),
+                Conflict::Title => (
+                    format!("the title `{title}` is that of catalog `{id}`"),
+                    "give another `--title`, or remove the other catalog first",
+                ),
+            };
+            Problem::new(Code::CatalogExists, message, hint).context("catalog_id", id.as_str())
+        }
+        SaveError::Unfit { .. } => Problem::new(
+            Code::CatalogInvalid,
+            error.to_string(),
+            "give a plain title, vendor and base URL",
+        ),
+        SaveError::Catalog(error) => of_catalog(error),
+    }
+}
+
+pub(crate) fn no_catalog(text: &str, near: Option<&str>) -> Problem {
+    let hint = near.map_or_else(
+        || "see `milepost catalog list`, or import it with `milepost catalog import`".to_owned(),
+        |near| format!("did you mean `{near}`?"),
+    );
+    let message = format!("there is no catalog `{}`", suggest::excerpt(text));
+    let problem = Problem::new(Code::CatalogNotFound, message, hint).context("catalog_id", text);
+    match near {
+        Some(near) => problem.context("suggestion", near),
+        None => problem,
+    }
+}
+
+pub(crate) fn catalog_disabled(id: &CatalogId) -> Problem {
+    let message = format!("catalog `{id}` is disabled");
+    let hint = format!("enable it with `milepost catalog enable {id}`");
+    Problem::new(Code::CatalogDisabled, message, hint).context("catalog_id", id.as_str())
+}
+
+pub(crate) fn no_command(text: &str, near: Option<&str>) -> Problem {
+    let hint = near.map_or_else(
+        || "find it with `milepost command search`".to_owned(),
+        |near| format!("did you mean `{near}`?"),
+    );
+    let message = format!("there is no command `{}`", suggest::excerpt(text));
+    let problem = Problem::new(Code::CommandNotFound, message, hint).context("command", text);
+    match near {
+        Some(near) => problem.context("suggestion", near),
+        None => problem,
+    }
+}
+
+pub(crate) fn ambiguous_command(text: &str, spellings: &[String]) -> Problem {
+    let message = format!("several catalogs have a command `{}`", suggest::excerpt(text));
+    let hint = format!("write {}", suggest::list(spellings.iter().map(String::as_str)));
+    Problem::new(Code::CommandNotFound, message, hint).context("command", text)
+}
+
+pub(crate) fn no_base_url(id: &CatalogId) -> Problem {
+    let message = format!("catalog `{id}` has no address to send requests to");
+    let hint = "import its document again with `--overwrite --base-url https://…`";
+    Problem::new(Code::BaseUrlMissing, message, hint).context("catalog_id", id.as_str())
+}
+
+/// What is wrong with the arguments of a command, every fault at once.
+pub(crate) fn of_misuse(command: &Command, faults: &[Misuse]) -> Problem {
+    let first = faults.first();
+    let message = first.map(ToString::to_string).unwrap_or_default();
+    let message = match faults.len() {
+        0 | 1 => message,
+        count => format!("{message} (and {} more)", count - 1),
+    };
+    let hint = first.map(Misuse::hint).unwrap_or_default();
+    let mut problem = Problem::new(Code::ArgumentsInvalid, message, hint)
+        .context("command", command.id.to_string());
+    problem.arguments = faults
+        .iter()
+        .map(|fault| Argument {
+            path: fault.path(),
+            rule: fault.rule(),
+            message: fault.to_string(),
+            expected: fault.hint(),
+            actual: String::new(),
+        })
+        .collect();
+    problem
+}
+
+/// Why a call has no answer.
+pub(crate) fn of_call(error: &CallError) -> Problem {
+    match error {
+        CallError::Auth(error) => of_auth(error),
+        CallError::Send(error) => of_send(error),
+    }
+}
+
+pub(crate) fn of_auth(error: &AuthError) -> Problem {
+    match error {
+        AuthError::Unreachable { source, .. } => {
+            let mut problem = of_send(source);
+            problem.message = error.to_string();
+            problem
+        }
+        AuthError::Secret(SecretPortError::Missing { name }) => {
+            let hint = format!("set it with `milepost secret set {name}`");
+            Problem::new(Code::SecretNotFound, error.to_string(), hint)
+                .context("secret", name.as_str())
+        }
+        AuthError::Secret(SecretPortError::Unreadable { .. }) => {
+            Problem::new(Code::SecretsUnusable, error.to_string(), "see `milepost secret list`")
+        }
+        AuthError::NoCredentials { catalog, .. } => {
+            let hint = format!("see `milepost catalog auth {catalog}` for what it takes");
+            Problem::new(Code::AuthFailed, error.to_string(), hint)
+        }
+        _ => {
+            let hint = "see `milepost catalog auth` for what the catalog uses";
+            Problem::new(Code::AuthFailed, error.to_string(), hint)
+        }
+    }
+}
+
+/// Why a request has no answer.
+pub(crate) fn of_send(error: &SendError) -> Problem {
+    let (code, hint) = match &error.fault {
+        Fault::Refused(refusal) => (
+            Code::RequestRefused,
+            format!(
+                "if you trust it, add the host to `allow_private` in the configuration, or give \
+                 the URL yourself ({})",
+                refusal.rule()
+            ),
+        ),
+        Fault::RedirectRefused { .. } | Fault::TooManyRedirects { .. } => {
+            (Code::RequestRefused, "use the address that the server points to".to_owned())
+        }
+        Fault::Invalid(_) => (Code::ArgumentsInvalid, "change the argument".to_owned()),
+        Fault::Timeout { .. } => {
+            (Code::UpstreamTimeout, "try again, or give it more time with `--timeout`".to_owned())
+        }
+        Fault::TooLarge { .. } => (
+            Code::UpstreamFailed,
+            "ask for less: most APIs take a limit or fewer fields".to_owned(),
+        ),
+        Fault::Dns { .. } | Fault::Connect { .. } | Fault::Tls { .. } => {
+            (Code::UpstreamFailed, "check the address and that the API is up".to_owned())
+        }
+        _ => (Code::UpstreamFailed, "try again; if it stays, ask the API's operators".to_owned()),
+    };
+    let message = format!("{} {}: {}", error.method, error.url, error.fault);
+    Problem::new(code, message, hint)
+        .context("url", error.url.as_str())
+        .context("sent", !error.certainly_not_sent())
+}
+
+pub(crate) fn upstream_status(command: &str, status: u16, body: Option<&Value>) -> Problem {
+    let message = format!("`{command}` was answered with {status}");
+    let hint = "look at the answer with `milepost command run`";
+    let problem = Problem::new(Code::UpstreamFailed, message, hint)
+        .context("command", command)
+        .context("status", status);
+    match body {
+        Some(body) => problem.context("response_payload", suggest::excerpt(&body.to_string())),
+        None => problem,
+    }
+}
+
+/// Why a secret could not be had or kept.
+pub(crate) fn of_secret(error: &SecretError) -> Problem {
+    match error {
+        SecretError::NotFound { name } => {
+            let hint = format!("set it with `milepost secret set {}`", name.as_str());
+            Problem::new(Code::SecretNotFound, error.to_string(), hint)
+                .context("secret", name.as_str())
+        }
+        SecretError::File(error) => of_file(error),
+        SecretError::Empty | SecretError::TooLarge | SecretError::NoOrigin => {
+            Problem::new(Code::ParamsInvalid, error.to_string(), "give another value")
+        }
+        _ => Problem::new(Code::SecretsUnusable, error.to_string(), "do what the message says"),
+    }
+}
+
+/// An operation that cannot be done here and now.
+pub(crate) fn has_to_wait(name: &str) -> Problem {
+    let message = format!("`{name}` is not offered here");
+    Problem::new(Code::MethodNotFound, message, "use the command line for it")
 }

@@ -1,29 +1,41 @@
 //! What a safe operation may use: it can look at everything and write nothing.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::problem::Problem;
-use milepost_store::{Entry, Found, Library, Listing};
+use milepost_store::{Config, Entry, Found, Library, Listing, LocalSource, Locations, Trust};
 
+use crate::call::{Call, Caller};
+use crate::finder::Finder;
 use crate::problems;
+use crate::shelf::Shelf;
 
-/// The read side of the product.
-#[derive(Debug)]
+/// The read side of the product. Cheap to clone: everything in it is shared.
+#[derive(Debug, Clone)]
 pub struct Reader {
-    library: Library,
+    library: Arc<Library>,
     /// A workflow from elsewhere that counts as one of the library, and wins.
     given: Option<Arc<Entry>>,
+    locations: Arc<Locations>,
+    shelf: Arc<Shelf>,
+    finder: Arc<Mutex<Option<Arc<Finder>>>>,
 }
 
 /// What the documents are checked against.
 const WORLD: World<'static> = World { commands: &NoCommands, env_allow: None };
 
 impl Reader {
-    /// Over the workflows of this library. Nothing is read yet.
-    pub fn new(library: Library) -> Reader {
-        Reader { library, given: None }
+    /// Over the directories of a process. Nothing is read yet.
+    pub fn open(locations: Locations) -> Reader {
+        Reader {
+            library: Arc::new(Library::open(locations.clone())),
+            given: None,
+            shelf: Arc::new(Shelf::open(&locations)),
+            locations: Arc::new(locations),
+            finder: Arc::default(),
+        }
     }
 
     /// The same with one more workflow: a file that somebody named.
@@ -44,9 +56,60 @@ impl Reader {
         }
     }
 
+    /// Whatever is asked from here on was asked for before now, until this is told again.
+    pub(crate) fn arrived(&self) {
+        self.library.arrived();
+    }
+
     /// Every workflow and every file that is none.
     pub fn listing(&self) -> Result<Arc<Listing>, Problem> {
         self.library.listing(WORLD).map_err(|error| problems::of_file(&error))
+    }
+
+    /// The catalogs.
+    pub(crate) fn shelf(&self) -> &Shelf {
+        &self.shelf
+    }
+
+    /// The directories of the process.
+    pub(crate) fn locations(&self) -> &Locations {
+        &self.locations
+    }
+
+    /// What the configuration says now.
+    pub(crate) fn config(&self) -> Result<Config, Problem> {
+        Config::read(&self.locations).map_err(|error| problems::of_config(&error))
+    }
+
+    /// A file that arguments of a command name; who called decides what may be read.
+    pub(crate) fn file(&self, path: &str, call: &dyn Call) -> Result<Vec<u8>, Problem> {
+        let trust = match call.caller() {
+            Caller::Person => Trust::user(&self.locations),
+            Caller::Agent => Trust::agent(&self.locations, &self.config()?),
+        };
+        let opened = LocalSource::open(path.as_ref(), &trust);
+        opened.map(|opened| opened.bytes).map_err(|error| problems::of_source(&error))
+    }
+
+    /// The index over all that can be found now.
+    pub(crate) fn finder(&self) -> Result<Arc<Finder>, Problem> {
+        let loaded = self.shelf.enabled()?;
+        let listing = self.listing()?;
+        let workflows: Vec<_> = listing
+            .items
+            .iter()
+            .map(|item| {
+                let description = item.description.clone().unwrap_or_default();
+                (item.id.clone(), item.title.clone(), description)
+            })
+            .collect();
+        let mut kept = self.finder.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(finder) = kept.as_ref().filter(|finder| finder.is_of(&loaded, &workflows)) {
+            return Ok(Arc::clone(finder));
+        }
+        let finder = Arc::new(Finder::new(loaded, workflows));
+        *kept = Some(Arc::clone(&finder));
+        Ok(finder)
     }
 
     pub(crate) fn world() -> World<'static> {

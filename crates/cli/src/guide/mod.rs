@@ -9,7 +9,7 @@ use std::path::Path;
 
 use milepost_model::limits;
 use milepost_model::problem::{Code, Problem};
-use milepost_ops::{Alone, Operations, Reader};
+use milepost_ops::{Alone, Operations};
 use milepost_store::{Entry, SourceKind, read_document};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -42,7 +42,7 @@ fn open(target: &OsStr, json: bool, terminal: &mut Terminal) -> Result<Opened, F
         version: String::new(),
         document,
     };
-    let operations = Operations::new(Reader::new(target::library()?).with(entry));
+    let operations = Operations::new(target::writer(Some(entry))?);
     Ok(Opened { operations, id })
 }
 

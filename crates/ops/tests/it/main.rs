@@ -2,9 +2,11 @@
 
 mod guide;
 mod table;
+mod text;
 
-use milepost_ops::{Alone, Code, Operations, Problem, Reader};
-use milepost_store::{Library, Locations};
+use milepost_ops::{Alone, Code, Operations, Problem, Reader, Writer};
+use milepost_store::Locations;
+use milepost_store::secrets::Environment;
 use serde_json::Value;
 
 /// The operations over one directory of files.
@@ -21,7 +23,7 @@ fn over(files: &[(&str, &str)]) -> (tempfile::TempDir, Operations) {
         _ => None,
     };
     let locations = Locations::resolve(&variable, &folder.path().join("empty"));
-    (folder, Operations::new(Reader::new(Library::open(locations))))
+    (folder, Operations::new(Writer::open(Reader::open(locations), Environment::default())))
 }
 
 fn call(operations: &Operations, name: &str, arguments: Value) -> Result<Value, Problem> {

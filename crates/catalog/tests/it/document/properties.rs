@@ -12,13 +12,13 @@ fn value() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::from),
         any::<u64>().prop_map(Value::from),
         any::<f64>().prop_map(Value::from),
-        ".*".prop_map(Value::from),
-        "[\"\\\\\\n\\t\u{0}-\u{1f} a-z~/%😀]{0,20}".prop_map(Value::from),
+        ".{0,12}".prop_map(Value::from),
+        "[\"\\\\\\n\\t\u{0}-\u{1f} a-z~/%😀]{0,12}".prop_map(Value::from),
     ];
-    leaf.prop_recursive(5, 128, 24, |inner| {
+    leaf.prop_recursive(3, 24, 8, |inner| {
         prop_oneof![
-            vec(inner.clone(), 0..24).prop_map(Value::from),
-            map(inner, 24).prop_map(Value::Object),
+            vec(inner.clone(), 0..8).prop_map(Value::from),
+            map(inner, 8).prop_map(Value::Object),
         ]
     })
 }
@@ -31,7 +31,7 @@ fn map(
 }
 
 fn document() -> impl Strategy<Value = Value> {
-    map(value(), 40).prop_map(Value::Object)
+    map(value(), 24).prop_map(Value::Object)
 }
 
 /// Goes everywhere in a document: by order, by key, and by pointer.
@@ -55,14 +55,20 @@ fn read_and_walk(bytes: &[u8]) {
     }
 }
 
+type Change = (prop::sample::Index, u8, u8);
+
+fn changes(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Change>> {
+    vec(any::<Change>(), count)
+}
+
 /// A document with some of its bytes replaced, removed or doubled.
-fn mutated(text: &str, changes: &[(prop::sample::Index, u8, u8)]) -> Vec<u8> {
+fn mutated(text: &str, changes: &[Change]) -> Vec<u8> {
     let mut bytes = text.as_bytes().to_vec();
     for (index, kind, byte) in changes {
         let at = index.index(bytes.len());
         match kind % 4 {
             0 => bytes[at] = *byte,
-            1 => bytes.insert(at, b"{}[]\"\\,:*&<-\n 0e.u!#|>'?"[*byte as usize % 25]),
+            1 => bytes.insert(at, b"{}[]\"\\,:*&<-\n 0e.u!#|>'?"[*byte as usize % 24]),
             2 if bytes.len() > 1 => drop(bytes.remove(at)),
             _ => {
                 let part = bytes[at..bytes.len().min(at + 20)].to_vec();
@@ -78,6 +84,8 @@ const YAML: &str = "openapi: 3.0.3\ninfo: &i {title: \"t\\u00e9\", version: '1'}
     d: |\n        text\n        more\n      200: !!str 5\n  ? [x]\n  : *a\n";
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn json_is_what_it_was(value in document(), pretty: bool) {
         let text = match pretty {
@@ -94,18 +102,15 @@ proptest! {
     #[test]
     fn json_is_the_same_as_yaml(value in document()) {
         let text = format!("---\n{value}\n");
-        let reading = Document::read(text.as_bytes());
-        if let Ok(reading) = reading {
+        let reading = Document::read(text.as_bytes()).expect("is read");
+        if !text.contains(|sign: char| sign != '\n' && sign.is_control()) {
             prop_assert_eq!(reading.document.root().to_value(), value);
-        } else {
-            // Lists and maps as deep as these are read; what YAML refuses is in their texts.
-            prop_assert!(text.chars().any(|sign| sign.is_control() || sign > '~'), "{text}");
         }
     }
 
     /// A text is read or refused as serde reads or refuses it.
     #[test]
-    fn what_is_json_is_what_serde_says(value in document(), changes in vec(any::<(prop::sample::Index, u8, u8)>(), 1..4)) {
+    fn what_is_json_is_what_serde_says(value in document(), changes in changes(1..4)) {
         let bytes = mutated(&value.to_string(), &changes);
         if bytes.starts_with(b"{\"") && let Ok(text) = std::str::from_utf8(&bytes) {
             match (Document::read(&bytes), serde_json::from_str::<Value>(text)) {
@@ -132,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_yaml_never_panics(changes in vec(any::<(prop::sample::Index, u8, u8)>(), 0..8)) {
+    fn changed_yaml_never_panics(changes in changes(0..8)) {
         read_and_walk(&mutated(YAML, &changes));
     }
 }

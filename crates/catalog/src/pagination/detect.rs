@@ -1,0 +1,398 @@
+//! Which way of paging a command has, by its parameters and the schema of its answer. Names are
+//! compared without signs and capitals: `next_page_token` is `nextPageToken`.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use super::{Scheme, Size};
+use crate::command::{Command, Location, Method};
+use crate::limits;
+use crate::request::schema;
+
+/// Arguments that take a cursor.
+const CURSORS: &[&str] = &[
+    "after",
+    "afterid",
+    "bookmark",
+    "continuation",
+    "continuationtoken",
+    "continue",
+    "cursor",
+    "marker",
+    "nextcursor",
+    "nextpagetoken",
+    "nexttoken",
+    "offset",
+    "page",
+    "pagecursor",
+    "pagekey",
+    "pagetoken",
+    "paginationtoken",
+    "scrollid",
+    "startcursor",
+    "startingtoken",
+];
+/// Fields of an answer that hold the next cursor, best first.
+const NEXT_CURSORS: &[&str] = &[
+    "nextcursor",
+    "nextpagetoken",
+    "nextpagecursor",
+    "nexttoken",
+    "nextcontinuationtoken",
+    "nextmarker",
+    "nextpagekey",
+    "nextkey",
+    "nextpage",
+    "endcursor",
+    "continuationtoken",
+    "paginationtoken",
+    "bookmark",
+    "scrollid",
+    "lastid",
+];
+/// The same where only the way to the field tells.
+const NEXT_CURSOR_PATHS: &[&[&str]] = &[
+    &["metadata", "continue"],
+    &["paging", "next", "after"],
+    &["paging", "cursors", "after"],
+    &["cursors", "after"],
+    &["cursor", "next"],
+    &["cursor", "after"],
+    &["pagination", "next"],
+    &["meta", "after"],
+    &["meta", "next"],
+    &["next"],
+];
+/// Fields that hold the URL of the next page.
+const NEXT_URLS: &[&[&str]] = &[
+    &["odatanextlink"],
+    &["nextlink"],
+    &["nexturl"],
+    &["nextpageurl"],
+    &["nextpageuri"],
+    &["nexthref"],
+    &["nextrecordsurl"],
+    &["links", "next", "href"],
+    &["links", "next"],
+    &["link", "next"],
+    &["paging", "next"],
+    &["pagination", "next"],
+    &["pagination", "nexturl"],
+    &["pagination", "nextlink"],
+    &["meta", "next"],
+    &["meta", "nexturl"],
+    &["next", "href"],
+    &["next"],
+];
+/// Arguments that take a value of the last item.
+const LAST_ITEMS: &[&str] = &["startingafter"];
+/// Fields that say whether there is more.
+const MORE: &[&str] = &["hasmore", "hasnextpage", "hasnext", "moreavailable", "istruncated"];
+/// Arguments that number pages.
+const PAGES: &[&str] = &["page", "pagenumber", "pageno", "pagenum", "pageindex", "currentpage"];
+/// Arguments that number items.
+const OFFSETS: &[&str] = &["offset", "skip", "start", "startat", "startindex", "pageoffset"];
+/// Arguments that say how many items a page has.
+const SIZES: &[&str] = &[
+    "count",
+    "limit",
+    "max",
+    "maxresults",
+    "pagelimit",
+    "pagesize",
+    "perpage",
+    "resultsperpage",
+    "rows",
+    "size",
+    "take",
+    "top",
+];
+/// Fields that say how many items there are.
+const TOTALS: &[&str] = &["total", "totalcount", "totalitems", "totalresults", "totalsize"];
+/// Fields that say how many pages there are.
+const TOTAL_PAGES: &[&str] = &["totalpages", "pagecount", "pagestotal", "lastpage", "numpages"];
+/// Names of the list among other fields, best first.
+const LISTS: &[&str] = &[
+    "data",
+    "items",
+    "results",
+    "value",
+    "values",
+    "records",
+    "entries",
+    "list",
+    "rows",
+    "objects",
+    "hits",
+    "elements",
+    "content",
+    "resources",
+    "nodes",
+    "members",
+    "result",
+    "response",
+    "embedded",
+];
+/// Maps that hold what an answer says about itself.
+const ASIDES: &[&str] =
+    &["meta", "metadata", "pagination", "paging", "page", "pageinfo", "responsemetadata"];
+
+/// How a command pages, when it does.
+pub fn detect(command: &Command) -> Option<Scheme> {
+    // What changes the world is never done again for more of it; many search by POST.
+    if !matches!(command.method, Method::Get | Method::Query | Method::Post) {
+        return None;
+    }
+    let fields = fields(command);
+    let arguments = arguments(command);
+    let more = best(&fields, MORE).map(|field| field.pointer.clone());
+    if let Some(cursor) =
+        arguments.iter().find(|argument| CURSORS.contains(&argument.word.as_str()))
+        && let Some(at) = next_cursor(&fields, cursor)
+    {
+        return Some(Scheme::Cursor { parameter: cursor.name.clone(), at, more });
+    }
+    if command.method == Method::Post {
+        return None;
+    }
+    let last = arguments.iter().find(|argument| LAST_ITEMS.contains(&argument.word.as_str()));
+    if let Some(last) = last.filter(|_| more.is_some()) {
+        let (parameter, field) = (last.name.clone(), "id".to_owned());
+        return Some(Scheme::LastItem { parameter, field, more });
+    }
+    if let Some(at) = next_url(&fields) {
+        return Some(Scheme::NextUrl { at });
+    }
+    let headers = command.responses.iter().flat_map(|response| &response.headers);
+    if headers.into_iter().any(|name| name.eq_ignore_ascii_case("link")) {
+        return Some(Scheme::Link);
+    }
+    // A number pages only what is a list.
+    let is_list = fields.iter().any(Field::is_list) || fields.is_empty();
+    is_list.then(|| numbered(&arguments)).flatten()
+}
+
+fn numbered(arguments: &[Argument<'_>]) -> Option<Scheme> {
+    let with_word = |words: &'static [&'static str]| {
+        arguments.iter().find(move |one| words.contains(&one.word.as_str()) && one.is_integer())
+    };
+    let size = with_word(SIZES).map(|size| Size {
+        parameter: size.name.clone(),
+        default: size.number("default"),
+        maximum: size.number("maximum"),
+    });
+    let parameter = |argument: &Argument<'_>| argument.name.clone();
+    if let Some(page) = with_word(PAGES) {
+        let first = page.number("default").or(page.number("minimum")).unwrap_or(1);
+        return Some(Scheme::Page { parameter: parameter(page), first, size });
+    }
+    let offset = with_word(OFFSETS)?;
+    let zero = u64::from(offset.word == "startindex");
+    let first = offset.number("default").or(offset.number("minimum")).unwrap_or(zero);
+    Some(Scheme::Offset { parameter: parameter(offset), first, size })
+}
+
+/// An argument that paging may use.
+struct Argument<'c> {
+    name: String,
+    word: String,
+    schema: &'c Value,
+    command: &'c Command,
+}
+
+impl Argument<'_> {
+    fn types(&self) -> Vec<&str> {
+        schema::types(self.schema, &self.command.defs)
+    }
+
+    fn is_integer(&self) -> bool {
+        let types = self.types();
+        types.is_empty() || types.contains(&"integer") || types.contains(&"number")
+    }
+
+    fn number(&self, keyword: &str) -> Option<u64> {
+        schema::resolve(self.schema, &self.command.defs).get(keyword).and_then(Value::as_u64)
+    }
+}
+
+/// Query parameters, and properties of the body for those who search by POST.
+fn arguments(command: &Command) -> Vec<Argument<'_>> {
+    let mut found = Vec::new();
+    for parameter in &command.parameters {
+        if parameter.location == Location::Query {
+            let shared = command.parameters.iter().filter(|other| other.name == parameter.name);
+            let name = match shared.count() {
+                1 => parameter.name.clone(),
+                _ => format!("query.{}", parameter.name),
+            };
+            let word = word(&parameter.name);
+            found.push(Argument { name, word, schema: &parameter.schema, command });
+        }
+    }
+    let contents = command.body.iter().flat_map(|body| &body.contents);
+    let json = contents.into_iter().find(|content| content.media_type.contains("json"));
+    if let Some(content) = json {
+        for (name, schema) in schema::properties(&content.schema, &command.defs) {
+            if !found.iter().any(|known| known.name == name) {
+                found.push(Argument { name: name.to_owned(), word: word(name), schema, command });
+            }
+        }
+    }
+    found
+}
+
+/// A field of an answer, by the words on the way to it.
+struct Field {
+    words: Vec<String>,
+    pointer: String,
+    /// Its types; empty when any.
+    types: Vec<String>,
+    is_uri: bool,
+}
+
+impl Field {
+    fn is(&self, wanted: &[&str]) -> bool {
+        self.types.is_empty() || self.types.iter().any(|name| wanted.contains(&name.as_str()))
+    }
+
+    fn is_list(&self) -> bool {
+        self.types.iter().any(|name| name == "array")
+    }
+
+    /// A cursor is a text or a number.
+    fn is_plain(&self) -> bool {
+        self.is(&["string", "integer", "number"])
+    }
+}
+
+/// The fields of the answer of success, those near the top first.
+fn fields(command: &Command) -> Vec<Field> {
+    let success = |status: &str| status.starts_with('2') || status == "default";
+    let responses = command.responses.iter().filter(|response| success(&response.status));
+    let mut contents = responses.flat_map(|response| &response.contents);
+    let Some(content) = contents.find(|content| content.media_type.contains("json")) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let mut open = VecDeque::from([(&content.schema, Vec::new(), String::new())]);
+    while let Some((schema, words, pointer)) = open.pop_front() {
+        if found.len() >= limits::PAGE_FIELDS {
+            break;
+        }
+        let types = schema::types(schema, &command.defs);
+        let format = schema::resolve(schema, &command.defs).get("format").and_then(Value::as_str);
+        found.push(Field {
+            types: types.iter().map(|&name| name.to_owned()).collect(),
+            is_uri: format.is_some_and(|format| format.starts_with("uri")),
+            words: words.clone(),
+            pointer: pointer.clone(),
+        });
+        if words.len() < limits::PAGE_FIELD_DEPTH && !types.contains(&"array") {
+            for (name, schema) in schema::properties(schema, &command.defs) {
+                let mut words = words.clone();
+                words.push(word(name));
+                let key = name.replace('~', "~0").replace('/', "~1");
+                open.push_back((schema, words, format!("{pointer}/{key}")));
+            }
+        }
+    }
+    found
+}
+
+fn best<'f>(fields: &'f [Field], words: &[&str]) -> Option<&'f Field> {
+    let named =
+        |word: &&str| fields.iter().find(|field| field.words.last().is_some_and(|w| w == word));
+    words.iter().find_map(named)
+}
+
+fn next_cursor(fields: &[Field], cursor: &Argument<'_>) -> Option<String> {
+    let plain = |field: &&Field| field.is_plain() && !field.is_uri;
+    let named = |word: &&str| {
+        fields.iter().filter(plain).find(|field| field.words.last().is_some_and(|w| w == word))
+    };
+    // A page that is a number is counted unless the answer names the next one.
+    let numbered = cursor.is_integer() && !cursor.types().is_empty();
+    let words: &[&str] = if numbered { &["nextpage", "nextoffset"] } else { NEXT_CURSORS };
+    if let Some(field) = words.iter().find_map(named) {
+        return Some(field.pointer.clone());
+    }
+    if numbered || cursor.word == "page" {
+        return None;
+    }
+    let on_path = |path: &&&[&str]| fields.iter().filter(plain).find(|field| field.words == **path);
+    let special = NEXT_CURSOR_PATHS.iter().find_map(|path| on_path(&path));
+    // A field of the same name is the next cursor where nothing else can be.
+    let same = || fields.iter().filter(plain).find(|field| field.words == [cursor.word.as_str()]);
+    special.or_else(same).map(|field| field.pointer.clone())
+}
+
+fn next_url(fields: &[Field]) -> Option<String> {
+    let ends = |field: &&Field, path: &&[&str]| field.is(&["string"]) && field.words == **path;
+    let found = |path: &&[&str]| fields.iter().find(|field| ends(field, path));
+    NEXT_URLS.iter().find_map(found).map(|field| field.pointer.clone())
+}
+
+/// Where the list of an answer stands: the answer itself, a field that is called like one, the only
+/// list there is, or a list one map further down.
+pub(super) fn items(body: &Value) -> Option<String> {
+    items_below(body, 0)
+}
+
+fn items_below(body: &Value, depth: usize) -> Option<String> {
+    let map = match body {
+        Value::Array(_) => return Some(String::new()),
+        Value::Object(map) => map,
+        _ => return None,
+    };
+    let pointer = |key: &str| format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+    let called =
+        |name: &&str| map.iter().find(|(key, value)| value.is_array() && word(key) == **name);
+    if let Some((key, _)) = LISTS.iter().find_map(called) {
+        return Some(pointer(key));
+    }
+    let mut lists = map.iter().filter(|(_, value)| value.is_array());
+    if let (Some((key, _)), None) = (lists.next(), lists.next()) {
+        return Some(pointer(key));
+    }
+    if depth + 1 >= limits::PAGE_FIELD_DEPTH {
+        return None;
+    }
+    LISTS.iter().find_map(|name| {
+        let (key, value) =
+            map.iter().find(|(key, value)| value.is_object() && word(key) == **name)?;
+        Some(format!("{}{}", pointer(key), items_below(value, depth + 1)?))
+    })
+}
+
+/// How many items there are, when the answer says it.
+pub(super) fn total(body: &Value) -> Option<u64> {
+    aside(body, TOTALS)?.as_u64()
+}
+
+/// How many pages there are, when the answer says it.
+pub(super) fn total_pages(body: &Value) -> Option<u64> {
+    aside(body, TOTAL_PAGES)?.as_u64()
+}
+
+/// Whether the answer says that it is the last one.
+pub(super) fn says_last(body: &Value) -> bool {
+    aside(body, MORE) == Some(&Value::Bool(false))
+}
+
+/// What an answer says about itself, at its top or in a map that is there for it.
+fn aside<'b>(body: &'b Value, words: &[&str]) -> Option<&'b Value> {
+    let map = body.as_object()?;
+    let here = |map: &'b serde_json::Map<String, Value>| {
+        map.iter().find(|(key, _)| words.contains(&word(key).as_str())).map(|(_, value)| value)
+    };
+    here(map).or_else(|| {
+        let asides = map.iter().filter(|(key, _)| ASIDES.contains(&word(key).as_str()));
+        asides.filter_map(|(_, value)| value.as_object()).find_map(here)
+    })
+}
+
+/// A name without signs and capitals.
+fn word(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}

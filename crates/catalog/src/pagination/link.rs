@@ -1,0 +1,85 @@
+//! Links to the next page: the `Link` header of RFC 8288, and URLs in bodies. A link is followed
+//! only to the origin of the request, because the credentials go with it.
+
+use milepost_model::suggest::excerpt;
+use url::Url;
+
+use super::{Answer, Stuck};
+
+/// Whether an answer has links between pages.
+pub(super) fn is_there(answer: &Answer<'_>) -> bool {
+    const PAGES: &[&str] = &["next", "prev", "previous", "first", "last"];
+    headers(answer).any(|header| PAGES.iter().any(|relation| target(header, relation).is_some()))
+}
+
+/// The next page by the `Link` headers.
+pub(super) fn next(answer: &Answer<'_>) -> Result<Option<Url>, Stuck> {
+    let target = headers(answer).find_map(|header| target(header, "next"));
+    target.map(|target| resolve(answer.url, target)).transpose()
+}
+
+fn headers<'a>(answer: &Answer<'a>) -> impl Iterator<Item = &'a str> {
+    let links = answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("link"));
+    links.map(|(_, value)| value.as_str())
+}
+
+/// `<url>; rel="next", <url>; rel="last"`: a URL may have commas, so that only the brackets tell
+/// where it ends.
+fn target<'h>(header: &'h str, relation: &str) -> Option<&'h str> {
+    let mut rest = header;
+    while let Some((_, from)) = rest.split_once('<') {
+        let (target, after) = from.split_once('>')?;
+        let parameters = &after[..end_of_parameters(after)];
+        if has_relation(parameters, relation) {
+            return Some(target.trim());
+        }
+        rest = &after[parameters.len()..];
+    }
+    None
+}
+
+/// Where the parameters of a link end: at a comma that is not quoted.
+fn end_of_parameters(text: &str) -> usize {
+    let mut quoted = false;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'"' => quoted = !quoted,
+            b',' if !quoted => return at,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn has_relation(parameters: &str, wanted: &str) -> bool {
+    parameters.split(';').any(|parameter| {
+        let Some((name, value)) = parameter.split_once('=') else { return false };
+        let mut relations = value.trim().trim_matches('"').split_whitespace();
+        name.trim().eq_ignore_ascii_case("rel")
+            && relations.any(|relation| relation.eq_ignore_ascii_case(wanted))
+    })
+}
+
+/// A link, relative to the request, on the server of the request.
+pub(super) fn resolve(request: &Url, text: &str) -> Result<Url, Stuck> {
+    let no_url = || Stuck::NoUrl { text: excerpt(text) };
+    let mut url = request.join(text).map_err(|_| no_url())?;
+    url.set_fragment(None);
+    // Behind a proxy a server may not know that it is reached by https.
+    let downgraded = request.scheme() == "https" && url.scheme() == "http";
+    if downgraded
+        && url.host() == request.host()
+        && url.port().is_none()
+        && request.port().is_none()
+    {
+        url.set_scheme("https").map_err(|()| no_url())?;
+    }
+    let same_user = url.username() == request.username() && url.password() == request.password();
+    let plain = url.username().is_empty() && url.password().is_none();
+    if url.origin() == request.origin() && url.host().is_some() && (same_user || plain) {
+        Ok(url)
+    } else {
+        let shown = format!("{}{}", url.origin().ascii_serialization(), url.path());
+        Err(Stuck::Elsewhere { url: excerpt(&shown) })
+    }
+}

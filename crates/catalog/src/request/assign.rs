@@ -1,0 +1,128 @@
+//! Which argument is meant by which name.
+
+use std::borrow::Cow;
+
+use milepost_model::suggest;
+use serde_json::Value;
+
+use super::header;
+use super::misuse::Misuse;
+use crate::command::{Location, Parameter};
+
+/// What a name in `with` means.
+enum Meaning {
+    Parameter(usize),
+    Property,
+}
+
+/// The arguments of a call, each where it belongs.
+pub(crate) struct Assigned<'a> {
+    /// The value of each parameter, by its place in the command, with the name it was given by.
+    pub(crate) values: Vec<Option<(&'a str, Cow<'a, Value>)>>,
+    /// Properties of the body: the name as given, the property, the value.
+    pub(crate) properties: Vec<(&'a str, &'a str, &'a Value)>,
+}
+
+/// Where names are looked up.
+pub(crate) struct Names<'n> {
+    pub(crate) parameters: &'n [Parameter],
+    /// The properties of the chosen body.
+    pub(crate) properties: &'n [String],
+}
+
+impl Names<'_> {
+    /// Sorts the arguments.
+    pub(crate) fn assign<'a>(
+        &self,
+        with: impl Iterator<Item = (&'a str, &'a Value)>,
+        misuses: &mut Vec<Misuse>,
+    ) -> Assigned<'a> {
+        let mut assigned =
+            Assigned { values: vec![None; self.parameters.len()], properties: Vec::new() };
+        for (name, value) in with {
+            match self.meaning(name) {
+                Ok((Meaning::Parameter(index), _)) => match &assigned.values[index] {
+                    None => assigned.values[index] = Some((name, Cow::Borrowed(value))),
+                    Some((first, _)) => misuses.push(Misuse::Twice {
+                        name: (*first).to_owned(),
+                        other: name.to_owned(),
+                        what: "parameter",
+                    }),
+                },
+                Ok((Meaning::Property, property)) => {
+                    let same = assigned.properties.iter().find(|(_, known, _)| *known == property);
+                    match same {
+                        None => assigned.properties.push((name, property, value)),
+                        Some((first, ..)) => misuses.push(Misuse::Twice {
+                            name: (*first).to_owned(),
+                            other: name.to_owned(),
+                            what: "property of the body",
+                        }),
+                    }
+                }
+                Err(misuse) => misuses.push(misuse),
+            }
+        }
+        assigned
+    }
+
+    /// The plain name first, because a parameter may be called `query.id`.
+    fn meaning<'a>(&self, name: &'a str) -> Result<(Meaning, &'a str), Misuse> {
+        let named: Vec<usize> = self.with_name(name).collect();
+        match named.as_slice() {
+            [one] => return self.usable(*one).map(|one| (Meaning::Parameter(one), name)),
+            [] => {}
+            several => {
+                let spellings = several.iter().map(|index| self.qualified(*index)).collect();
+                return Err(Misuse::Ambiguous { name: name.to_owned(), spellings });
+            }
+        }
+        let is_property = |name: &str| self.properties.iter().any(|property| property == name);
+        if is_property(name) {
+            return Ok((Meaning::Property, name));
+        }
+        if let Some((location, bare)) = name.split_once('.') {
+            let mut here = self.with_name(bare);
+            let found = here.find(|index| self.parameters[*index].location.name() == location);
+            if let Some(index) = found {
+                return self.usable(index).map(|index| (Meaning::Parameter(index), bare));
+            }
+            if location == "body" && is_property(bare) {
+                return Ok((Meaning::Property, bare));
+            }
+        }
+        Err(self.unknown(name))
+    }
+
+    fn with_name<'s>(&'s self, name: &'s str) -> impl Iterator<Item = usize> + 's {
+        let is_it = move |parameter: &Parameter| match parameter.location {
+            Location::Header => parameter.name.eq_ignore_ascii_case(name),
+            _ => parameter.name == name,
+        };
+        (0..self.parameters.len()).filter(move |index| is_it(&self.parameters[*index]))
+    }
+
+    fn usable(&self, index: usize) -> Result<usize, Misuse> {
+        let parameter = &self.parameters[index];
+        let own = parameter.location == Location::Header && header::is_own(&parameter.name);
+        if own { Err(Misuse::OwnHeader { name: parameter.name.clone() }) } else { Ok(index) }
+    }
+
+    fn qualified(&self, index: usize) -> String {
+        let parameter = &self.parameters[index];
+        format!("{}.{}", parameter.location.name(), parameter.name)
+    }
+
+    fn unknown(&self, name: &str) -> Misuse {
+        let parameters = self.parameters.iter().filter(|parameter| {
+            parameter.location != Location::Header || !header::is_own(&parameter.name)
+        });
+        let names = parameters.map(|parameter| parameter.name.as_str());
+        let names: Vec<&str> = names.chain(self.properties.iter().map(String::as_str)).collect();
+        Misuse::Unknown {
+            name: name.to_owned(),
+            meant: suggest::closest(name, names.iter().copied()).map(str::to_owned),
+            known: names.into_iter().map(str::to_owned).collect(),
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Bodies: a value in a media type, as bytes.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value};
+
+use super::encode::Encode;
+use super::media::{self, Kind};
+use super::misuse::{Misuse, Place, Reason};
+use super::schema::{self, Defs};
+use super::style::{Manner, text_of};
+use super::{Part, PartContent, Payload, multipart};
+use crate::command::{Content, Encoding, Location, Style};
+
+/// Writes a body. `asked` is the media type the caller named.
+pub(crate) fn payload(
+    content: &Content,
+    asked: Option<&str>,
+    value: &Value,
+    defs: &Defs,
+) -> Result<Payload, Misuse> {
+    let content_type = asked.unwrap_or_else(|| media::concrete(&content.media_type)).to_owned();
+    let kind = Kind::of(&content_type);
+    let bytes = |bytes: Vec<u8>, content_type: String| Ok(Payload::Bytes { content_type, bytes });
+    if let Some(attached) = Attached::of(value).filter(|_| !kind.is_json()) {
+        let attached = attached.map_err(|reason| unsendable(None, reason))?;
+        let content_type = attached.content_type.unwrap_or(content_type);
+        return match attached.content {
+            PartContent::Bytes(content) => bytes(content, content_type),
+            PartContent::File(path) => Ok(Payload::File { content_type, path }),
+        };
+    }
+    let wrong = |wanted| Misuse::BodyKind {
+        media_type: content_type.clone(),
+        wanted,
+        found: with_article(schema::type_of(value)),
+    };
+    match (kind, value) {
+        (Kind::Json | Kind::JsonLike, value) => bytes(value.to_string().into_bytes(), content_type),
+        (Kind::Form, Value::Object(map)) => {
+            let form = Form { content, defs };
+            bytes(form.urlencoded(map).into_bytes(), content_type)
+        }
+        (Kind::Multipart, Value::Object(map)) => {
+            let parts = Form { content, defs }.parts(map)?;
+            let media_type = media::essence(&content_type);
+            Ok(Payload::Multipart { media_type, boundary: multipart::boundary(&parts), parts })
+        }
+        (Kind::Form | Kind::Multipart, _) => Err(wrong("an object with the fields of the form")),
+        (Kind::JsonLines, Value::Array(items)) => {
+            let lines = items.iter().map(|item| format!("{item}\n"));
+            bytes(lines.collect::<String>().into_bytes(), content_type)
+        }
+        (Kind::Xml | Kind::JsonLines, Value::String(text)) => {
+            bytes(text.clone().into_bytes(), content_type)
+        }
+        (Kind::JsonLines, _) => Err(wrong("an array of the values of its lines")),
+        (Kind::Xml, _) => Err(wrong("XML as a string")),
+        (Kind::Text | Kind::Bytes, Value::Object(_) | Value::Array(_) | Value::Null) => {
+            let wanted = if kind == Kind::Text {
+                "a string"
+            } else {
+                "a string, `{\"$file\": \"path\"}` or `{\"$base64\": \"…\"}`"
+            };
+            Err(wrong(wanted))
+        }
+        (Kind::Text | Kind::Bytes, plain) => {
+            bytes(text_of(plain).as_bytes().to_vec(), content_type)
+        }
+    }
+}
+
+fn unsendable(property: Option<&str>, reason: Reason) -> Misuse {
+    Misuse::Unsendable { place: Place::Body { property: property.map(str::to_owned) }, reason }
+}
+
+fn with_article(name: &'static str) -> &'static str {
+    match name {
+        "null" => "null",
+        "boolean" => "a boolean",
+        "number" => "a number",
+        "integer" => "an integer",
+        "string" => "a string",
+        "array" => "an array",
+        _ => "an object",
+    }
+}
+
+/// Pointers of the places in a body that hold files: no schema describes them.
+pub(crate) fn attached_places(kind: Kind, value: &Value) -> Vec<String> {
+    if kind.is_json() {
+        return Vec::new();
+    }
+    let mut places = Vec::new();
+    let mut open = vec![(String::new(), value, 0)];
+    while let Some((pointer, value, depth)) = open.pop() {
+        match value {
+            _ if Attached::of(value).is_some() => places.push(pointer),
+            // Files stand as a property, or in a list that is one.
+            Value::Object(map) if depth == 0 => {
+                for (key, value) in map {
+                    let key = key.replace('~', "~0").replace('/', "~1");
+                    open.push((format!("{pointer}/{key}"), value, depth + 1));
+                }
+            }
+            Value::Array(items) if depth == 1 => {
+                for (index, item) in items.iter().enumerate() {
+                    open.push((format!("{pointer}/{index}"), item, depth + 1));
+                }
+            }
+            _ => {}
+        }
+    }
+    places
+}
+
+/// Bytes given as `{"$file": path}` or `{"$base64": text}`.
+struct Attached {
+    filename: Option<String>,
+    content_type: Option<String>,
+    content: PartContent,
+}
+
+impl Attached {
+    fn of(value: &Value) -> Option<Result<Attached, Reason>> {
+        let map = value.as_object()?;
+        let known = ["$file", "$base64", "filename", "content_type"];
+        if !map.keys().all(|key| known.contains(&key.as_str())) {
+            return None;
+        }
+        let content = match (map.get("$file"), map.get("$base64")) {
+            (Some(path), None) => file(path),
+            (None, Some(text)) => base64(text),
+            _ => return None,
+        };
+        Some(content.and_then(|content| Attached::with(map, content)))
+    }
+
+    fn with(map: &Map<String, Value>, content: PartContent) -> Result<Attached, Reason> {
+        let text = |name: &str| map.get(name).and_then(Value::as_str).map(str::to_owned);
+        let content_type = text("content_type");
+        if content_type.as_deref().is_some_and(|text| !media::is_media_type(text)) {
+            return Err(Reason::ContentType);
+        }
+        let own = match &content {
+            PartContent::File(path) => path.rsplit(['/', '\\']).next().map(str::to_owned),
+            PartContent::Bytes(_) => None,
+        };
+        Ok(Attached { filename: text("filename").or(own), content_type, content })
+    }
+}
+
+fn file(path: &Value) -> Result<PartContent, Reason> {
+    let path = path.as_str().filter(|path| !path.is_empty() && !path.contains('\0'));
+    path.map(|path| PartContent::File(path.to_owned())).ok_or(Reason::File)
+}
+
+fn base64(text: &Value) -> Result<PartContent, Reason> {
+    let bytes = text.as_str().and_then(|text| STANDARD.decode(text).ok());
+    bytes.map(PartContent::Bytes).ok_or(Reason::Base64)
+}
+
+/// A body made of fields.
+pub(crate) struct Form<'c> {
+    pub(crate) content: &'c Content,
+    pub(crate) defs: &'c Defs,
+}
+
+impl Form<'_> {
+    fn encoding(&self, property: &str) -> Option<&Encoding> {
+        self.content.encoding.iter().find(|encoding| encoding.property == property)
+    }
+
+    /// How a property is written by style; nothing when it is written by its media type.
+    fn manner(&self, property: &str) -> Option<Manner> {
+        let encoding = self.encoding(property)?;
+        let by_style =
+            encoding.style.is_some() || encoding.explode.is_some() || encoding.allow_reserved;
+        let style = encoding.style.unwrap_or(Style::Form);
+        by_style.then(|| Manner {
+            location: Location::Query,
+            style,
+            explode: encoding.explode.unwrap_or(matches!(style, Style::Form | Style::DeepObject)),
+            encode: if encoding.allow_reserved { Encode::ReservedInQuery } else { Encode::Strict },
+        })
+    }
+
+    /// `application/x-www-form-urlencoded`. A property with a style is written as a query parameter
+    /// is; any other as the URL standard says, a list as one field for each item.
+    pub(crate) fn urlencoded(&self, map: &Map<String, Value>) -> String {
+        let mut fields = Vec::new();
+        for (name, value) in map {
+            if let Some(manner) = self.manner(name) {
+                fields.extend(manner.write(name, value));
+                continue;
+            }
+            let as_json = self.is_json(name);
+            let mut push = |value: &Value| {
+                let text = if as_json { value.to_string() } else { text_of(value).into_owned() };
+                fields.push(format!("{}={}", Encode::Form.text(name), Encode::Form.text(&text)));
+            };
+            match value {
+                Value::Null => {}
+                Value::Array(items) if !as_json => {
+                    items.iter().filter(|item| !item.is_null()).for_each(push);
+                }
+                value => push(value),
+            }
+        }
+        fields.join("&")
+    }
+
+    fn is_json(&self, property: &str) -> bool {
+        let content_type =
+            self.encoding(property).and_then(|encoding| encoding.content_type.as_deref());
+        content_type.is_some_and(|media_type| Kind::of(media_type).is_json())
+    }
+
+    /// `multipart/form-data`: one part for each property, and for each item of a list.
+    fn parts(&self, map: &Map<String, Value>) -> Result<Vec<Part>, Misuse> {
+        let properties = schema::properties(&self.content.schema, self.defs);
+        let mut parts = Vec::new();
+        for (name, value) in map {
+            if let Some(manner) = self.manner(name) {
+                let fields = manner.fields(name, value).into_iter();
+                parts.extend(fields.map(|(name, text)| Part {
+                    name,
+                    filename: None,
+                    content_type: None,
+                    content: PartContent::Bytes(text.into_bytes()),
+                }));
+                continue;
+            }
+            let schema =
+                properties.iter().find(|(known, _)| known == name).map(|(_, schema)| *schema);
+            match value {
+                Value::Array(items) if !self.is_json(name) => {
+                    let schema =
+                        schema.and_then(|schema| schema::resolve(schema, self.defs).get("items"));
+                    for item in items {
+                        parts.extend(self.part(name, item, schema)?);
+                    }
+                }
+                value => parts.extend(self.part(name, value, schema)?),
+            }
+        }
+        Ok(parts)
+    }
+
+    fn part(
+        &self,
+        name: &str,
+        value: &Value,
+        schema: Option<&Value>,
+    ) -> Result<Option<Part>, Misuse> {
+        // The first type that is one: `image/png, image/jpeg`, `image/*`.
+        let documented = self.encoding(name).and_then(|encoding| encoding.content_type.as_deref());
+        let documented = documented
+            .and_then(|types| types.split(',').map(str::trim).find(|one| !one.contains('*')))
+            .filter(|media_type| media::is_media_type(media_type))
+            .map(str::to_owned);
+        let part = |filename, content_type, content| {
+            Ok(Some(Part { name: name.to_owned(), filename, content_type, content }))
+        };
+        let octets = || Some("application/octet-stream".to_owned());
+        if let Some(attached) = Attached::of(value) {
+            let attached = attached.map_err(|reason| unsendable(Some(name), reason))?;
+            let content_type = attached.content_type.or(documented).or_else(octets);
+            let filename = attached.filename.or_else(|| Some(name.to_owned()));
+            return part(filename, content_type, attached.content);
+        }
+        let is_json = documented.as_deref().is_some_and(|one| Kind::of(one).is_json());
+        match value {
+            Value::Null => Ok(None),
+            Value::Object(_) | Value::Array(_) => {
+                let content_type = documented.or_else(|| Some("application/json".to_owned()));
+                part(None, content_type, PartContent::Bytes(value.to_string().into_bytes()))
+            }
+            value if is_json => {
+                part(None, documented, PartContent::Bytes(value.to_string().into_bytes()))
+            }
+            plain => {
+                let content = PartContent::Bytes(text_of(plain).as_bytes().to_vec());
+                // A server looks for a file, and knows one by its name.
+                let is_file = schema.is_some_and(|schema| schema::is_binary(schema, self.defs));
+                let filename = is_file.then(|| name.to_owned());
+                let content_type = documented.or_else(|| is_file.then(octets).flatten());
+                part(filename, content_type, content)
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Headers and cookies: which ones are never arguments, and what a value may hold.
+
+use super::media::is_token_byte;
+use super::misuse::Reason;
+
+/// Headers that OpenAPI says are no parameters, or that belong to the connection.
+const OWN: &[&str] = &[
+    "accept",
+    "authorization",
+    "connection",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Whether a header is set by the sender and by nobody else.
+pub(crate) fn is_own(name: &str) -> bool {
+    OWN.iter().any(|own| own.eq_ignore_ascii_case(name))
+}
+
+/// Whether a name and a value can be sent as a header.
+pub(crate) fn check(name: &str, value: &str) -> Result<(), Reason> {
+    if name.is_empty() || !name.bytes().all(is_token_byte) {
+        return Err(Reason::Name);
+    }
+    if value.chars().any(|c| c.is_control() && c != '\t') {
+        return Err(Reason::Control);
+    }
+    if value.chars().any(|c| u32::from(c) > 0xFF) {
+        return Err(Reason::NotLatin);
+    }
+    if value.starts_with([' ', '\t']) || value.ends_with([' ', '\t']) {
+        return Err(Reason::Blank);
+    }
+    Ok(())
+}
+
+/// Whether a text can be sent in the `Cookie` header.
+pub(crate) fn check_cookie(text: &str) -> Result<(), Reason> {
+    check("cookie", text)?;
+    if text.is_ascii() { Ok(()) } else { Err(Reason::NotLatin) }
+}
+
+/// The bytes of a header's value: one for each character, as ISO 8859-1 has it.
+pub fn bytes(value: &str) -> Vec<u8> {
+    value.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect()
+}

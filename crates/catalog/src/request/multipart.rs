@@ -1,0 +1,91 @@
+//! Multipart bodies: their frame, and a boundary that is made from what they hold.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+use super::{Part, PartContent, Piece};
+
+/// The boundary of parts, the same for the same parts.
+pub(crate) fn boundary(parts: &[Part]) -> String {
+    let mut salt = 0_u64;
+    let mut boundary = hashed(parts, salt);
+    // Who wrote the parts would have to know a hash of them before they are written.
+    while occurs(&boundary, parts) {
+        salt += 1;
+        boundary = hashed(parts, salt);
+    }
+    boundary
+}
+
+/// The boundary, unless a part has it.
+pub(crate) fn boundary_or_other(boundary: String, parts: &[Part]) -> String {
+    if occurs(&boundary, parts) { self::boundary(parts) } else { boundary }
+}
+
+fn hashed(parts: &[Part], salt: u64) -> String {
+    let mut hash = Sha256::new();
+    hash.update(salt.to_le_bytes());
+    let mut add = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    for part in parts {
+        add(head(part).as_bytes());
+        match &part.content {
+            PartContent::Bytes(bytes) => add(bytes),
+            PartContent::File(path) => add(path.as_bytes()),
+        }
+    }
+    let mut text = "milepost-".to_owned();
+    for byte in &hash.finalize()[..16] {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+fn occurs(boundary: &str, parts: &[Part]) -> bool {
+    let find = memchr::memmem::Finder::new(boundary);
+    parts.iter().any(|part| match &part.content {
+        PartContent::Bytes(bytes) => find.find(bytes).is_some(),
+        PartContent::File(_) => false,
+    })
+}
+
+/// The parts in their frame.
+pub(crate) fn pieces<'p>(boundary: &str, parts: &'p [Part]) -> Vec<Piece<'p>> {
+    let mut pieces = Vec::new();
+    let mut frame = String::new();
+    for part in parts {
+        // Writing to a string cannot fail.
+        let _ = write!(frame, "--{boundary}\r\n{}\r\n", head(part));
+        pieces.push(Piece::Bytes(Cow::Owned(std::mem::take(&mut frame).into_bytes())));
+        pieces.push(match &part.content {
+            PartContent::Bytes(bytes) => Piece::Bytes(Cow::Borrowed(bytes)),
+            PartContent::File(path) => Piece::File(path),
+        });
+        frame.push_str("\r\n");
+    }
+    let _ = write!(frame, "--{boundary}--\r\n");
+    pieces.push(Piece::Bytes(Cow::Owned(frame.into_bytes())));
+    pieces
+}
+
+fn head(part: &Part) -> String {
+    let mut head = format!("Content-Disposition: form-data; name=\"{}\"", escaped(&part.name));
+    if let Some(filename) = &part.filename {
+        let _ = write!(head, "; filename=\"{}\"", escaped(filename));
+    }
+    head.push_str("\r\n");
+    if let Some(content_type) = &part.content_type {
+        let _ = write!(head, "Content-Type: {content_type}\r\n");
+    }
+    head
+}
+
+/// As browsers write names: a quote or a line break would end the header.
+fn escaped(name: &str) -> String {
+    name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
+}

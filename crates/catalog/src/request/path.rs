@@ -1,0 +1,180 @@
+//! The path of a request: a template filled in, and the proof that the URL lies under its base.
+//! No value, and no document, may lead anywhere else.
+
+use url::Url;
+
+use super::encode::Encode;
+use super::misuse::{Misuse, Reason};
+use crate::limits;
+
+/// A piece of a path template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    /// As the document has it, ready to send.
+    Literal(String),
+    /// `{name}`.
+    Placeholder(String),
+}
+
+/// A path template, read once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Template {
+    path: Vec<Piece>,
+    /// What a document has behind a `?` in a path, which OpenAPI does not allow and some have.
+    query: Vec<Piece>,
+}
+
+impl Template {
+    /// Reads a template. A fragment is never sent.
+    pub(crate) fn parse(path: &str) -> Template {
+        let path = path.split('#').next().unwrap_or_default();
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        Template { path: pieces(path, Encode::Literal), query: pieces(query, Encode::QueryLiteral) }
+    }
+
+    /// The names of the placeholders.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.path.iter().chain(&self.query).filter_map(|piece| match piece {
+            Piece::Placeholder(name) => Some(name.as_str()),
+            Piece::Literal(_) => None,
+        })
+    }
+
+    /// The path with its placeholders filled in, and the query that belongs to it.
+    /// `fill` gives the text of a placeholder, ready to send.
+    pub(crate) fn fill<'v>(&self, fill: impl Fn(&str) -> &'v str) -> (String, String) {
+        let write = |pieces: &[Piece]| {
+            let mut out = String::new();
+            for piece in pieces {
+                match piece {
+                    Piece::Literal(text) => out.push_str(text),
+                    Piece::Placeholder(name) => out.push_str(fill(name)),
+                }
+            }
+            out
+        };
+        let mut path = write(&self.path);
+        // A value alone is a segment, even an empty one.
+        if !path.starts_with('/') && !self.path.is_empty() {
+            path.insert(0, '/');
+        }
+        (path, write(&self.query))
+    }
+
+    /// The placeholder to blame for a segment that cannot be sent: the first one in it.
+    pub(crate) fn blame(&self, segment: usize) -> Option<&str> {
+        // A template may lack the slash at its beginning.
+        let slash =
+            matches!(self.path.first(), Some(Piece::Literal(text)) if text.starts_with('/'));
+        let mut at = usize::from(!slash);
+        for piece in &self.path {
+            match piece {
+                Piece::Literal(text) => at += text.matches('/').count(),
+                Piece::Placeholder(name) if at == segment => return Some(name),
+                Piece::Placeholder(_) => {}
+            }
+        }
+        None
+    }
+}
+
+fn pieces(template: &str, literal: Encode) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut rest = template;
+    while let Some(open) = rest.find('{')
+        && let Some(length) = rest[open..].find('}')
+    {
+        let name = &rest[open + 1..open + length];
+        if open > 0 {
+            pieces.push(Piece::Literal(literal.text(&rest[..open])));
+        }
+        pieces.push(Piece::Placeholder(name.to_owned()));
+        rest = &rest[open + length + 1..];
+    }
+    if !rest.is_empty() {
+        pieces.push(Piece::Literal(literal.text(rest)));
+    }
+    pieces
+}
+
+/// A segment of a path that leads elsewhere or is none, with why.
+pub(crate) fn bad_segment(
+    path: &str,
+    may_be_empty: impl Fn(usize) -> bool,
+) -> Option<(usize, Reason)> {
+    let segments = path.split('/').enumerate().skip(1);
+    for (index, segment) in segments {
+        if is_dots(segment) {
+            return Some((index, Reason::DotSegment));
+        }
+        if segment.is_empty() && !may_be_empty(index) {
+            return Some((index, Reason::EmptySegment));
+        }
+    }
+    None
+}
+
+/// `.` and `..`, in any way they can be encoded, and with parameters behind a `;` as some servers
+/// read them.
+fn is_dots(segment: &str) -> bool {
+    let decoded = percent_encoding::percent_decode_str(segment).decode_utf8_lossy();
+    let bare = decoded.split(';').next().unwrap_or_default();
+    matches!(bare, "." | "..")
+}
+
+/// Puts base, path and query together.
+pub(crate) fn join(base: &Url, path: &str, query: &str) -> Result<Url, Misuse> {
+    let refused = || Misuse::Base { url: shown(base) };
+    if !matches!(base.scheme(), "http" | "https") || base.host().is_none() {
+        return Err(refused());
+    }
+    let prefix = base.path().trim_end_matches('/');
+    let whole = match (prefix, path) {
+        ("", "") => "/".to_owned(),
+        (_, "") => base.path().to_owned(),
+        _ => format!("{prefix}{path}"),
+    };
+    let both = match (base.query().unwrap_or_default(), query) {
+        ("", query) => query.to_owned(),
+        (fixed, "") => fixed.to_owned(),
+        (fixed, query) => format!("{fixed}&{query}"),
+    };
+    let mut text = base[..url::Position::BeforePath].to_owned();
+    text.push_str(&whole);
+    if !both.is_empty() {
+        text.push('?');
+        text.push_str(&both);
+    }
+    if text.len() > limits::URL_BYTES {
+        return Err(Misuse::TooLong { bytes: text.len(), limit: limits::URL_BYTES });
+    }
+    let url = Url::parse(&text).map_err(|_| refused())?;
+    // Parsing normalises: whatever is not as we wrote it would be sent to somewhere else.
+    let same = url.path() == whole && url.query().unwrap_or_default() == both;
+    if same && is_under(&url, base) { Ok(url) } else { Err(Misuse::Path { path: path.to_owned() }) }
+}
+
+/// Whether a URL lies under a base: the same origin, and its path on a boundary of segments.
+pub(crate) fn is_under(url: &Url, base: &Url) -> bool {
+    let prefix = base.path().trim_end_matches('/');
+    let rest = url.path().strip_prefix(prefix);
+    url.scheme() == base.scheme()
+        && url.host() == base.host()
+        && url.port_or_known_default() == base.port_or_known_default()
+        && url.username() == base.username()
+        && url.password() == base.password()
+        && url.fragment().is_none()
+        && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        && !url.path().split('/').any(is_dots)
+}
+
+/// A URL without what may be a secret in it.
+fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    // Neither can be set on a URL without a host, which has neither.
+    if url.set_username("").and_then(|()| url.set_password(None)).is_err() {
+        return format!("{}:", url.scheme());
+    }
+    url.set_query(None);
+    url.to_string()
+}

@@ -1,0 +1,470 @@
+//! A command made ready for many calls: its template read, its schemas compiled when first needed.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::assign::{Assigned, Names};
+use super::check::{Check, Verdict};
+use super::encode::Encode;
+use super::media::{self, Kind};
+use super::misuse::{Misuse, Place, Reason};
+use super::path::{self, Template};
+use super::style::{Manner, text_of};
+use super::{Arguments, Note, Payload, Request, body, header, schema};
+use crate::command::{Command, Content, Location, Parameter, Style};
+use crate::limits;
+
+/// A command that can be called many times.
+#[derive(Debug)]
+pub struct Prepared {
+    command: Arc<Command>,
+    template: Template,
+    accept: String,
+    /// A check for each parameter of the command.
+    checks: Vec<OnceLock<Check>>,
+    /// What belongs to each content of its body.
+    contents: Vec<PreparedContent>,
+}
+
+#[derive(Debug, Default)]
+struct PreparedContent {
+    check: OnceLock<Check>,
+    properties: OnceLock<Vec<String>>,
+}
+
+/// A request in the making.
+#[derive(Default)]
+struct Draft {
+    path: HashMap<String, String>,
+    query: Vec<String>,
+    headers: Vec<(String, String)>,
+    cookies: Vec<String>,
+    misuses: Vec<Misuse>,
+    notes: Vec<Note>,
+}
+
+impl Prepared {
+    /// Makes a command ready. A placeholder of the path that the document does not describe is
+    /// taken as a string, and a path parameter without a placeholder does not exist.
+    pub fn new(mut command: Arc<Command>) -> Prepared {
+        let template = Template::parse(&command.path);
+        let is_in_path = |parameter: &Parameter| parameter.location == Location::Path;
+        let placed = |parameter: &Parameter| {
+            !is_in_path(parameter) || template.names().any(|name| name == parameter.name)
+        };
+        let described = |name: &str| {
+            command.parameters.iter().any(|known| is_in_path(known) && known.name == name)
+        };
+        let mut missing: Vec<&str> = template.names().filter(|name| !described(name)).collect();
+        missing.dedup();
+        if !missing.is_empty() || !command.parameters.iter().all(placed) {
+            let mut parameters: Vec<Parameter> =
+                command.parameters.iter().filter(|known| placed(known)).cloned().collect();
+            parameters.extend(missing.into_iter().map(undescribed));
+            Arc::make_mut(&mut command).parameters = parameters;
+        }
+        let checks = command.parameters.iter().map(|_| OnceLock::new()).collect();
+        let contents = command.body.iter().flat_map(|body| &body.contents);
+        let contents = contents.map(|_| PreparedContent::default()).collect();
+        Prepared { accept: accept(&command), template, checks, contents, command }
+    }
+
+    /// The command.
+    pub fn command(&self) -> &Arc<Command> {
+        &self.command
+    }
+
+    /// Makes a request, or says everything that is wrong with the arguments.
+    pub fn build(&self, base: &Url, arguments: &Arguments) -> Result<Request, Vec<Misuse>> {
+        let mut draft = Draft::default();
+        draft.headers.push(("Accept".to_owned(), self.accept(arguments, &mut draft.misuses)));
+        let content = self.choose(arguments, &mut draft.misuses);
+        let properties = content.map_or(&[][..], |at| self.properties(at));
+        let names = Names { parameters: &self.command.parameters, properties };
+        let with = arguments.with.iter().map(|(name, value)| (name.as_str(), value));
+        let Assigned { values, properties } = names.assign(with, &mut draft.misuses);
+        for (index, given) in values.into_iter().enumerate() {
+            self.place(index, given.map(|(_, value)| value), &mut draft);
+        }
+        let body = self.body(content, arguments, &properties, &mut draft);
+        let url = if draft.misuses.is_empty() { self.url(base, &mut draft) } else { None };
+        match url {
+            Some(url) if draft.misuses.is_empty() => Ok(self.finish(url, body, draft)),
+            _ => {
+                draft.misuses.truncate(limits::MISUSES);
+                Err(draft.misuses)
+            }
+        }
+    }
+
+    fn finish(&self, url: Url, body: Option<Payload>, mut draft: Draft) -> Request {
+        if !draft.cookies.is_empty() {
+            draft.headers.push(("Cookie".to_owned(), draft.cookies.join("; ")));
+        }
+        Request {
+            method: self.command.method,
+            url,
+            headers: draft.headers,
+            body,
+            path_template: self.command.path.clone(),
+            notes: draft.notes,
+        }
+    }
+
+    fn accept(&self, arguments: &Arguments, misuses: &mut Vec<Misuse>) -> String {
+        let Some(asked) = &arguments.accept else { return self.accept.clone() };
+        if !media::is_media_type(asked) {
+            let known = answers(&self.command).into_iter().map(str::to_owned).collect();
+            misuses.push(Misuse::MediaType { asked: asked.clone(), what: "answer", known });
+        }
+        asked.clone()
+    }
+
+    /// Which content of the body is sent: the one asked for, else one that can hold the files
+    /// that are given, else the plainest.
+    fn choose(&self, arguments: &Arguments, misuses: &mut Vec<Misuse>) -> Option<usize> {
+        let contents = &self.command.body.as_ref()?.contents;
+        let kind = |content: &Content| Kind::of(&content.media_type);
+        if let Some(asked) = &arguments.content_type {
+            let found = contents.iter().position(|offered| {
+                media::is_media_type(asked) && media::matches(&offered.media_type, asked)
+            });
+            if found.is_none() {
+                let known = contents.iter().map(|content| content.media_type.clone()).collect();
+                misuses.push(Misuse::MediaType { asked: asked.clone(), what: "body", known });
+            }
+            return found;
+        }
+        let holds = |value: &Value| !body::attached_places(Kind::Multipart, value).is_empty();
+        let files = arguments.body.iter().chain(arguments.with.values()).any(holds);
+        let rank = |content: &Content| {
+            let kind = kind(content);
+            (files && !matches!(kind, Kind::Multipart | Kind::Bytes), kind)
+        };
+        (0..contents.len()).min_by_key(|at| rank(&contents[*at]))
+    }
+
+    fn content(&self, at: usize) -> Option<&Content> {
+        self.command.body.as_ref()?.contents.get(at)
+    }
+
+    fn properties(&self, at: usize) -> &[String] {
+        let found = || {
+            let schema = self.content(at).map(|content| &content.schema);
+            let found = schema.map(|schema| schema::properties(schema, &self.command.defs));
+            found.into_iter().flatten().map(|(name, _)| name.to_owned()).collect()
+        };
+        self.contents[at].properties.get_or_init(found)
+    }
+
+    /// Checks one parameter and puts it where it belongs.
+    fn place(&self, index: usize, given: Option<Cow<'_, Value>>, draft: &mut Draft) {
+        let parameter = &self.command.parameters[index];
+        let defs = &self.command.defs;
+        let own = parameter.location == Location::Header && header::is_own(&parameter.name);
+        let default = || {
+            let default = schema::resolve(&parameter.schema, defs).get("default");
+            default.filter(|_| parameter.required).map(Cow::Borrowed)
+        };
+        let Some(value) = given.or_else(default).filter(|_| !own) else {
+            if parameter.required && !own && !draft.is_ambiguous(&parameter.name) {
+                draft.misuses.push(Misuse::Missing {
+                    name: parameter.name.clone(),
+                    location: parameter.location,
+                    kind: schema::describe(&parameter.schema, defs),
+                });
+            }
+            return;
+        };
+        let place =
+            || Place::Parameter { name: parameter.name.clone(), location: parameter.location };
+        let compile = || Check::compile(&parameter.schema, defs, false);
+        let verdict = self.checks[index].get_or_init(compile).verdict(&value, &[]);
+        if !draft.accepts(verdict, place) {
+            return;
+        }
+        if let Err(reason) = draft.put(parameter, &value) {
+            draft.misuses.push(Misuse::Unsendable { place: place(), reason });
+        }
+    }
+
+    fn body(
+        &self,
+        content: Option<usize>,
+        arguments: &Arguments,
+        properties: &[(&str, &str, &Value)],
+        draft: &mut Draft,
+    ) -> Option<Payload> {
+        let Some((at, content)) = content.and_then(|at| Some((at, self.content(at)?))) else {
+            if arguments.body.is_some() && self.command.body.is_none() {
+                draft.misuses.push(Misuse::NoBody);
+            }
+            return None;
+        };
+        let Some(value) = merged(arguments.body.as_ref(), properties, &mut draft.misuses) else {
+            let required = self.command.body.as_ref().is_some_and(|body| body.required);
+            if required && arguments.body.is_none() {
+                draft.misuses.push(self.missing_body());
+            }
+            return None;
+        };
+        let asked = arguments.content_type.as_deref();
+        let defs = &self.command.defs;
+        let kind = Kind::of(asked.unwrap_or_else(|| media::concrete(&content.media_type)));
+        let compile = || Check::compile(&content.schema, defs, true);
+        let check = self.contents[at].check.get_or_init(compile);
+        // Before the schema is asked: it knows nothing of files and media types.
+        let payload = body::payload(content, asked, &value, defs);
+        let payload = payload.map_err(|misuse| draft.misuses.push(misuse)).ok()?;
+        // A schema describes the value that XML or bytes stand for, not their text.
+        let opaque = value.is_string() && matches!(kind, Kind::Xml | Kind::Bytes | Kind::JsonLines);
+        if opaque {
+            return Some(payload);
+        }
+        let verdict = check.verdict(&value, &body::attached_places(kind, &value));
+        draft.accepts(verdict, || Place::Body { property: None }).then_some(payload)
+    }
+
+    fn missing_body(&self) -> Misuse {
+        let contents = self.command.body.iter().flat_map(|body| &body.contents);
+        Misuse::MissingBody { media_types: contents.map(|one| one.media_type.clone()).collect() }
+    }
+
+    fn url(&self, base: &Url, draft: &mut Draft) -> Option<Url> {
+        let fill = |name: &str| draft.path.get(name).map_or("", String::as_str);
+        let (path, mut query) = self.template.fill(fill);
+        if let Some((segment, reason)) =
+            path::bad_segment(&path, |segment| self.template.blame(segment).is_none())
+        {
+            let place =
+                |name: &str| Place::Parameter { name: name.to_owned(), location: Location::Path };
+            draft.misuses.push(match self.template.blame(segment) {
+                Some(name) => Misuse::Unsendable { place: place(name), reason },
+                None => Misuse::Path { path: self.command.path.clone() },
+            });
+            return None;
+        }
+        for part in &draft.query {
+            if !query.is_empty() {
+                query.push('&');
+            }
+            query.push_str(part);
+        }
+        path::join(base, &path, &query).map_err(|misuse| draft.misuses.push(misuse)).ok()
+    }
+}
+
+impl Draft {
+    /// Whether a parameter was meant but not clearly: then it is not missing as well.
+    fn is_ambiguous(&self, parameter: &str) -> bool {
+        let is_it =
+            |misuse: &Misuse| matches!(misuse, Misuse::Ambiguous { name, .. } if name == parameter);
+        self.misuses.iter().any(is_it)
+    }
+
+    /// Whether a value may be sent as far as its schema says.
+    fn accepts(&mut self, verdict: Verdict, place: impl Fn() -> Place) -> bool {
+        match verdict {
+            Verdict::Fits => true,
+            Verdict::Unchecked(why) => {
+                self.notes.push(Note::Unchecked { place: place(), why });
+                true
+            }
+            Verdict::Misfits(misfits) => {
+                self.misuses.extend(misfits.into_iter().map(|misfit| Misuse::Invalid {
+                    place: place(),
+                    pointer: misfit.pointer,
+                    message: misfit.message,
+                }));
+                false
+            }
+        }
+    }
+
+    /// Puts a value where it travels, as the text it travels as.
+    fn put(&mut self, parameter: &Parameter, value: &Value) -> Result<(), Reason> {
+        let Some(text) = written(parameter, value) else {
+            let in_path = parameter.location == Location::Path;
+            return if in_path { Err(Reason::EmptySegment) } else { Ok(()) };
+        };
+        match parameter.location {
+            Location::Path => {
+                self.path.insert(parameter.name.clone(), text);
+            }
+            Location::Query | Location::QueryString => self.query.push(text),
+            Location::Header if parameter.name.eq_ignore_ascii_case("cookie") => {
+                header::check_cookie(&text)?;
+                self.cookies.push(text);
+            }
+            Location::Header => {
+                header::check(&parameter.name, &text)?;
+                self.headers.push((parameter.name.clone(), text));
+            }
+            Location::Cookie => {
+                header::check_cookie(&text)?;
+                if parameter.style == Style::Cookie && has_semicolon(value) {
+                    return Err(Reason::Semicolon);
+                }
+                self.cookies.push(text);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A parameter as text, its name included where it is named; nothing when it is undefined.
+fn written(parameter: &Parameter, value: &Value) -> Option<String> {
+    let location = parameter.location;
+    let encode = match (location, parameter.allow_reserved) {
+        (Location::Header, _) => Encode::Raw,
+        (Location::Cookie, _) if parameter.style == Style::Cookie => Encode::Raw,
+        (Location::Query, true) => Encode::ReservedInQuery,
+        (Location::Path, true) => Encode::ReservedInPath,
+        _ => Encode::Strict,
+    };
+    if location == Location::QueryString || parameter.content.is_some() {
+        return written_as_content(parameter, value, encode);
+    }
+    let Parameter { style, explode, .. } = *parameter;
+    Manner { location, style, explode, encode }.write(&parameter.name, value)
+}
+
+fn written_as_content(parameter: &Parameter, value: &Value, encode: Encode) -> Option<String> {
+    let media_type = parameter.content.as_deref().unwrap_or("application/x-www-form-urlencoded");
+    let kind = Kind::of(media_type);
+    let is_whole = parameter.location == Location::QueryString;
+    let text = match (kind, value) {
+        (kind, value) if kind.is_json() => value.to_string(),
+        (_, Value::Null) => return None,
+        (Kind::Form, Value::Object(map)) => {
+            let text = form_text(map);
+            if is_whole {
+                return (!text.is_empty()).then_some(text);
+            }
+            text
+        }
+        (_, value) => text_of(value).into_owned(),
+    };
+    let named = matches!(parameter.location, Location::Query | Location::Cookie);
+    let text = if encode == Encode::Raw { ascii(&text) } else { encode.text(&text) };
+    let name = || Encode::Strict.text(&parameter.name);
+    Some(if named { format!("{}={text}", name()) } else { text })
+}
+
+fn form_text(map: &Map<String, Value>) -> String {
+    let content = Content {
+        media_type: String::new(),
+        schema: Value::Bool(true),
+        encoding: Vec::new(),
+        example: None,
+    };
+    body::Form { content: &content, defs: &Map::new() }.urlencoded(map)
+}
+
+/// JSON in a header: other letters as `\u…`, which JSON reads as the same.
+fn ascii(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii() {
+            out.push(c);
+        } else {
+            let mut units = [0; 2];
+            out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    out
+}
+
+fn has_semicolon(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(has_semicolon),
+        Value::Object(map) => {
+            map.iter().any(|(key, value)| key.contains(';') || has_semicolon(value))
+        }
+        plain => text_of(plain).contains(';'),
+    }
+}
+
+/// The body with the properties that were given beside it.
+fn merged<'a>(
+    body: Option<&'a Value>,
+    properties: &[(&str, &str, &Value)],
+    misuses: &mut Vec<Misuse>,
+) -> Option<Cow<'a, Value>> {
+    let Some((first, ..)) = properties.first() else { return body.map(Cow::Borrowed) };
+    let mut map = match body {
+        None => Map::new(),
+        Some(Value::Object(map)) => map.clone(),
+        Some(other) => {
+            let found = schema::type_of(other);
+            misuses.push(Misuse::BodyNotObject { name: (*first).to_owned(), found });
+            return None;
+        }
+    };
+    for (name, property, value) in properties {
+        if map.insert((*property).to_owned(), (*value).clone()).is_some() {
+            misuses.push(Misuse::Twice {
+                name: format!("body.{property}"),
+                other: (*name).to_owned(),
+                what: "property of the body",
+            });
+        }
+    }
+    Some(Cow::Owned(Value::Object(map)))
+}
+
+fn undescribed(name: &str) -> Parameter {
+    Parameter {
+        name: name.to_owned(),
+        location: Location::Path,
+        required: true,
+        deprecated: false,
+        description: String::new(),
+        style: Style::Simple,
+        explode: false,
+        allow_reserved: false,
+        content: None,
+        schema: Value::Bool(true),
+    }
+}
+
+/// The media types of the answers: those of success first, JSON before others.
+fn answers(command: &Command) -> Vec<&str> {
+    let mut found: Vec<(bool, bool, &str)> = Vec::new();
+    for response in &command.responses {
+        let fails = !response.status.starts_with('2') && response.status != "default";
+        for content in &response.contents {
+            let media_type = content.media_type.as_str();
+            let json = Kind::of(media_type).is_json();
+            if media::is_media_type(media_type) && !found.iter().any(|known| known.2 == media_type)
+            {
+                found.push((fails, !json, media_type));
+            }
+        }
+    }
+    found.sort_by_key(|(fails, other, _)| (*other, *fails));
+    found.truncate(limits::ACCEPT_TYPES);
+    found.into_iter().map(|(.., media_type)| media_type).collect()
+}
+
+/// What `Accept` says: JSON is wanted, anything else is taken.
+fn accept(command: &Command) -> String {
+    let answers = answers(command);
+    let json = |media_type: &&str| Kind::of(media_type).is_json();
+    let prefers = answers.iter().any(json);
+    let weighed = |media_type: &&str| {
+        if prefers && !json(media_type) {
+            format!("{media_type};q=0.5")
+        } else {
+            (*media_type).to_owned()
+        }
+    };
+    match answers.is_empty() {
+        true => "*/*".to_owned(),
+        false => answers.iter().map(weighed).collect::<Vec<_>>().join(", "),
+    }
+}

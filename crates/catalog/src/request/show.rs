@@ -1,0 +1,109 @@
+//! A request for people: as it goes over the wire, and as a `curl` command that sends the same.
+
+use std::fmt::Write;
+
+use super::{Piece, Request};
+use crate::command::Method;
+
+/// What stands in the place of a secret.
+const MASK: &str = "***";
+
+/// The request as HTTP/1.1 has it. Bytes that are no text are counted, files are named, and the
+/// values of the headers in `masked` are hidden.
+pub fn text(request: &Request, masked: &[&str]) -> String {
+    let url = &request.url;
+    let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
+    let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
+    let mut out = format!("{} {target} HTTP/1.1\r\nHost: {host}\r\n", request.method.name());
+    for (name, value) in shown_headers(request, masked) {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "{name}: {value}\r\n");
+    }
+    out.push_str("\r\n");
+    for piece in request.body.iter().flat_map(super::Payload::pieces) {
+        match &piece {
+            Piece::File(path) => _ = write!(out, "<the file {path}>"),
+            Piece::Bytes(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => out.push_str(text),
+                Err(_) => _ = write!(out, "<{} bytes>", bytes.len()),
+            },
+        }
+    }
+    out
+}
+
+/// The request as a command for a POSIX shell.
+pub fn curl(request: &Request, masked: &[&str]) -> String {
+    let mut command = String::from("curl");
+    match request.method {
+        Method::Get if request.body.is_none() => {}
+        Method::Head => command.push_str(" --head"),
+        method => _ = write!(command, " --request {}", method.name()),
+    }
+    let _ = write!(command, " {}", quoted(&shown_url(request)));
+    for (name, value) in shown_headers(request, masked) {
+        // `curl` drops a header that ends in a colon; a semicolon says that it is empty.
+        let line = if value.is_empty() { format!("{name};") } else { format!("{name}: {value}") };
+        let _ = write!(command, " --header {}", quoted(&line));
+    }
+    let Some(body) = &request.body else { return command };
+    let pieces = body.pieces();
+    if let Some(text) = one_text(&pieces) {
+        // `--data-raw` takes a leading `@` as it is.
+        let _ = write!(command, " --data-raw {}", quoted(text));
+        return command;
+    }
+    let commands: Vec<String> = pieces.iter().map(printed).collect();
+    format!("{{ {}; }} | {command} --data-binary @-", commands.join("; "))
+}
+
+fn shown_headers(request: &Request, masked: &[&str]) -> impl Iterator<Item = (String, String)> {
+    request.all_headers().map(|(name, value)| {
+        let hidden = masked.iter().any(|masked| masked.eq_ignore_ascii_case(name));
+        (name.to_owned(), if hidden { MASK.to_owned() } else { value.into_owned() })
+    })
+}
+
+fn shown_url(request: &Request) -> String {
+    let mut url = request.url.clone();
+    if url.password().is_some() {
+        // A URL with a password has a host, so that it can be set.
+        let _ = url.set_password(Some(MASK));
+    }
+    url.into()
+}
+
+/// A body that is one text which a shell can hold as an argument.
+fn one_text<'p>(pieces: &'p [Piece<'_>]) -> Option<&'p str> {
+    match pieces {
+        [Piece::Bytes(bytes)] => {
+            std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
+        }
+        _ => None,
+    }
+}
+
+/// A command that prints a piece of a body.
+fn printed(piece: &Piece<'_>) -> String {
+    match piece {
+        Piece::File(path) => format!("cat -- {}", quoted(path)),
+        Piece::Bytes(bytes) => {
+            let mut format = String::new();
+            for byte in bytes.iter() {
+                match byte {
+                    b'\r' => format.push_str("\\r"),
+                    b'\n' => format.push_str("\\n"),
+                    b'%' => format.push_str("%%"),
+                    b'\\' | b'\'' | 0..=31 | 127..=255 => _ = write!(format, "\\{byte:03o}"),
+                    byte => format.push(char::from(*byte)),
+                }
+            }
+            format!("printf -- '{format}'")
+        }
+    }
+}
+
+/// A word that no shell takes apart.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}

@@ -1,0 +1,41 @@
+//! Requests from outside: commands and arguments in, the bytes of a request out.
+
+mod arguments;
+mod cases;
+mod hostile;
+mod pages;
+mod shown;
+mod table;
+
+use milepost_catalog::request::{Arguments, Misuse, Payload, Piece, Request, build};
+use serde_json::{Value, json};
+use url::Url;
+
+/// The base URL of requests that do not care.
+fn base() -> Url {
+    Url::parse("http://api.test/v1").expect("is a URL")
+}
+
+/// The arguments in `with`.
+fn with(with: &Value) -> Arguments {
+    Arguments { with: with.as_object().expect("is a map").clone(), ..Arguments::default() }
+}
+
+/// Builds a request for an operation in the words of OpenAPI.
+fn request(operation: &Value, arguments: &Arguments) -> Result<Request, Vec<Misuse>> {
+    build(&cases::command(operation), &base(), arguments)
+}
+
+/// The bytes of a body without files.
+fn bytes(payload: &Payload) -> Vec<u8> {
+    let piece = |piece| match piece {
+        Piece::Bytes(bytes) => bytes.into_owned(),
+        Piece::File(path) => panic!("the body has the file {path}"),
+    };
+    payload.pieces().into_iter().flat_map(piece).collect()
+}
+
+/// An operation with these parameters.
+fn taking(parameters: &Value) -> Value {
+    json!({"parameters": parameters})
+}

@@ -1,0 +1,250 @@
+//! `catalog.auth`: how a catalog authenticates, and with which secrets.
+
+use std::collections::BTreeMap;
+
+use milepost_catalog::command::Scheme;
+use milepost_model::problem::{Code, Problem};
+use milepost_model::suggest;
+use milepost_store::catalogs::{ClientAuth, Credential, Part, ProfileName, Record};
+use milepost_store::secrets::SecretName;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::call::Call;
+use crate::later::Later;
+use crate::operation::Door;
+use crate::problems;
+use crate::writer::Writer;
+
+/// Shows or changes how a catalog authenticates.
+#[derive(Debug)]
+pub struct Auth;
+
+/// What to show or change.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The catalog, by id or title.
+    pub catalog_id: String,
+    /// The profile; `default` unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// The security scheme to change; without it nothing is changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<String>,
+    /// Which secret is which part: `key`, `token`, `username`, `password`, `client_id` or
+    /// `client_secret` → the name of the secret.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secrets: BTreeMap<String, String>,
+    /// How the client shows itself to the token server: `basic` or `post`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_auth: Option<String>,
+    /// The scopes to ask for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<String>,
+    /// Whom the token is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audience: Option<String>,
+    /// The token server to trust, when it lies elsewhere than the API.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority: Option<String>,
+    /// Forgets what was said of the scheme.
+    #[serde(default)]
+    pub clear: bool,
+}
+
+/// How a catalog authenticates.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// The catalog.
+    pub catalog_id: String,
+    /// The profile.
+    pub profile: String,
+    /// The schemes of its document, sorted by name.
+    pub schemes: Vec<Item>,
+}
+
+/// A scheme, and what it is satisfied with.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Item {
+    /// Its name in the document.
+    pub scheme: String,
+    /// What it is.
+    pub kind: String,
+    /// The parts it takes.
+    pub takes: Vec<String>,
+    /// Which secret is which part.
+    pub secrets: BTreeMap<String, String>,
+    /// Secrets that are named and not there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+}
+
+impl Later for Auth {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Writer;
+
+    const NAME: &'static str = "catalog.auth";
+    const TITLE: &'static str = "Show or set how a catalog authenticates";
+    const DESCRIPTION: &'static str = include_str!("auth.md");
+    const DOORS: &'static [Door] = &[Door::Command("catalog auth")];
+
+    async fn run(writer: &Writer, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let shelf = writer.reader.shelf();
+        let mut record = shelf.record(&request.catalog_id)?;
+        let schemes = shelf.load(&record)?.schemes()?;
+        let profile = profile(request.profile.as_deref())?;
+        if let Some(scheme) = &request.scheme {
+            let Some(known) = schemes.get(scheme) else {
+                return Err(no_scheme(scheme, &schemes));
+            };
+            let credential = (!request.clear).then(|| credential(&request, known)).transpose()?;
+            let mut auth = record.auth.clone();
+            let of_profile = auth.entry(profile.clone()).or_default();
+            match credential {
+                Some(credential) => of_profile.insert(scheme.clone(), credential),
+                None => of_profile.remove(scheme),
+            };
+            auth.retain(|_, schemes| !schemes.is_empty());
+            let saved = writer.catalogs.set_auth(&record.id, auth);
+            saved.map_err(|error| problems::of_save(&error))?;
+            record = shelf.record(record.id.as_str())?;
+        }
+        let kept = writer.vault()?.list().map_err(|error| problems::of_secret(&error))?;
+        let kept: Vec<&str> = kept.iter().map(|entry| entry.name.as_str()).collect();
+        let items =
+            schemes.iter().map(|(name, scheme)| item(name, scheme, &record, &profile, &kept));
+        Ok(Response {
+            catalog_id: record.id.to_string(),
+            profile: profile.as_str().to_owned(),
+            schemes: items.collect(),
+        })
+    }
+
+    fn example() -> Request {
+        Request {
+            catalog_id: "shop".to_owned(),
+            scheme: Some("bearer".to_owned()),
+            secrets: BTreeMap::from([("token".to_owned(), "SHOP_TOKEN".to_owned())]),
+            ..Request::default()
+        }
+    }
+}
+
+/// A profile by its name.
+pub(crate) fn profile(name: Option<&str>) -> Result<ProfileName, Problem> {
+    let Some(name) = name else { return Ok(ProfileName::default()) };
+    ProfileName::parse(name).ok_or_else(|| {
+        let message = format!("`{}` is no name of a profile", suggest::excerpt(name));
+        Problem::new(Code::ParamsInvalid, message, "use lowercase letters, digits and `-`")
+    })
+}
+
+fn no_scheme(scheme: &str, schemes: &BTreeMap<String, Scheme>) -> Problem {
+    let names = schemes.keys().map(String::as_str);
+    let hint = match suggest::closest(scheme, names.clone()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if schemes.is_empty() => "the document names none: nothing is needed".to_owned(),
+        None => format!("the document has {}", suggest::list(names)),
+    };
+    let message = format!("the document has no security scheme `{}`", suggest::excerpt(scheme));
+    Problem::new(Code::ParamsInvalid, message, hint)
+}
+
+/// The parts a scheme takes; one of several ways when they are separated.
+fn takes(scheme: &Scheme) -> &'static [Part] {
+    match scheme {
+        Scheme::ApiKey { .. } => &[Part::Key],
+        Scheme::Basic => &[Part::Username, Part::Password],
+        Scheme::Bearer | Scheme::Other { .. } => &[Part::Token],
+        Scheme::ClientCredentials { .. } | Scheme::OpenIdConnect { .. } => {
+            &[Part::ClientId, Part::ClientSecret]
+        }
+    }
+}
+
+fn kind(scheme: &Scheme) -> String {
+    match scheme {
+        Scheme::ApiKey { name, location } => format!("key in the {} `{name}`", location.name()),
+        Scheme::Basic => "user and password".to_owned(),
+        Scheme::Bearer => "bearer token".to_owned(),
+        Scheme::ClientCredentials { token_url, .. } => {
+            format!("OAuth 2 client credentials from {token_url}")
+        }
+        Scheme::OpenIdConnect { url } => format!("OpenID Connect as described at {url}"),
+        Scheme::Other { kind } => format!("{kind}: a token can be given"),
+    }
+}
+
+fn credential(request: &Request, scheme: &Scheme) -> Result<Credential, Problem> {
+    let takes = takes(scheme);
+    let mut secrets = BTreeMap::new();
+    for (part, name) in &request.secrets {
+        // A ready token serves where a token server would be asked.
+        let token =
+            matches!(scheme, Scheme::ClientCredentials { .. } | Scheme::OpenIdConnect { .. });
+        let fits = |known: &&Part| {
+            known.name() == part && (takes.contains(known) || (token && **known == Part::Token))
+        };
+        let Some(part) = Part::ALL.iter().find(fits) else {
+            let names: Vec<&str> = takes.iter().map(|part| part.name()).collect();
+            let message = format!("the scheme takes no `{}`", suggest::excerpt(part));
+            return Err(Problem::new(
+                Code::ParamsInvalid,
+                message,
+                format!("give {}", suggest::list(names)),
+            ));
+        };
+        let name = SecretName::parse(name).map_err(|error| {
+            let hint =
+                "name a secret, such as SHOP_TOKEN; its value is set with `milepost secret set`";
+            Problem::new(Code::ParamsInvalid, error.to_string(), hint)
+        })?;
+        secrets.insert(*part, name);
+    }
+    if secrets.is_empty() {
+        let names: Vec<&str> = takes.iter().map(|part| part.name()).collect();
+        let hint = format!("say which secret is which: {}", suggest::list(names));
+        return Err(Problem::new(Code::ParamsInvalid, "no secret was named", hint));
+    }
+    let client_auth = match request.client_auth.as_deref() {
+        None => None,
+        Some("basic") => Some(ClientAuth::Basic),
+        Some("post") => Some(ClientAuth::Post),
+        Some(other) => {
+            let message = format!("`{}` is no way to show a client", suggest::excerpt(other));
+            return Err(Problem::new(Code::ParamsInvalid, message, "use `basic` or `post`"));
+        }
+    };
+    Ok(Credential {
+        secrets,
+        client_auth,
+        scopes: request.scopes.clone(),
+        audience: request.audience.clone(),
+        authority: request.authority.clone(),
+    })
+}
+
+fn item(
+    name: &str,
+    scheme: &Scheme,
+    record: &Record,
+    profile: &ProfileName,
+    kept: &[&str],
+) -> Item {
+    let given = record.auth.get(profile).and_then(|schemes| schemes.get(name));
+    let secrets: BTreeMap<String, String> = given
+        .into_iter()
+        .flat_map(|credential| &credential.secrets)
+        .map(|(part, name)| (part.name().to_owned(), name.as_str().to_owned()))
+        .collect();
+    let missing = secrets.values().filter(|name| !kept.contains(&name.as_str())).cloned();
+    Item {
+        scheme: name.to_owned(),
+        kind: kind(scheme),
+        takes: takes(scheme).iter().map(|part| part.name().to_owned()).collect(),
+        missing: missing.collect(),
+        secrets,
+    }
+}

@@ -1,0 +1,53 @@
+//! Operations on catalogs, one file each.
+
+pub mod auth;
+pub mod diff;
+pub mod import;
+pub mod list;
+mod plan;
+pub mod preview;
+pub mod remove;
+pub mod set_enabled;
+pub mod validate;
+
+use milepost_catalog::finding::Finding;
+use milepost_model::problem::{Code, Problem};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Something worth telling about a document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Remark {
+    /// JSON pointer into the document.
+    pub path: String,
+    /// The rule behind it.
+    pub rule: String,
+    /// What is wrong, and what was done about it.
+    pub message: String,
+}
+
+impl From<&Finding> for Remark {
+    fn from(finding: &Finding) -> Remark {
+        Remark {
+            path: finding.path.clone(),
+            rule: finding.rule.name().to_owned(),
+            message: finding.message.clone(),
+        }
+    }
+}
+
+pub(crate) fn remarks(findings: &[Finding]) -> Vec<Remark> {
+    findings.iter().map(Remark::from).collect()
+}
+
+/// The id or the title, whichever was given.
+pub(crate) fn which<'a>(id: Option<&'a str>, title: Option<&'a str>) -> Result<&'a str, Problem> {
+    match (id, title) {
+        (Some(id), _) => Ok(id),
+        (None, Some(title)) => Ok(title),
+        (None, None) => {
+            let hint = "give `catalog_id`, as `catalog.list` has it";
+            Err(Problem::new(Code::ParamsInvalid, "no catalog was named", hint))
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What an import would do, worked out before anything is written.
+
+use milepost_catalog::finding::Finding;
+use milepost_catalog::import::{Base, Inspection, prefixes};
+use milepost_catalog::openapi::Api;
+use milepost_catalog::text;
+use milepost_model::id::CatalogId;
+use milepost_model::problem::{Argument, Code, Problem};
+use milepost_model::source::Format;
+use milepost_store::catalogs::{BaseUrl, GivenBy, Record, Source};
+
+use crate::call::{Call, Caller};
+use crate::reader::Reader;
+use crate::shelf::Table;
+use crate::source::{self, Read, Unread, Wanted};
+
+/// What somebody wants to import.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked<'a> {
+    pub(crate) wanted: Wanted<'a>,
+    pub(crate) title: Option<&'a str>,
+    pub(crate) vendor: Option<&'a str>,
+    pub(crate) base_url: Option<&'a str>,
+    pub(crate) enabled: bool,
+}
+
+/// An import that could be carried out.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) record: Record,
+    pub(crate) api: Api,
+    pub(crate) table: Table,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) warnings: Vec<Finding>,
+    pub(crate) operation_count: usize,
+}
+
+impl Plan {
+    /// Reads, checks and names; writes nothing.
+    pub(crate) async fn of(
+        asked: &Asked<'_>,
+        reader: &Reader,
+        call: &dyn Call,
+    ) -> Result<Plan, Problem> {
+        let read = asked.wanted.read(reader, call).await;
+        let read = read.map_err(|unread| match unread {
+            Unread::Problem(problem) => problem,
+            Unread::NotADocument(finding) => invalid(asked.wanted.source, &[finding]),
+        })?;
+        let Read { bundled, bytes, origin, url } = read;
+        let (api, mut warnings, mut violations) =
+            source::api(bundled).map_err(|finding| invalid(asked.wanted.source, &[finding]))?;
+        call.progress("looking at every operation");
+        let mut inspection = Inspection::of(&api);
+        let base = Base::of(&api, asked.base_url, url.as_ref());
+        warnings.append(&mut inspection.warnings);
+        warnings.extend(base.warnings);
+        violations.append(&mut inspection.violations);
+        violations.extend(base.violations);
+        if !violations.is_empty() {
+            return Err(invalid(asked.wanted.source, &violations));
+        }
+        let id = asked.id(&api)?;
+        let format = if bytes.iter().find(|b| !b.is_ascii_whitespace() && **b < 0x80) == Some(&b'{')
+        {
+            Format::Json
+        } else {
+            Format::Yaml
+        };
+        let mut record = asked.record(&api, id, origin, format);
+        record.base_url = base.url.map(|url| BaseUrl {
+            url: url.to_string(),
+            // A URL in a tool call is the model's, not the person's.
+            by: match asked.base_url.is_some() && call.caller() == Caller::Person {
+                true => GivenBy::User,
+                false => GivenBy::Document,
+            },
+        });
+        carry_over(&mut record, reader)?;
+        call.progress(&format!("naming {} commands", inspection.command_count()));
+        let operation_count = inspection.operation_count;
+        let table = Table::of(&api, inspection, &record.names);
+        let named = table.rows.iter().map(|row| (row.key(), row.name.clone()));
+        record.names.extend(named);
+        Ok(Plan { record, api, table, bytes, warnings, operation_count })
+    }
+
+    /// `group first-part`, each once.
+    pub(crate) fn prefixes(&self) -> Vec<String> {
+        let prefixes = prefixes(&self.table.rows).into_iter();
+        prefixes.map(|prefix| format!("{} {prefix}", self.record.id)).collect()
+    }
+}
+
+impl Asked<'_> {
+    /// The vendor, else the title, as an id.
+    fn id(&self, api: &Api) -> Result<CatalogId, Problem> {
+        let host = api.servers().into_iter().find_map(|server| {
+            let url = url::Url::parse(&server.url).ok()?;
+            url.host_str().map(str::to_owned)
+        });
+        let said =
+            [self.vendor.map(str::to_owned), self.title.map(str::to_owned), api.title(), host];
+        let mut ids = said.into_iter().flatten().filter_map(|text| id_of(&text));
+        ids.next().ok_or_else(|| {
+            let hint = "say what to call it: `--title` or `--vendor`";
+            Problem::new(Code::ParamsInvalid, "the document has no title to name it by", hint)
+        })
+    }
+
+    fn record(&self, api: &Api, id: CatalogId, origin: Source, format: Format) -> Record {
+        let title =
+            self.title.map(|title| text::line(title, 200)).filter(|title| !title.is_empty());
+        let title = title.or_else(|| api.title()).unwrap_or_else(|| id.to_string());
+        let mut record = Record::new(id, title, origin, format);
+        record.vendor = self.vendor.map(|vendor| text::line(vendor, 200));
+        record.enabled = self.enabled;
+        record
+    }
+}
+
+/// An id out of a text. `workflow` is what workflows are run by.
+fn id_of(text: &str) -> Option<CatalogId> {
+    let mut id = text::kebab(text)?;
+    id.truncate(64);
+    let id = id.trim_end_matches('-');
+    let id = if id == "workflow" { "workflow-api" } else { id };
+    CatalogId::parse(id).ok()
+}
+
+/// What was said of a catalog before stays: names, credentials, the address a person gave.
+fn carry_over(record: &mut Record, reader: &Reader) -> Result<(), Problem> {
+    let Some(before) = reader.shelf().known(&record.id)? else { return Ok(()) };
+    record.names.clone_from(&before.names);
+    record.auth.clone_from(&before.auth);
+    record.allow_private.clone_from(&before.allow_private);
+    record.options = before.options.clone();
+    let typed = before.base_url.as_ref().filter(|base| base.by == GivenBy::User);
+    let now = record.base_url.as_ref().filter(|base| base.by == GivenBy::User);
+    if let (Some(typed), None) = (typed, now) {
+        record.base_url = Some(typed.clone());
+    }
+    Ok(())
+}
+
+/// A document that cannot be imported, with every reason.
+pub(crate) fn invalid(source: &str, violations: &[Finding]) -> Problem {
+    let first = violations.first().map(|finding| finding.message.as_str()).unwrap_or_default();
+    let message = match violations.len() {
+        1 => format!("`{source}` cannot be imported: {first}"),
+        count => format!("`{source}` cannot be imported: {first} (and {} more)", count - 1),
+    };
+    let hint = "correct the document, then `milepost catalog validate` it";
+    let mut problem = Problem::new(Code::CatalogInvalid, message, hint).context("source", source);
+    problem.arguments = violations
+        .iter()
+        .map(|finding| Argument {
+            path: finding.path.clone(),
+            rule: finding.rule.name(),
+            message: finding.message.clone(),
+            expected: String::new(),
+            actual: String::new(),
+        })
+        .collect();
+    problem
+}

@@ -1,0 +1,92 @@
+//! `catalog.remove`: a catalog is gone.
+
+use milepost_model::problem::Problem;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::which;
+use crate::call::Call;
+use crate::later::Later;
+use crate::operation::Door;
+use crate::problems;
+use crate::writer::Writer;
+
+/// Removes a catalog.
+#[derive(Debug)]
+pub struct Remove;
+
+/// Which one.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub catalog_id: Option<String>,
+    /// Its title, when the id is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub catalog_title: Option<String>,
+    /// Whether its document goes too.
+    #[serde(default)]
+    pub remove_manifest: bool,
+}
+
+/// What is gone.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// Its id.
+    pub removed_catalog_id: String,
+    /// Whether its document is gone.
+    pub manifest_removed: bool,
+    /// How many catalogs are left.
+    pub remaining_catalog_count: usize,
+}
+
+impl Later for Remove {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Writer;
+
+    const NAME: &'static str = "catalog.remove";
+    const TITLE: &'static str = "Remove a catalog";
+    const DESCRIPTION: &'static str = include_str!("remove.md");
+    const DOORS: &'static [Door] = &[Door::Command("catalog remove")];
+
+    fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
+        let which = which(request.catalog_id.as_deref(), request.catalog_title.as_deref())?;
+        let Ok(record) = writer.reader.shelf().record(which) else {
+            // One whose record cannot be read can be removed, too.
+            return writer.reader.shelf().unreadable(which).map(|()| {
+                Some(format!("The record of catalog `{which}`, which cannot be read, is removed."))
+            });
+        };
+        let (id, count) = (&record.id, record.names.len());
+        let document = if request.remove_manifest { " and its document" } else { "" };
+        Ok(Some(format!(
+            "Catalog `{id}` ({}) with {count} commands{document} is removed: its settings and \
+             the names of its secrets are lost.",
+            record.title,
+        )))
+    }
+
+    async fn run(writer: &Writer, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let which = which(request.catalog_id.as_deref(), request.catalog_title.as_deref())?;
+        let shelf = writer.reader.shelf();
+        let id = match shelf.record(which) {
+            Ok(record) => record.id.clone(),
+            Err(problem) => milepost_model::id::CatalogId::parse(which).map_err(|_| problem)?,
+        };
+        let removed = writer.catalogs.remove(&id, request.remove_manifest);
+        let removed = removed.map_err(|error| problems::of_catalog(&error))?;
+        // What is derived from it may stay without harm.
+        let _ = writer.derived.forget(&id);
+        Ok(Response {
+            removed_catalog_id: id.to_string(),
+            manifest_removed: !removed.documents.is_empty(),
+            remaining_catalog_count: shelf.listing()?.records.len(),
+        })
+    }
+
+    fn example() -> Request {
+        Request { catalog_id: Some("shop".to_owned()), ..Request::default() }
+    }
+}

@@ -1,0 +1,153 @@
+//! An answer as it reaches the caller: status, chosen headers and body, secrets taken out.
+
+use milepost_catalog::document::{Document, Kind, Node};
+use milepost_model::secret::Mask;
+use milepost_outbound::Response;
+use serde_json::{Map, Value};
+
+/// Headers that say something about an answer, in small letters.
+const TOLD: &[&str] = &[
+    "content-type",
+    "deprecation",
+    "etag",
+    "last-modified",
+    "link",
+    "location",
+    "ratelimit-limit",
+    "ratelimit-remaining",
+    "ratelimit-reset",
+    "request-id",
+    "retry-after",
+    "sunset",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "x-request-id",
+    "x-total-count",
+];
+
+/// The body of an answer.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Body {
+    /// There is none.
+    Nothing,
+    /// A value.
+    Json(Value),
+    /// A text.
+    Text(String),
+    /// Bytes that are no text.
+    Binary(Vec<u8>),
+}
+
+/// The headers of an answer that are told.
+pub(crate) fn headers(response: &Response, mask: &Mask) -> Map<String, Value> {
+    let mut told = Map::new();
+    for (name, value) in mask.headers(&response.headers) {
+        let name = name.to_ascii_lowercase();
+        if TOLD.contains(&name.as_str()) {
+            told.insert(name, Value::from(value));
+        }
+    }
+    told
+}
+
+/// The body of an answer, read as what it says it is.
+pub(crate) fn body(response: &Response, mask: &Mask, notes: &mut Vec<String>) -> Body {
+    let bytes = &response.body;
+    if bytes.is_empty() {
+        return Body::Nothing;
+    }
+    let kind = response.header("content-type").unwrap_or_default().to_ascii_lowercase();
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return if is_text(&kind) {
+            notes.push("the answer is no UTF-8; letters may be wrong".to_owned());
+            Body::Text(mask.text(&latin(bytes)).into_owned())
+        } else {
+            Body::Binary(bytes.to_vec())
+        };
+    };
+    if kind.contains("json") || kind.is_empty() {
+        match json(text, notes) {
+            Some(value) => return Body::Json(mask.json(&value)),
+            None if kind.contains("json") => {
+                notes.push("the answer says it is JSON and is none".to_owned());
+            }
+            None => {}
+        }
+    }
+    if is_text(&kind) || kind.is_empty() || kind.contains("json") {
+        return Body::Text(mask.text(text).into_owned());
+    }
+    Body::Binary(bytes.to_vec())
+}
+
+fn is_text(kind: &str) -> bool {
+    ["text/", "xml", "yaml", "javascript", "csv", "html", "x-www-form-urlencoded", "graphql"]
+        .iter()
+        .any(|word| kind.contains(word))
+}
+
+fn latin(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| char::from(*byte)).collect()
+}
+
+/// A value, in which whole numbers that no program can count with stay what they are: text.
+fn json(text: &str, notes: &mut Vec<String>) -> Option<Value> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    if !has_long_number(text) {
+        return Some(value);
+    }
+    let Ok(reading) = Document::read(text.as_bytes()) else { return Some(value) };
+    let mut kept = 0;
+    let exact = exact(reading.document.root(), &mut kept);
+    if kept > 0 {
+        notes
+            .push(format!("{kept} whole numbers are too large to count with; they are texts here"));
+    }
+    Some(exact)
+}
+
+/// Whether a text has twenty digits in a row.
+fn has_long_number(text: &str) -> bool {
+    let mut run = 0;
+    text.bytes().any(|byte| {
+        run = if byte.is_ascii_digit() { run + 1 } else { 0 };
+        run >= 20
+    })
+}
+
+fn exact(node: Node<'_>, kept: &mut usize) -> Value {
+    match node.kind() {
+        Kind::List => node.items().map(|item| exact(item, kept)).collect(),
+        Kind::Map => {
+            let entries = node.entries().map(|(key, value)| (key.into_owned(), exact(value, kept)));
+            Value::Object(entries.collect())
+        }
+        Kind::Number => {
+            let raw = node.raw();
+            let whole = raw.strip_prefix('-').unwrap_or(raw).bytes().all(|b| b.is_ascii_digit());
+            if whole && raw.parse::<i64>().is_err() && raw.parse::<u64>().is_err() {
+                *kept += 1;
+                return Value::from(raw);
+            }
+            node.to_value()
+        }
+        _ => node.to_value(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::json;
+
+    #[test]
+    fn large_whole_numbers_stay_exact() {
+        let mut notes = Vec::new();
+        let value =
+            json(r#"{"id": 123456789012345678901234, "n": 18446744073709551615}"#, &mut notes);
+        let value = value.expect("JSON");
+        assert_eq!(value["id"], "123456789012345678901234");
+        assert_eq!(value["n"], u64::MAX);
+        assert_eq!(notes.len(), 1);
+    }
+}

@@ -1,0 +1,153 @@
+//! `command.list`: commands by what they do.
+
+use milepost_catalog::command::Method;
+use milepost_model::problem::{Code, Problem};
+use milepost_model::suggest;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::view::{Full, Short, full, short};
+use crate::call::Call;
+use crate::finder::Found;
+use crate::later::Later;
+use crate::operation::Door;
+use crate::reader::Reader;
+
+/// Matches up to this many come whole unless said otherwise.
+const FEW: usize = 5;
+/// Commands of one answer unless said otherwise.
+const PAGE: usize = 20;
+/// Commands of one answer at most.
+const PAGE_MAX: usize = 200;
+
+/// Finds commands.
+#[derive(Debug)]
+pub struct List;
+
+/// What to look for.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// What the command does, or its name; everything when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// One catalog alone, by id or title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub catalog: Option<String>,
+    /// One method alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// How much of each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Detail>,
+    /// Where the answer before ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// How many, at most 200.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+}
+
+/// How much of a command is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Detail {
+    /// Names of the command and its arguments.
+    Summary,
+    /// With schemas.
+    Full,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// How many match.
+    pub total: usize,
+    /// The best ones in short, best first.
+    pub commands: Vec<Short>,
+    /// The same commands with their schemas, when there are few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<Full>,
+    /// Workflows that match, by id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workflows: Vec<Workflow>,
+    /// Where the next answer starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// A workflow that matches.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Workflow {
+    /// `workflow <id>`: what a step takes.
+    pub command: String,
+    /// Its title.
+    pub title: String,
+}
+
+impl Later for List {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Reader;
+
+    const NAME: &'static str = "command.list";
+    const TITLE: &'static str = "Find commands";
+    const DESCRIPTION: &'static str = include_str!("list.md");
+    const DOORS: &'static [Door] = &[Door::Command("command search")];
+
+    async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let method = request.method.as_deref().map(method).transpose()?;
+        let from = request.cursor.as_deref().map(cursor).transpose()?.unwrap_or(0);
+        let limit = request.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
+        let group = request.catalog.as_deref().map(|which| reader.shelf().record(which));
+        let group = group.transpose()?.map(|record| record.id.to_string());
+        let finder = reader.finder()?;
+        let found = finder.find(request.query.as_deref(), group.as_deref(), method);
+        let page = found.iter().skip(from).take(limit);
+        let whole = match request.detail {
+            Some(detail) => detail == Detail::Full,
+            None => found.len() <= FEW,
+        };
+        let mut response = Response {
+            total: found.len(),
+            commands: Vec::new(),
+            details: Vec::new(),
+            workflows: Vec::new(),
+            next_cursor: (from + limit < found.len()).then(|| (from + limit).to_string()),
+        };
+        for one in page {
+            match one {
+                Found::Command(loaded, row) => {
+                    let group = loaded.record.id.as_str();
+                    response.commands.push(short(group, &loaded.table.rows[*row]));
+                    if whole {
+                        let prepared = loaded.prepared(*row)?;
+                        response.details.push(full(prepared.command(), &loaded.table.providers));
+                    }
+                }
+                Found::Workflow { id, title } => response
+                    .workflows
+                    .push(Workflow { command: format!("workflow {id}"), title: title.clone() }),
+            }
+        }
+        Ok(response)
+    }
+
+    fn example() -> Request {
+        Request { query: Some("create an order".to_owned()), ..Request::default() }
+    }
+}
+
+fn method(text: &str) -> Result<Method, Problem> {
+    Method::parse(text).ok_or_else(|| {
+        let message = format!("`{}` is no method of HTTP", suggest::excerpt(text));
+        Problem::new(Code::ParamsInvalid, message, "use GET, POST, PUT, PATCH or DELETE")
+    })
+}
+
+fn cursor(text: &str) -> Result<usize, Problem> {
+    text.parse().map_err(|_| {
+        let hint = "use the `next_cursor` of the answer before, or leave it out";
+        Problem::new(Code::ParamsInvalid, "the cursor is none of ours", hint)
+    })
+}

@@ -1,0 +1,9 @@
+//! Operations on commands, one file each.
+
+mod answer;
+pub mod get;
+pub mod list;
+pub mod run;
+pub(crate) mod view;
+
+pub use view::{BodyView, ContentView, Full, ParameterView, ResponseView, Short};

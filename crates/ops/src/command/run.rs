@@ -1,0 +1,417 @@
+//! `command.run`: one command, called.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use milepost_catalog::command::{Command, Method};
+use milepost_catalog::pagination::{self, Answer, Next, Step, Walk};
+use milepost_catalog::request::{self, Arguments, Prepared};
+use milepost_model::problem::{Code, Problem};
+use milepost_model::secret::Mask;
+use milepost_outbound::{Called, Outgoing, Sending};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::answer::{self, Body};
+use crate::call::Call;
+use crate::later::Later;
+use crate::operation::Door;
+use crate::problems;
+use crate::send::{self, Sender};
+use crate::shelf::Loaded;
+use crate::writer::Writer;
+
+/// The longest a call may take.
+const TIMEOUT_MAX: u64 = 600;
+
+/// Calls a command.
+#[derive(Debug)]
+pub struct Run;
+
+/// What to call, and with what.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// `group name`, or an operationId.
+    pub command: String,
+    /// Arguments by name, wherever they travel; properties of the body, too. A name that is used
+    /// in several places is written `path.id`, `query.id`, `header.id`, `cookie.id` or `body.id`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub with: Map<String, Value>,
+    /// The body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
+    /// Shows the exact request, with marks in the place of secrets, and sends nothing.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// Fetches all pages of a list: `true`, or `{"max_items": 100}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paginate: Option<Paginate>,
+    /// The media type of the body; the plainest there is unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<String>,
+    /// The media type of the answer; JSON unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accept: Option<String>,
+    /// The profile whose credentials are used; `default` unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// Seconds the call may take; 30 unless given, at most 600.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_s: Option<u64>,
+}
+
+/// How many pages are fetched.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Paginate {
+    /// All, or only the first.
+    All(bool),
+    /// As many as are needed.
+    Items {
+        /// How many items at most.
+        max_items: usize,
+    },
+}
+
+/// What was sent, and what came back.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// `group name`.
+    pub command: String,
+    /// Whether nothing was sent.
+    pub dry_run: bool,
+    /// The request, secrets masked.
+    pub request: Shown,
+    /// The request as a `curl` command, secrets masked; of a dry run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub curl: Option<String>,
+    /// The status of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Whether the status is below 400.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ok: Option<bool>,
+    /// Headers of the answer that say something.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub headers: Map<String, Value>,
+    /// The body of the answer: a value, or a text. The items of all pages when those were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
+    /// Where the body is, when it is no text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_path: Option<String>,
+    /// How many bytes it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_bytes: Option<usize>,
+    /// How many pages were fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<usize>,
+    /// Whether there is more than was fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more: Option<bool>,
+    /// How many tries it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    /// How long it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// What is worth knowing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// A request as it may be shown.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Shown {
+    /// The method.
+    pub method: String,
+    /// Where it goes.
+    pub url: String,
+    /// Its headers, in order; of a dry run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<Header>,
+    /// Its body; of a dry run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+}
+
+/// A header.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Header {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+impl Later for Run {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Writer;
+
+    const NAME: &'static str = "command.run";
+    const TITLE: &'static str = "Call a command";
+    const DESCRIPTION: &'static str = include_str!("run.md");
+    const DOORS: &'static [Door] = &[Door::Command("command run")];
+
+    fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
+        let (loaded, row) = writer.reader.shelf().command(&request.command)?;
+        let deletes = loaded.table.rows[row].method == Method::Delete && !request.dry_run;
+        let spelling = loaded.spelling(row);
+        Ok(deletes.then(|| format!("`{spelling}` deletes what its arguments name.")))
+    }
+
+    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let (loaded, row) = writer.reader.shelf().command(&request.command)?;
+        let prepared = loaded.prepared(row)?;
+        let sender = sender(writer, &loaded, request.profile.as_deref()).await?;
+        let calling = Calling { writer, call, prepared, sender };
+        let arguments = Arguments {
+            with: request.with.clone(),
+            body: request.body.clone(),
+            content_type: request.content_type.clone(),
+            accept: request.accept.clone(),
+        };
+        if request.dry_run {
+            return calling.dry_run(&arguments);
+        }
+        let timeout = request.timeout_s.unwrap_or(30).clamp(1, TIMEOUT_MAX);
+        let timeout = Duration::from_secs(timeout);
+        match request.paginate {
+            None | Some(Paginate::All(false)) => calling.once(&arguments, timeout).await,
+            Some(Paginate::All(true)) => calling.pages(arguments, timeout, None).await,
+            Some(Paginate::Items { max_items }) => {
+                calling.pages(arguments, timeout, Some(max_items)).await
+            }
+        }
+    }
+
+    fn example() -> Request {
+        Request { command: "shop orders:list".to_owned(), dry_run: true, ..Request::default() }
+    }
+}
+
+/// The client of a catalog: kept for its default profile, made anew for others.
+pub(crate) async fn sender(
+    writer: &Writer,
+    loaded: &Arc<Loaded>,
+    profile: Option<&str>,
+) -> Result<Arc<Sender>, Problem> {
+    let name = crate::catalog::auth::profile(profile)?;
+    let open = || -> Result<Arc<Sender>, Problem> {
+        let config = writer.reader.config()?;
+        Ok(Arc::new(Sender::open(loaded, &config, writer.vault()?, &name)?))
+    };
+    if profile.is_some() {
+        return open();
+    }
+    loaded.sender.get_or_try_init(|| async { open() }).await.cloned()
+}
+
+/// A command that is being called.
+pub(crate) struct Calling<'a> {
+    pub(crate) writer: &'a Writer,
+    pub(crate) call: &'a dyn Call,
+    pub(crate) prepared: Arc<Prepared>,
+    pub(crate) sender: Arc<Sender>,
+}
+
+impl Calling<'_> {
+    fn command(&self) -> &Command {
+        self.prepared.command()
+    }
+
+    /// The request, its files read.
+    fn build(&self, arguments: &Arguments) -> Result<request::Request, Problem> {
+        let built = self.prepared.build(&self.sender.base, arguments);
+        let mut built = built.map_err(|faults| problems::of_misuse(self.command(), &faults))?;
+        if let Some(payload) = built.body.take() {
+            let read = |path: &str| self.writer.reader.file(path, self.call);
+            built.body = Some(payload.with_files(read)?);
+        }
+        Ok(built)
+    }
+
+    fn dry_run(&self, arguments: &Arguments) -> Result<Response, Problem> {
+        let built = self.build(arguments)?;
+        let shown = self.sender.preview(self.command(), &send::outgoing(&built))?;
+        let mut response = self.response(&shown, true);
+        // What is shown is what would be sent, marks and all: the `curl` line is made from it.
+        let mut as_shown = built.clone();
+        as_shown.url = shown.url.clone();
+        as_shown.headers = shown
+            .headers
+            .iter()
+            .filter(|(name, _)| !name.eq_ignore_ascii_case("content-type"))
+            .cloned()
+            .collect();
+        response.curl = Some(request::curl(&as_shown, &[]));
+        let headers = shown.headers.iter();
+        response.request.headers = headers
+            .map(|(name, value)| Header { name: name.clone(), value: value.clone() })
+            .collect();
+        response.request.body = built.body.is_some().then(|| readable(&shown.body));
+        response.notes = built.notes.iter().map(ToString::to_string).collect();
+        if let Err(problem) = self.sender.can_authenticate(self.command()) {
+            response.notes.push(format!("{} — {}", problem.message, problem.hint));
+        }
+        Ok(response)
+    }
+
+    async fn once(&self, arguments: &Arguments, timeout: Duration) -> Result<Response, Problem> {
+        let built = self.build(arguments)?;
+        let request = send::outgoing(&built);
+        let called = self.send(&request, timeout).await?;
+        let mut response = self.response(&called_as(&request, &called.mask), false);
+        response.notes = built.notes.iter().map(ToString::to_string).collect();
+        self.fill(&mut response, &called)?;
+        Ok(response)
+    }
+
+    pub(crate) async fn pages(
+        &self,
+        mut arguments: Arguments,
+        timeout: Duration,
+        max_items: Option<usize>,
+    ) -> Result<Response, Problem> {
+        let Some(scheme) = pagination::detect(self.command()) else {
+            let mut response = self.once(&arguments, timeout).await?;
+            response.notes.push("the document does not say how this list pages".to_owned());
+            return Ok(response);
+        };
+        let mut walk = Walk::new(None, max_items);
+        let mut request = send::outgoing(&self.build(&arguments)?);
+        let mut items: Vec<Value> = Vec::new();
+        let mut pages = 0;
+        loop {
+            let called = self.send(&request, timeout).await?;
+            let mut response = self.response(&called_as(&request, &called.mask), false);
+            self.fill(&mut response, &called)?;
+            pages += 1;
+            let body = response.body.take().unwrap_or_default();
+            if response.ok != Some(true) {
+                response.body = Some(body);
+                return Ok(response);
+            }
+            let found =
+                pagination::items(&body).and_then(|at| body.pointer(&at)?.as_array().cloned());
+            let Some(found) = found else {
+                response.body = Some(body);
+                response.notes.push("the answer holds no list".to_owned());
+                return Ok(response);
+            };
+            let wanted = walk.wanted();
+            let answer =
+                Answer { url: &request.url, headers: &called.response.headers, body: &body };
+            let step = walk.step(&scheme, &arguments, &answer);
+            let cut = found.len() > wanted;
+            items.extend(found.into_iter().take(wanted));
+            self.call.progress(&format!("{pages} pages, {} items", items.len()));
+            let more = match step {
+                Ok(Step::More(next)) if !cut && !self.call.cancelled() => {
+                    request = self.next(&mut arguments, request, next)?;
+                    continue;
+                }
+                Ok(Step::End) => cut,
+                Ok(Step::Full | Step::More(_)) => true,
+                Err(stuck) => {
+                    response.notes.push(stuck.to_string());
+                    true
+                }
+            };
+            response.body = Some(Value::Array(items));
+            response.pages = Some(pages);
+            response.more = Some(more);
+            return Ok(response);
+        }
+    }
+
+    fn next(
+        &self,
+        arguments: &mut Arguments,
+        mut request: Outgoing,
+        next: Next,
+    ) -> Result<Outgoing, Problem> {
+        match next {
+            Next::With { name, value } => {
+                arguments.with.insert(name, value);
+                Ok(send::outgoing(&self.build(arguments)?))
+            }
+            Next::Url(url) => {
+                request.url = url;
+                Ok(request)
+            }
+        }
+    }
+
+    async fn send(&self, request: &Outgoing, timeout: Duration) -> Result<Called, Problem> {
+        let sending = Sending { timeout, ..Sending::default() };
+        self.sender.send(self.command(), request, sending, &|_| {}).await
+    }
+
+    fn response(&self, request: &Outgoing, dry_run: bool) -> Response {
+        Response {
+            command: self.command().id.to_string(),
+            dry_run,
+            request: Shown {
+                method: request.method.clone(),
+                url: request.url.to_string(),
+                headers: Vec::new(),
+                body: None,
+            },
+            curl: None,
+            status: None,
+            ok: None,
+            headers: Map::new(),
+            body: None,
+            body_path: None,
+            body_bytes: None,
+            pages: None,
+            more: None,
+            attempts: None,
+            duration_ms: None,
+            notes: Vec::new(),
+        }
+    }
+
+    fn fill(&self, response: &mut Response, called: &Called) -> Result<(), Problem> {
+        let answer = &called.response;
+        response.status = Some(answer.status);
+        response.ok = Some(answer.status < 400);
+        response.headers = answer::headers(answer, &called.mask);
+        response.attempts = Some(called.attempts);
+        let elapsed = u64::try_from(answer.elapsed.as_millis());
+        response.duration_ms = Some(elapsed.unwrap_or(u64::MAX));
+        match answer::body(answer, &called.mask, &mut response.notes) {
+            Body::Nothing => {}
+            Body::Json(value) => response.body = Some(value),
+            Body::Text(text) => response.body = Some(Value::from(text)),
+            Body::Binary(bytes) => {
+                response.body_bytes = Some(bytes.len());
+                let path = self.writer.keep_blob(&bytes)?;
+                response.body_path = Some(path.display().to_string());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The request that was sent, as it may be shown.
+fn called_as(request: &Outgoing, mask: &Mask) -> Outgoing {
+    milepost_outbound::masked(request, mask)
+}
+
+fn readable(body: &[u8]) -> String {
+    match std::str::from_utf8(body) {
+        Ok(text) => text.to_owned(),
+        Err(_) => format!("<{} bytes>", body.len()),
+    }
+}
+
+/// A command that is not there to be called.
+pub(crate) fn no_list(command: &str) -> Problem {
+    let message = format!("`{command}` did not answer with a list");
+    Problem::new(Code::UpstreamFailed, message, "look at its answer with `milepost command run`")
+}

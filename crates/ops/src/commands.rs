@@ -1,0 +1,125 @@
+//! What validation asks of the catalogs: whether a command is there, and what it takes.
+
+use milepost_catalog::command::{Command, Content};
+use milepost_model::commands::{Body, CommandInfo, Commands, Lookup, Parameter};
+use milepost_model::id::WorkflowId;
+use milepost_model::suggest;
+use milepost_model::target::CommandId;
+use serde_json::{Map, Value};
+
+use crate::reader::Reader;
+
+/// Names that are offered instead of one that is not there.
+const OFFERED: usize = 20;
+
+/// The catalogs and workflows of a process.
+#[derive(Debug)]
+pub struct Known {
+    reader: Reader,
+}
+
+impl Known {
+    /// Those that a reader sees.
+    pub fn of(reader: Reader) -> Known {
+        Known { reader }
+    }
+}
+
+impl Commands for Known {
+    fn command(&self, id: &CommandId) -> Lookup {
+        let shelf = self.reader.shelf();
+        let Ok(listing) = shelf.listing() else { return Lookup::Unchecked };
+        let enabled = || listing.records.iter().filter(|record| record.enabled);
+        let Some(record) = enabled().find(|record| record.id == *id.group()) else {
+            // A workflow may be written before its catalog is imported; a slip is told.
+            let names: Vec<String> = enabled().map(|record| record.id.to_string()).collect();
+            let words = names.iter().map(String::as_str);
+            return match suggest::nearest(id.group().as_str(), words) {
+                Some(_) => Lookup::NoCatalog(names),
+                None => Lookup::Unchecked,
+            };
+        };
+        let Ok(loaded) = shelf.load(record) else { return Lookup::Unchecked };
+        let Some(row) = loaded.find(id.name()) else {
+            let all: Vec<String> =
+                (0..loaded.table.rows.len()).map(|row| loaded.spelling(row)).collect();
+            let near = suggest::closest(&id.to_string(), all.iter().map(String::as_str));
+            let prefix = id.name().split(':').next().unwrap_or_default();
+            let prefix = format!("{} {prefix}", id.group());
+            let like = all.iter().map(String::as_str).filter(|name| name.starts_with(&prefix));
+            let names = near.into_iter().chain(like).take(OFFERED).map(str::to_owned).collect();
+            return Lookup::NoCommand(names);
+        };
+        match loaded.prepared(row) {
+            Ok(prepared) => Lookup::Known(Box::new(info(prepared.command()))),
+            Err(_) => Lookup::Unchecked,
+        }
+    }
+
+    fn workflow(&self, id: &WorkflowId) -> Lookup {
+        let Ok(listing) = self.reader.listing() else { return Lookup::Unchecked };
+        if listing.items.iter().any(|item| item.id == id.as_str()) {
+            return Lookup::Unchecked;
+        }
+        let names: Vec<String> =
+            listing.items.iter().map(|item| format!("workflow {}", item.id)).collect();
+        let words = names.iter().map(String::as_str);
+        match suggest::nearest(&format!("workflow {id}"), words) {
+            Some(_) => Lookup::NoCommand(names),
+            // One that is saved later, or elsewhere.
+            None => Lookup::Unchecked,
+        }
+    }
+}
+
+fn info(command: &Command) -> CommandInfo {
+    let twice = |name: &str| command.parameters.iter().filter(|one| one.name == name).count() > 1;
+    let parameters = command.parameters.iter().map(|parameter| Parameter {
+        // A name that is used in several places is written with its place.
+        name: match twice(&parameter.name) {
+            true => format!("{}.{}", parameter.location.name(), parameter.name),
+            false => parameter.name.clone(),
+        },
+        required: parameter.required,
+        schema: at_hand(&parameter.schema, &command.defs),
+    });
+    let body = command.body.as_ref().map(|body| Body {
+        required: body.required,
+        schema: plainest(&body.contents)
+            .map_or(Value::Bool(true), |content| at_hand(&content.schema, &command.defs)),
+    });
+    let success = command.responses.iter().find(|response| response.status.starts_with('2'));
+    let response = success.and_then(|response| plainest(&response.contents)).map(|content| {
+        let mut schema = content.schema.clone();
+        if let (Value::Object(map), false) = (&mut schema, command.defs.is_empty()) {
+            map.insert("$defs".to_owned(), Value::Object((*command.defs).clone()));
+        }
+        schema
+    });
+    CommandInfo {
+        parameters: parameters.collect(),
+        body,
+        response,
+        effect: command.effect,
+        may_repeat: command.may_repeat,
+    }
+}
+
+fn plainest(contents: &[Content]) -> Option<&Content> {
+    let json = contents.iter().find(|content| content.media_type.contains("json"));
+    json.or(contents.first())
+}
+
+/// A schema whose own references are followed, so that its type is at hand.
+fn at_hand(schema: &Value, defs: &Map<String, Value>) -> Value {
+    let resolved = crate::command::view::resolved(schema, defs);
+    let mut schema = resolved.clone();
+    if let Value::Object(map) = &mut schema
+        && let Some(Value::Object(properties)) = map.get_mut("properties")
+    {
+        for property in properties.values_mut() {
+            *property = crate::command::view::resolved(property, defs).clone();
+        }
+    }
+    schema
+}

@@ -1,0 +1,119 @@
+//! Operations that wait: for a source, an API, a person. What one may do is what it is given: a
+//! [`Reader`] looks, a [`Writer`] changes, and what cannot be taken back also needs a yes.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use milepost_model::problem::{Code, Problem};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::call::Call;
+use crate::operation::{Door, Safety};
+use crate::reader::Reader;
+use crate::writer::Writer;
+
+/// An operation with its types. Doors call it by [`Operations::run`](crate::Operations::run).
+pub trait Later {
+    /// What it is asked.
+    type Request: DeserializeOwned + Serialize + JsonSchema + Send;
+    /// What it answers.
+    type Response: DeserializeOwned + Serialize + JsonSchema + Send;
+    /// What it is given to work with.
+    type Hands: Hands;
+
+    /// Its name, the same in logs and documentation.
+    const NAME: &'static str;
+    /// Its name for people.
+    const TITLE: &'static str;
+    /// What it does, for people and models.
+    const DESCRIPTION: &'static str;
+    /// Where it is offered.
+    const DOORS: &'static [Door];
+
+    /// Does it.
+    fn run(
+        hands: &Self::Hands,
+        call: &dyn Call,
+        request: Self::Request,
+    ) -> impl Future<Output = Result<Self::Response, Problem>> + Send;
+
+    /// What would be lost, when it cannot be taken back: asked before it is done.
+    fn loss(_hands: &Self::Hands, _request: &Self::Request) -> Result<Option<String>, Problem> {
+        Ok(None)
+    }
+
+    /// A request, for documentation.
+    fn example() -> Self::Request;
+}
+
+/// What operations are given to work with.
+pub trait Hands: sealed::Sealed + Sync {
+    /// What whoever has these may do.
+    const SAFETY: Safety;
+
+    /// These, out of all there are.
+    fn of(all: &All) -> &Self;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for crate::reader::Reader {}
+    impl Sealed for crate::writer::Writer {}
+}
+
+/// All hands of a process.
+#[derive(Debug)]
+pub struct All {
+    pub(crate) reader: Reader,
+    pub(crate) writer: Writer,
+}
+
+impl Hands for Reader {
+    const SAFETY: Safety = Safety::Safe;
+
+    fn of(all: &All) -> &Reader {
+        &all.reader
+    }
+}
+
+impl Hands for Writer {
+    const SAFETY: Safety = Safety::Standard;
+
+    fn of(all: &All) -> &Writer {
+        &all.writer
+    }
+}
+
+/// Does an operation, after asking where it cannot be taken back.
+pub(crate) async fn run<T: Later>(
+    all: &All,
+    call: &dyn Call,
+    request: T::Request,
+) -> Result<T::Response, Problem> {
+    let hands = T::Hands::of(all);
+    if let Some(loss) = T::loss(hands, &request)? {
+        confirmed(call, T::NAME, &loss)?;
+    }
+    T::run(hands, call, request).await
+}
+
+/// Asks the person behind a call; without a yes nothing is done.
+fn confirmed(call: &dyn Call, name: &str, loss: &str) -> Result<(), Problem> {
+    match call.ask(&format!("{loss} Go on?")) {
+        Some(true) => Ok(()),
+        Some(false) => {
+            let hint = "nothing was changed; say yes when you mean it";
+            Err(Problem::new(Code::ConfirmationRequired, "it was declined", hint))
+        }
+        None => {
+            let message = format!("`{name}` cannot be taken back and needs a yes: {loss}");
+            let hint = "ask the person, then say it again with `--yes`";
+            Err(Problem::new(Code::ConfirmationRequired, message, hint).context("loss", loss))
+        }
+    }
+}
+
+/// An answer that is waited for.
+pub(crate) type Waiting<'a, T> = Pin<Box<dyn Future<Output = Result<T, Problem>> + Send + 'a>>;

@@ -1,0 +1,137 @@
+//! `provider.list`: which commands yield choices, and for what.
+
+use milepost_catalog::provider::Provider;
+use milepost_model::problem::Problem;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::call::Call;
+use crate::later::Later;
+use crate::operation::Door;
+use crate::reader::Reader;
+use crate::shelf::Loaded;
+
+/// Lists providers.
+#[derive(Debug)]
+pub struct List;
+
+/// What to list.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// One catalog alone, by id or title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub catalog: Option<String>,
+    /// Only those that serve this command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+/// Every provider.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// Sorted by name.
+    pub providers: Vec<Item>,
+}
+
+/// A command that yields choices.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Item {
+    /// `group name` of the list command.
+    pub provider: String,
+    /// Where the list stands in the answer, as a JSON pointer.
+    pub list_at: String,
+    /// The field of an item that is the value.
+    pub value_field: String,
+    /// The field of an item that people know it by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label_field: Option<String>,
+    /// Arguments it needs, and the parameter each is taken from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required_parameters: Vec<Bind>,
+    /// The parameters it yields values for.
+    pub serves: Vec<Served>,
+    /// How sure this is, from 0 to 1.
+    pub confidence: f64,
+    /// Why it is thought so.
+    pub reason: String,
+}
+
+/// An argument of a provider.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Bind {
+    /// The argument.
+    pub parameter: String,
+    /// The parameter of the served command that gives its value.
+    pub from: String,
+}
+
+/// A parameter that has choices.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Served {
+    /// `group name`.
+    pub command: String,
+    /// The parameter.
+    pub parameter: String,
+}
+
+impl Later for List {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Reader;
+
+    const NAME: &'static str = "provider.list";
+    const TITLE: &'static str = "List providers";
+    const DESCRIPTION: &'static str = include_str!("list.md");
+    const DOORS: &'static [Door] = &[Door::Command("command providers")];
+
+    async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let shelf = reader.shelf();
+        let (loaded, only) = match (&request.command, &request.catalog) {
+            (Some(command), _) => {
+                let (loaded, row) = shelf.command(command)?;
+                let name = loaded.table.rows[row].name.clone();
+                (vec![loaded], Some(name))
+            }
+            (None, Some(which)) => (vec![shelf.load(&shelf.record(which)?)?], None),
+            (None, None) => (shelf.enabled()?, None),
+        };
+        let mut providers = Vec::new();
+        for catalog in &loaded {
+            let all = catalog.table.providers.iter();
+            providers.extend(all.filter_map(|provider| item(catalog, provider, only.as_deref())));
+        }
+        Ok(Response { providers })
+    }
+
+    fn example() -> Request {
+        Request::default()
+    }
+}
+
+fn item(catalog: &Loaded, provider: &Provider, only: Option<&str>) -> Option<Item> {
+    let group = &catalog.record.id;
+    let serves: Vec<Served> = provider
+        .serves
+        .iter()
+        .filter(|served| only.is_none_or(|name| served.command == name))
+        .map(|served| Served {
+            command: format!("{group} {}", served.command),
+            parameter: served.parameter.clone(),
+        })
+        .collect();
+    let binds = provider
+        .binds
+        .iter()
+        .map(|bind| Bind { parameter: bind.parameter.clone(), from: bind.from.clone() });
+    (!serves.is_empty()).then(|| Item {
+        provider: format!("{group} {}", provider.command),
+        list_at: provider.list_at.clone(),
+        value_field: provider.value_field.clone(),
+        label_field: provider.label_field.clone(),
+        required_parameters: binds.collect(),
+        serves,
+        confidence: provider.confidence.value(),
+        reason: provider.reason.clone(),
+    })
+}

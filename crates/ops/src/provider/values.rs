@@ -1,0 +1,196 @@
+//! `provider.values`: the choices for a parameter, fetched from the API.
+
+use std::time::Duration;
+
+use milepost_catalog::provider::Provider;
+use milepost_catalog::request::Arguments;
+use milepost_model::problem::{Code, Problem};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::call::Call;
+use crate::command::run::{Calling, no_list, sender};
+use crate::later::Later;
+use crate::operation::Door;
+use crate::problems;
+use crate::writer::Writer;
+
+/// Choices of one answer unless said otherwise.
+const PAGE: usize = 50;
+/// Choices of one answer at most.
+const PAGE_MAX: usize = 1_000;
+/// Items that are fetched to find the choices among.
+const FETCHED: usize = 5_000;
+
+/// Fetches choices.
+#[derive(Debug)]
+pub struct Values;
+
+/// Which choices.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The provider: `group name` of a list command, as `provider.list` has it.
+    pub provider: String,
+    /// The field of an item that is the value, when the provider has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value_field: Option<String>,
+    /// Its arguments by name.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub args: Map<String, Value>,
+    /// Only choices whose value or label holds this text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// Where the answer before ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// How many, at most 1,000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+    /// The profile whose credentials are used; `default` unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// Seconds for which an answer of the same call may be used again; 60 unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_ttl_sec: Option<u64>,
+}
+
+/// The choices.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// The provider.
+    pub provider: String,
+    /// In the order of the API.
+    pub choices: Vec<Choice>,
+    /// Where the next answer starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// Whether the API has more items than were fetched.
+    pub more: bool,
+}
+
+/// A value that can be chosen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Choice {
+    /// The value.
+    pub value: Value,
+    /// What people know it by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}
+
+impl Later for Values {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Writer;
+
+    const NAME: &'static str = "provider.values";
+    const TITLE: &'static str = "Fetch choices";
+    const DESCRIPTION: &'static str = include_str!("values.md");
+    const DOORS: &'static [Door] = &[Door::Command("command choices")];
+
+    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let (loaded, row) = writer.reader.shelf().command(&request.provider)?;
+        let spelling = loaded.spelling(row);
+        let name = &loaded.table.rows[row].name;
+        let provider = loaded.table.providers.iter().find(|provider| {
+            provider.command == *name
+                && request.value_field.as_ref().is_none_or(|field| provider.value_field == *field)
+        });
+        let Some(provider) = provider else { return Err(no_provider(&spelling)) };
+        let from = match request.cursor.as_deref().map(str::parse) {
+            None => 0,
+            Some(Ok(from)) => from,
+            Some(Err(_)) => {
+                let hint = "use the `next_cursor` of the answer before, or leave it out";
+                return Err(Problem::new(Code::ParamsInvalid, "the cursor is none of ours", hint));
+            }
+        };
+        let ttl = Duration::from_secs(request.cache_ttl_sec.unwrap_or(60));
+        let key =
+            format!("{spelling}\n{:?}\n{}", request.profile, Value::from(request.args.clone()));
+        let fetched = match writer.choices.get(&key, ttl) {
+            Some(fetched) => fetched,
+            None => {
+                let fetched = fetch(writer, call, &loaded, row, &request).await?;
+                writer.choices.put(key, fetched)
+            }
+        };
+        let choices = chosen(&fetched.items, provider, request.query.as_deref());
+        let limit = request.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
+        let left = choices.len().saturating_sub(from);
+        Ok(Response {
+            provider: spelling,
+            next_cursor: (left > limit).then(|| (from + limit).to_string()),
+            choices: choices.into_iter().skip(from).take(limit).collect(),
+            more: fetched.more,
+        })
+    }
+
+    fn example() -> Request {
+        Request { provider: "shop orders:list".to_owned(), ..Request::default() }
+    }
+}
+
+/// Items that were fetched.
+#[derive(Debug)]
+pub(crate) struct Fetched {
+    pub(crate) items: Vec<Value>,
+    pub(crate) more: bool,
+}
+
+async fn fetch(
+    writer: &Writer,
+    call: &dyn Call,
+    loaded: &std::sync::Arc<crate::shelf::Loaded>,
+    row: usize,
+    request: &Request,
+) -> Result<Fetched, Problem> {
+    let sender = sender(writer, loaded, request.profile.as_deref()).await?;
+    let calling = Calling { writer, call, prepared: loaded.prepared(row)?, sender };
+    let arguments = Arguments { with: request.args.clone(), ..Arguments::default() };
+    let response = calling.pages(arguments, Duration::from_secs(30), Some(FETCHED)).await?;
+    let spelling = loaded.spelling(row);
+    if response.ok != Some(true) {
+        let status = response.status.unwrap_or_default();
+        return Err(problems::upstream_status(&spelling, status, response.body.as_ref()));
+    }
+    let body = response.body.unwrap_or_default();
+    let at = milepost_catalog::pagination::items(&body);
+    let items = at.and_then(|at| body.pointer(&at)?.as_array().cloned());
+    let items = items.ok_or_else(|| no_list(&spelling))?;
+    Ok(Fetched { items, more: response.more == Some(true) })
+}
+
+fn chosen(items: &[Value], provider: &Provider, query: Option<&str>) -> Vec<Choice> {
+    let query = query.map(str::to_lowercase);
+    let field = |item: &Value, field: &str| {
+        let at = if field.starts_with('/') { field.to_owned() } else { format!("/{field}") };
+        item.pointer(&at).cloned()
+    };
+    let mut choices: Vec<Choice> = Vec::new();
+    for item in items {
+        let Some(value) = field(item, &provider.value_field) else { continue };
+        let label = provider.label_field.as_deref().and_then(|name| field(item, name));
+        let label = label.map(|label| match label {
+            Value::String(text) => milepost_catalog::text::line(&text, 200),
+            other => other.to_string(),
+        });
+        let matches = query.as_deref().is_none_or(|query| {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            text.to_lowercase().contains(query)
+                || label.as_deref().is_some_and(|label| label.to_lowercase().contains(query))
+        });
+        if matches {
+            choices.push(Choice { value, label });
+        }
+    }
+    choices
+}
+
+fn no_provider(spelling: &str) -> Problem {
+    let message = format!("`{spelling}` yields no choices");
+    let hint = "see `milepost command providers` for those that do";
+    Problem::new(Code::ProviderNotFound, message, hint).context("command", spelling)
+}

@@ -1,0 +1,81 @@
+//! Operations on secrets: names are shown, values never. None of them is offered to models.
+
+use milepost_model::problem::{Code, Problem};
+use milepost_model::secret::Secret;
+use milepost_model::suggest;
+use milepost_store::secrets::{SecretName, Vault};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::problems;
+use crate::writer::Writer;
+
+/// A secret by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Item {
+    /// Its name.
+    pub name: String,
+    /// Where it is kept: `file`, `keyring` or `env`.
+    pub from: String,
+    /// Whether a variable of the environment stands before one that is kept.
+    pub shadowed: bool,
+    /// The only origin it is sent to, when it is bound to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+}
+
+/// The secrets of a process, for a person.
+#[derive(Debug)]
+pub struct Secrets<'w> {
+    writer: &'w Writer,
+}
+
+impl<'w> Secrets<'w> {
+    /// Those of the process.
+    pub fn of(writer: &'w Writer) -> Secrets<'w> {
+        Secrets { writer }
+    }
+
+    fn vault(&self) -> Result<Vault, Problem> {
+        self.writer.vault()
+    }
+
+    /// Every secret by name.
+    pub fn list(&self) -> Result<Vec<Item>, Problem> {
+        let entries = self.vault()?.list().map_err(|error| problems::of_secret(&error))?;
+        let item = |entry: milepost_store::secrets::SecretEntry| Item {
+            name: entry.name.as_str().to_owned(),
+            from: entry.from.name().to_owned(),
+            shadowed: entry.shadowed,
+            origin: entry.origin,
+        };
+        Ok(entries.into_iter().map(item).collect())
+    }
+
+    /// Keeps a secret, for one origin alone if one is given.
+    pub fn set(&self, name: &str, value: Secret, origin: Option<&str>) -> Result<(), Problem> {
+        let name = parsed(name)?;
+        let origin = origin.map(|text| {
+            Url::parse(text).map(|url| url.origin()).map_err(|_| {
+                let message = format!("`{}` is no URL", suggest::excerpt(text));
+                Problem::new(Code::ParamsInvalid, message, "write it as https://api.example.com")
+            })
+        });
+        let set = self.vault()?.set(&name, value, origin.transpose()?.as_ref());
+        set.map_err(|error| problems::of_secret(&error))
+    }
+
+    /// Lets go of a secret.
+    pub fn remove(&self, name: &str) -> Result<(), Problem> {
+        let removed = self.vault()?.remove(&parsed(name)?);
+        removed.map_err(|error| problems::of_secret(&error))
+    }
+}
+
+fn parsed(name: &str) -> Result<SecretName, Problem> {
+    SecretName::parse(name).map_err(|error| {
+        let hint = "use letters, digits, `_`, `-` and `.`, such as SHOP_TOKEN";
+        Problem::new(Code::ParamsInvalid, error.to_string(), hint)
+    })
+}

@@ -1,0 +1,164 @@
+//! Sending the commands of a catalog: its client, its credentials, and the answer as it may be
+//! shown.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use milepost_catalog::command::Command;
+use milepost_catalog::request::{Payload, Piece, Request};
+use milepost_model::problem::Problem;
+use milepost_outbound::{
+    Api, Auth, Call as Outbound, Called, Client, ClientCredential, ClientStyle, Credential, Named,
+    Outgoing, Policy, Retry, SecretError, Secrets, Sending,
+};
+use milepost_store::Config;
+use milepost_store::catalogs::{ClientAuth, GivenBy, Part, ProfileName, Record};
+use milepost_store::secrets::{SecretError as StoreError, SecretName, Vault};
+use url::{Origin, Url};
+
+use crate::problems;
+use crate::shelf::Loaded;
+
+/// What sends the commands of one catalog under one profile.
+pub(crate) struct Sender {
+    api: Api,
+    pub(crate) base: Url,
+}
+
+impl std::fmt::Debug for Sender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sender").field("base", &self.base.as_str()).finish_non_exhaustive()
+    }
+}
+
+/// The secrets of a vault, for one origin.
+struct Bound {
+    vault: Vault,
+    origin: Origin,
+}
+
+impl Secrets for Bound {
+    fn secret(&self, name: &str) -> Result<milepost_model::secret::Secret, SecretError> {
+        let missing = || SecretError::Missing { name: name.to_owned() };
+        let parsed = SecretName::parse(name).map_err(|_| missing())?;
+        self.vault.get_for(&parsed, &self.origin).map_err(|error| match error {
+            StoreError::NotFound { .. } => missing(),
+            other => SecretError::Unreadable { name: name.to_owned(), why: other.to_string() },
+        })
+    }
+}
+
+impl Sender {
+    /// The client of a catalog.
+    pub(crate) fn open(
+        loaded: &Loaded,
+        config: &Config,
+        vault: Vault,
+        profile: &ProfileName,
+    ) -> Result<Sender, Problem> {
+        let record = &loaded.record;
+        let base = base(record)?;
+        let mut policy = Policy::public();
+        for host in config.allow_private.iter().chain(&record.allow_private) {
+            // Both were parsed when they were read.
+            let _ = policy.allow_private(&host.to_string());
+        }
+        if record.base_url.as_ref().is_some_and(|base| base.by == GivenBy::User) {
+            policy.allow_url(&base);
+        }
+        let given = record.auth.get(profile).into_iter().flatten();
+        let credentials: BTreeMap<String, Credential> = given
+            .filter_map(|(scheme, credential)| Some((scheme.clone(), of_record(credential)?)))
+            .collect();
+        let secrets = Arc::new(Bound { vault, origin: base.origin() });
+        let schemes = loaded.schemes()?;
+        let auth = Auth::new(record.id.clone(), base.clone(), schemes, credentials, secrets);
+        Ok(Sender { api: Api { client: Client::new(policy), auth }, base })
+    }
+
+    /// Sends a request that was built for a command.
+    pub(crate) async fn send(
+        &self,
+        command: &Command,
+        request: &Outgoing,
+        sending: Sending,
+        watch: &(dyn Fn(&milepost_outbound::Attempt) + Sync),
+    ) -> Result<Called, Problem> {
+        let retry = Retry::of(command.may_repeat);
+        let call = Outbound { request, security: &command.security, retry: &retry, sending, watch };
+        let called = self.api.call(call).await;
+        called.map_err(|error| problems::of_call(&error).context("command", command.id.to_string()))
+    }
+
+    /// Whether there are credentials for a command.
+    pub(crate) fn can_authenticate(&self, command: &Command) -> Result<(), Problem> {
+        let choice = self.api.auth.choose(&command.security);
+        choice.map(drop).map_err(|error| problems::of_auth(&error))
+    }
+
+    /// The request as it would be sent, with marks in the place of secrets.
+    pub(crate) fn preview(
+        &self,
+        command: &Command,
+        request: &Outgoing,
+    ) -> Result<Outgoing, Problem> {
+        let auth = &self.api.auth;
+        let choice = auth.choose(&command.security).unwrap_or_default();
+        auth.preview(request, &choice).map_err(|error| problems::of_auth(&error))
+    }
+}
+
+/// The base URL of a catalog; without one nothing can be sent.
+pub(crate) fn base(record: &Record) -> Result<Url, Problem> {
+    let url = record.base_url.as_ref().and_then(|base| Url::parse(&base.url).ok());
+    url.ok_or_else(|| problems::no_base_url(&record.id))
+}
+
+fn of_record(credential: &milepost_store::catalogs::Credential) -> Option<Credential> {
+    let name = |part: Part| credential.secrets.get(&part).map(|name| name.as_str().to_owned());
+    if let (Some(id), Some(secret)) = (name(Part::ClientId), name(Part::ClientSecret)) {
+        return Some(Credential::Client(ClientCredential {
+            id: Named::Secret(id),
+            secret,
+            style: match credential.client_auth {
+                Some(ClientAuth::Post) => ClientStyle::Post,
+                Some(ClientAuth::Basic) | None => ClientStyle::Basic,
+            },
+            scopes: (!credential.scopes.is_empty()).then(|| credential.scopes.clone()),
+            audience: credential.audience.clone(),
+            authority: credential.authority.as_deref().and_then(|url| Url::parse(url).ok()),
+        }));
+    }
+    if let Some(user) = name(Part::Username) {
+        return Some(Credential::Basic {
+            user: Named::Secret(user),
+            password: name(Part::Password),
+        });
+    }
+    let secret = name(Part::Key).or_else(|| name(Part::Token))?;
+    Some(Credential::Key { secret })
+}
+
+/// A request as the client takes it; files were read before.
+pub(crate) fn outgoing(request: &Request) -> Outgoing {
+    let headers = request.all_headers();
+    Outgoing {
+        method: request.method.name().to_owned(),
+        url: request.url.clone(),
+        headers: headers.map(|(name, value)| (name.to_owned(), value.into_owned())).collect(),
+        body: request.body.as_ref().map_or_else(Bytes::new, bytes),
+    }
+}
+
+fn bytes(payload: &Payload) -> Bytes {
+    let mut bytes = Vec::new();
+    for piece in payload.pieces() {
+        match piece {
+            Piece::Bytes(part) => bytes.extend_from_slice(&part),
+            // They were read before; one that is left is shown by its name.
+            Piece::File(path) => bytes.extend_from_slice(format!("<the file {path}>").as_bytes()),
+        }
+    }
+    bytes.into()
+}

@@ -1,0 +1,279 @@
+//! The catalogs that are there, loaded as far as somebody asked: the table at once, the document
+//! when one command is looked at closely.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use milepost_catalog::command::{Command, Scheme};
+use milepost_catalog::document::Document;
+use milepost_catalog::import::Inspection;
+use milepost_catalog::openapi::Api;
+use milepost_catalog::provider::{self, Provider};
+use milepost_catalog::request::Prepared;
+use milepost_catalog::table::Row;
+use milepost_model::id::CatalogId;
+use milepost_model::problem::{Code, Problem};
+use milepost_model::suggest;
+use milepost_model::target::CommandId;
+use milepost_store::Locations;
+use milepost_store::catalogs::{CatalogListing, Catalogs, Derived, DerivedKey, Record};
+use serde::{Deserialize, Serialize};
+
+use crate::problems;
+
+/// The layout of derived data; another number makes what is there unreadable, and so made anew.
+const DERIVED_VERSION: u32 = 1;
+
+/// Every catalog of a process.
+#[derive(Debug)]
+pub(crate) struct Shelf {
+    catalogs: Arc<Catalogs>,
+    derived: Arc<Derived>,
+    loaded: Mutex<HashMap<CatalogId, Arc<Loaded>>>,
+}
+
+/// A catalog in memory.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) record: Arc<Record>,
+    pub(crate) table: Table,
+    catalogs: Arc<Catalogs>,
+    api: OnceLock<Arc<Api>>,
+    prepared: Mutex<HashMap<String, Arc<Prepared>>>,
+    pub(crate) sender: tokio::sync::OnceCell<Arc<crate::send::Sender>>,
+}
+
+/// What is derived from a document and kept beside it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Table {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) providers: Vec<Provider>,
+}
+
+impl Table {
+    /// Everything that can be known without asking anybody.
+    pub(crate) fn of(api: &Api, inspection: Inspection, kept: &BTreeMap<String, String>) -> Table {
+        let rows = inspection.into_rows(kept);
+        let providers = provider::infer(api, &rows);
+        Table { rows, providers }
+    }
+}
+
+impl Shelf {
+    /// The catalogs of the directories. Nothing is read yet.
+    pub(crate) fn open(locations: &Locations) -> Shelf {
+        Shelf {
+            catalogs: Arc::new(Catalogs::open(locations)),
+            derived: Arc::new(Derived::open(locations)),
+            loaded: Mutex::new(HashMap::new()),
+        }
+    }
+
+    pub(crate) fn catalogs(&self) -> Arc<Catalogs> {
+        Arc::clone(&self.catalogs)
+    }
+
+    pub(crate) fn derived(&self) -> Arc<Derived> {
+        Arc::clone(&self.derived)
+    }
+
+    /// Every record, and every file that should be one.
+    pub(crate) fn listing(&self) -> Result<CatalogListing, Problem> {
+        self.catalogs.list().map_err(|error| problems::of_file(&error))
+    }
+
+    /// The record of an id or title.
+    pub(crate) fn record(&self, text: &str) -> Result<Arc<Record>, Problem> {
+        let found = self.catalogs.find(text).map_err(|error| problems::of_catalog(&error))?;
+        found.ok_or_else(|| {
+            let listing = self.catalogs.list().unwrap_or_default();
+            let ids = listing.records.iter().map(|record| record.id.as_str());
+            problems::no_catalog(text, suggest::closest(text, ids))
+        })
+    }
+
+    /// The record of an id, when there is one that can be read.
+    pub(crate) fn known(&self, id: &CatalogId) -> Result<Option<Arc<Record>>, Problem> {
+        self.catalogs.get(id).map_err(|error| problems::of_catalog(&error))
+    }
+
+    /// Whether there is a record of this id that cannot be read.
+    pub(crate) fn unreadable(&self, text: &str) -> Result<(), Problem> {
+        let listing = self.listing()?;
+        let there = |id: &CatalogId| id.as_str() == text;
+        match listing.unreadable.iter().any(|file| file.id.as_ref().is_some_and(there)) {
+            true => Ok(()),
+            false => Err(problems::no_catalog(text, None)),
+        }
+    }
+
+    /// Every enabled catalog, loaded.
+    pub(crate) fn enabled(&self) -> Result<Vec<Arc<Loaded>>, Problem> {
+        let listing = self.listing()?;
+        let enabled = listing.records.iter().filter(|record| record.enabled);
+        enabled.map(|record| self.load(record)).collect()
+    }
+
+    /// A catalog as it is on disk now.
+    pub(crate) fn load(&self, record: &Arc<Record>) -> Result<Arc<Loaded>, Problem> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(there) =
+            loaded.get(&record.id).filter(|there| Arc::ptr_eq(&there.record, record))
+        {
+            return Ok(Arc::clone(there));
+        }
+        let fresh = Arc::new(self.read(record)?);
+        loaded.insert(record.id.clone(), Arc::clone(&fresh));
+        Ok(fresh)
+    }
+
+    fn read(&self, record: &Arc<Record>) -> Result<Loaded, Problem> {
+        let key = DerivedKey::of(record, record.source_sha256, DERIVED_VERSION);
+        let kept = self.derived.read(&key);
+        let kept = kept.and_then(|bytes| serde_json::from_slice::<Table>(&bytes).ok());
+        let api = OnceLock::new();
+        let table = if let Some(table) = kept {
+            table
+        } else {
+            let made = document(&self.catalogs, record)?;
+            let table = Table::of(&made, Inspection::of(&made), &record.names);
+            self.keep(record, &table);
+            // It was just set up, and by nobody else.
+            let _ = api.set(made);
+            table
+        };
+        Ok(Loaded {
+            record: Arc::clone(record),
+            table,
+            catalogs: self.catalogs(),
+            api,
+            prepared: Mutex::default(),
+            sender: tokio::sync::OnceCell::new(),
+        })
+    }
+
+    /// Keeps what was derived. That it could not be kept costs time, and nothing else.
+    pub(crate) fn keep(&self, record: &Record, table: &Table) {
+        let key = DerivedKey::of(record, record.source_sha256, DERIVED_VERSION);
+        if let Ok(bytes) = serde_json::to_vec(table) {
+            let _ = self.derived.write(&key, &bytes);
+        }
+    }
+
+    /// The command of `group name`, of `group operationId`, or of an operationId that is clear.
+    pub(crate) fn command(&self, text: &str) -> Result<(Arc<Loaded>, usize), Problem> {
+        let text = text.trim();
+        if let Some((group, name)) = text.split_once(' ')
+            && let Ok(id) = CatalogId::parse(group)
+        {
+            let found = self.catalogs.get(&id).map_err(|error| problems::of_catalog(&error))?;
+            let Some(record) = found else { return Err(self.no_group(group)) };
+            if !record.enabled {
+                return Err(problems::catalog_disabled(&record.id));
+            }
+            let loaded = self.load(&record)?;
+            return match loaded.find(name.trim()) {
+                Some(row) => Ok((loaded, row)),
+                None => Err(loaded.no_command(name)),
+            };
+        }
+        self.bare(text)
+    }
+
+    fn no_group(&self, group: &str) -> Problem {
+        let listing = self.catalogs.list().unwrap_or_default();
+        let ids = listing.records.iter().map(|record| record.id.as_str());
+        problems::no_catalog(group, suggest::closest(group, ids))
+    }
+
+    fn bare(&self, text: &str) -> Result<(Arc<Loaded>, usize), Problem> {
+        let enabled = self.enabled()?;
+        let found: Vec<(&Arc<Loaded>, usize)> =
+            enabled.iter().filter_map(|loaded| Some((loaded, loaded.find(text)?))).collect();
+        match found[..] {
+            [(loaded, row)] => Ok((Arc::clone(loaded), row)),
+            [] => Err(problems::no_command(text, None)),
+            _ => {
+                let spellings = found.iter().map(|(loaded, row)| loaded.spelling(*row));
+                let spellings: Vec<String> = spellings.collect();
+                Err(problems::ambiguous_command(text, &spellings))
+            }
+        }
+    }
+}
+
+/// Reads the document of a catalog again.
+fn document(catalogs: &Catalogs, record: &Record) -> Result<Arc<Api>, Problem> {
+    let stored = catalogs.document(&record.id).map_err(|error| problems::of_catalog(&error))?;
+    let broken = |why: String| {
+        let hint =
+            format!("import it again with `milepost catalog import … --overwrite`: {}", record.id);
+        Problem::new(Code::CatalogInvalid, format!("the document of `{}`: {why}", record.id), hint)
+            .context("path", stored.path.display().to_string())
+    };
+    let reading = Document::read(&stored.bytes).map_err(|error| broken(error.to_string()))?;
+    Api::new(reading).map(Arc::new).map_err(|error| broken(error.to_string()))
+}
+
+impl Loaded {
+    /// The row of a name or operationId.
+    pub(crate) fn find(&self, text: &str) -> Option<usize> {
+        let rows = &self.table.rows;
+        let named = rows.iter().position(|row| row.name == text);
+        named.or_else(|| {
+            let is = |row: &&Row| row.operation_id.as_deref() == Some(text);
+            let first = rows.iter().position(|row| is(&row))?;
+            (rows.iter().filter(is).count() == 1).then_some(first)
+        })
+    }
+
+    fn no_command(&self, name: &str) -> Problem {
+        let names = self.table.rows.iter().map(|row| &*row.name);
+        let near = suggest::closest(name, names);
+        let near = near.map(|near| format!("{} {near}", self.record.id));
+        problems::no_command(&format!("{} {name}", self.record.id), near.as_deref())
+    }
+
+    /// `group name`.
+    pub(crate) fn spelling(&self, row: usize) -> String {
+        format!("{} {}", self.record.id, self.table.rows[row].name)
+    }
+
+    /// The document.
+    pub(crate) fn api(&self) -> Result<Arc<Api>, Problem> {
+        if let Some(api) = self.api.get() {
+            return Ok(Arc::clone(api));
+        }
+        let api = document(&self.catalogs, &self.record)?;
+        Ok(Arc::clone(self.api.get_or_init(|| api)))
+    }
+
+    /// A command, ready to be called; made once.
+    pub(crate) fn prepared(&self, row: usize) -> Result<Arc<Prepared>, Problem> {
+        let name = &self.table.rows[row].name;
+        let known = self.prepared.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        if let Some(prepared) = known {
+            return Ok(prepared);
+        }
+        let prepared = Arc::new(Prepared::new(Arc::new(self.whole(row)?)));
+        let mut all = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(all.entry(name.clone()).or_insert(prepared)))
+    }
+
+    /// A command with all that is known of it.
+    pub(crate) fn whole(&self, row: usize) -> Result<Command, Problem> {
+        let spelling = self.spelling(row);
+        let command = CommandId::parse(&spelling)
+            .and_then(|id| Some((id, self.api().ok()?)))
+            .and_then(|(id, api)| api.command(id, &self.table.rows[row]));
+        // The table and the document belong together: then there is no such case.
+        self.api()?;
+        command.ok_or_else(|| problems::no_command(&spelling, None))
+    }
+
+    /// Ways to authenticate.
+    pub(crate) fn schemes(&self) -> Result<BTreeMap<String, Scheme>, Problem> {
+        Ok(self.api()?.schemes())
+    }
+}

@@ -1,0 +1,249 @@
+//! Reading the document somebody named: a file or a URL, and the files it is made of. Who named
+//! it decides what may be read.
+
+use milepost_catalog::bundle::{Bundle, Bundled, Fetched};
+use milepost_catalog::document::Document;
+use milepost_catalog::finding::Finding;
+use milepost_catalog::openapi::Api;
+use milepost_model::problem::{Code, Problem};
+use milepost_outbound::{Client, Outgoing, Policy, Sending};
+use milepost_store::catalogs::Source;
+use milepost_store::{Config, LocalSource, RefRoot, SourceError, Trust};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::call::{Call, Caller};
+use crate::problems;
+use crate::reader::Reader;
+
+/// Where a document is read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SourceType {
+    /// A local file.
+    Path,
+    /// A URL.
+    Url,
+}
+
+/// A document that somebody named, and how it may be read.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) source: &'a str,
+    pub(crate) source_type: Option<SourceType>,
+    /// Hosts that references may lead to.
+    pub(crate) allow_refs: &'a [String],
+    /// The folder below which references stay; a person's word.
+    pub(crate) refs_root: Option<&'a str>,
+}
+
+/// A document that was read.
+#[derive(Debug)]
+pub(crate) struct Read {
+    /// The document, standing alone.
+    pub(crate) bundled: Bundled,
+    /// Its bytes as they are kept.
+    pub(crate) bytes: Vec<u8>,
+    /// What a record says of where it came from.
+    pub(crate) origin: Source,
+    /// Where it was found in the end, when it is a URL.
+    pub(crate) url: Option<Url>,
+}
+
+/// Why there is no document: not every reason is a fault of the caller's.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    /// It cannot be had.
+    Problem(Problem),
+    /// It was read and is no document.
+    NotADocument(Finding),
+}
+
+impl From<Problem> for Unread {
+    fn from(problem: Problem) -> Unread {
+        Unread::Problem(problem)
+    }
+}
+
+impl Wanted<'_> {
+    /// Reads it, and everything it is made of.
+    pub(crate) async fn read(&self, reader: &Reader, call: &dyn Call) -> Result<Read, Unread> {
+        call.progress(&format!("reading {}", self.source));
+        if self.is_url() {
+            self.read_url(reader, call).await
+        } else {
+            self.read_path(reader, call).await
+        }
+    }
+
+    fn is_url(&self) -> bool {
+        match self.source_type {
+            Some(kind) => kind == SourceType::Url,
+            None => self.source.contains("://"),
+        }
+    }
+
+    async fn read_url(&self, reader: &Reader, call: &dyn Call) -> Result<Read, Unread> {
+        let url = Url::parse(self.source).map_err(|_| {
+            let message = format!("`{}` is no URL", self.source);
+            Problem::new(Code::SourceUnreadable, message, "give a file or a URL with https://")
+        })?;
+        let config = reader.config()?;
+        let client = Client::new(policy(&config, call, Some(&url)));
+        let bytes = fetch(&client, &url).await?;
+        let origin = Source::Url(url.to_string());
+        let mut bundle = begin(bytes.clone())?;
+        while let Some(file) = bundle.wanted() {
+            let fetched = self.follow(&client, &url, &file).await;
+            bundle.add(&file, fetched);
+        }
+        finish(bundle, bytes, origin, Some(url))
+    }
+
+    /// A file that a document at a URL refers to.
+    async fn follow(&self, client: &Client, from: &Url, file: &str) -> Fetched {
+        let Ok(url) = from.join(file) else {
+            return Fetched::Missing("it is no URL".to_owned());
+        };
+        if !matches!(url.scheme(), "http" | "https") {
+            return Fetched::Refused("only http and https are read".to_owned());
+        }
+        if url.origin() != from.origin() && !self.allows(&url) {
+            return Fetched::Missing(self.not_allowed(&url));
+        }
+        match fetch(client, &url).await {
+            Ok(bytes) => Fetched::Bytes(bytes),
+            Err(problem) => Fetched::Missing(problem.message),
+        }
+    }
+
+    async fn read_path(&self, reader: &Reader, call: &dyn Call) -> Result<Read, Unread> {
+        let config = reader.config()?;
+        let locations = reader.locations();
+        let trust = match (call.caller(), self.refs_root) {
+            (Caller::Person, Some(root)) => Trust::user_with_root(locations, root.as_ref()),
+            (Caller::Person, None) => Trust::user(locations),
+            (Caller::Agent, _) => Trust::agent(locations, &config),
+        };
+        let opened = LocalSource::open(self.source.as_ref(), &trust);
+        let opened = opened.map_err(|error| problems::of_source(&error))?;
+        let LocalSource { path, bytes, mut references } = opened;
+        let client = Client::new(policy(&config, call, None));
+        let mut bundle = begin(bytes.clone())?;
+        while let Some(file) = bundle.wanted() {
+            let fetched = self.follow_file(&client, &mut references, &file).await;
+            bundle.add(&file, fetched);
+        }
+        finish(bundle, bytes, Source::File(path), None)
+    }
+
+    /// A file that a local document refers to.
+    async fn follow_file(&self, client: &Client, files: &mut RefRoot, file: &str) -> Fetched {
+        if let Ok(url) = Url::parse(file) {
+            if !matches!(url.scheme(), "http" | "https") {
+                let why = "it was not opened: only files near the document and URLs are read";
+                return Fetched::Refused(why.to_owned());
+            }
+            if !self.allows(&url) {
+                return Fetched::Missing(self.not_allowed(&url));
+            }
+            return match fetch(client, &url).await {
+                Ok(bytes) => Fetched::Bytes(bytes),
+                Err(problem) => Fetched::Missing(problem.message),
+            };
+        }
+        match files.read(file) {
+            Ok(bytes) => Fetched::Bytes(bytes.to_vec()),
+            Err(error @ (SourceError::Reference { .. } | SourceError::NotOpen { .. })) => {
+                Fetched::Refused(format!("it was not opened: {error}"))
+            }
+            Err(error) => Fetched::Missing(error.to_string()),
+        }
+    }
+
+    fn allows(&self, url: &Url) -> bool {
+        let host = url.host_str().unwrap_or_default();
+        self.allow_refs.iter().any(|allowed| allowed.eq_ignore_ascii_case(host))
+    }
+
+    fn not_allowed(&self, url: &Url) -> String {
+        let host = url.host_str().unwrap_or_default();
+        format!("references to {host} are not followed; `--allow-refs {host}` does")
+    }
+}
+
+/// Where documents may be read from: a URL that a person typed may lead anywhere.
+fn policy(config: &Config, call: &dyn Call, url: Option<&Url>) -> Policy {
+    let mut policy = Policy::public();
+    for host in &config.allow_private {
+        // It was parsed when the configuration was read.
+        let _ = policy.allow_private(&host.to_string());
+    }
+    if let (Caller::Person, Some(url)) = (call.caller(), url) {
+        policy.allow_url(url);
+    }
+    policy
+}
+
+async fn fetch(client: &Client, url: &Url) -> Result<Vec<u8>, Problem> {
+    let request = Outgoing::get(url.clone())
+        .header("Accept", "application/json, application/yaml, */*;q=0.5");
+    let sending =
+        Sending { body_bytes: milepost_catalog::limits::DOCUMENT_BYTES, ..Sending::default() };
+    let response =
+        client.send(&request, &sending).await.map_err(|error| problems::of_send(&error))?;
+    if !(200..300).contains(&response.status) {
+        let message = format!("`{url}` answered {}", response.status);
+        let problem = Problem::new(
+            Code::SourceUnreadable,
+            message,
+            "check the URL, or download the document and name the file",
+        );
+        return Err(problem.context("status", response.status));
+    }
+    Ok(response.body.to_vec())
+}
+
+fn begin(bytes: Vec<u8>) -> Result<Bundle, Unread> {
+    match Document::read_owned(bytes) {
+        Ok(reading) => Ok(Bundle::new(reading)),
+        Err(error) => Err(not_a_document(&error)),
+    }
+}
+
+fn not_a_document(error: &milepost_catalog::document::Unreadable) -> Unread {
+    Unread::NotADocument(Finding {
+        path: String::new(),
+        rule: milepost_catalog::finding::Rule::Reader("unreadable"),
+        message: error.to_string(),
+    })
+}
+
+fn finish(
+    bundle: Bundle,
+    bytes: Vec<u8>,
+    origin: Source,
+    url: Option<Url>,
+) -> Result<Read, Unread> {
+    let bundled = bundle.finish().map_err(|error| not_a_document(&error))?;
+    // What is kept must stand alone.
+    let bytes = match bundled.changed {
+        true => bundled.reading.document.text().as_bytes().to_vec(),
+        false => bytes,
+    };
+    Ok(Read { bundled, bytes, origin, url })
+}
+
+/// The API of a document that was read.
+pub(crate) fn api(bundled: Bundled) -> Result<(Api, Vec<Finding>, Vec<Finding>), Finding> {
+    let (warnings, violations) = (bundled.warnings, bundled.violations);
+    match Api::new(bundled.reading) {
+        Ok(api) => Ok((api, warnings, violations)),
+        Err(error) => Err(Finding {
+            path: String::new(),
+            rule: milepost_catalog::finding::Rule::Version,
+            message: error.to_string(),
+        }),
+    }
+}

@@ -1,0 +1,244 @@
+//! The catalogs on disk: a record and a document each, as they are at the moment of the call.
+//!
+//! Several processes share the directory. Who writes holds its lock; who reads does not, and looks
+//! at every file's stamp instead. The record is what counts: a document without one is kept for
+//! the next import, and a new document lies beside the old one until its record is written.
+
+mod derived;
+mod error;
+mod files;
+mod record;
+mod text;
+mod writing;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use milepost_catalog::limits::DOCUMENT_BYTES;
+use milepost_model::id::CatalogId;
+use milepost_model::source::Format;
+
+pub use derived::{Derived, DerivedKey};
+pub use error::{CatalogError, Conflict, RecordFault, SaveError, Unreadable};
+pub use record::{
+    Auth, BaseUrl, ClientAuth, Credential, GivenBy, Idempotency, Options, Part, ProfileName,
+    Record, Source, operation_key,
+};
+pub use writing::{Removed, Saved};
+
+use crate::digest::Digest;
+use crate::directory::Directory;
+use crate::file::FileError;
+use crate::limits;
+use crate::locations::Locations;
+use crate::lock::Lock;
+use crate::stamp::Seen;
+
+/// The catalogs of a directory, for as long as a process lives.
+#[derive(Debug)]
+pub struct Catalogs {
+    path: PathBuf,
+    /// Records by the name of their file, as they were last read.
+    known: Mutex<HashMap<String, Known>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    seen: Seen,
+    outcome: Outcome,
+}
+
+type Outcome = Result<Arc<Record>, Arc<Unreadable>>;
+
+/// Every catalog at one moment.
+#[derive(Debug, Default)]
+pub struct CatalogListing {
+    /// Every record, sorted by id.
+    pub records: Vec<Arc<Record>>,
+    /// Every file that should be a record and is none, sorted by path.
+    pub unreadable: Vec<Arc<Unreadable>>,
+    /// Not every file was looked at.
+    pub cut: bool,
+}
+
+/// A document of the directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredDocument {
+    /// Its file.
+    pub path: PathBuf,
+    /// How it is written.
+    pub format: Format,
+    /// What it says.
+    pub bytes: Vec<u8>,
+    /// The hash of that.
+    pub sha256: Digest,
+    /// Somebody changed it after it was imported.
+    pub edited: bool,
+}
+
+const FORMATS: [Format; 2] = [Format::Json, Format::Yaml];
+
+impl Catalogs {
+    /// The catalogs beside the configuration. Looks at nothing yet.
+    pub fn open(locations: &Locations) -> Catalogs {
+        Catalogs { path: locations.catalogs(), known: Mutex::new(HashMap::new()) }
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file of a record.
+    pub fn record_path(&self, id: &CatalogId) -> PathBuf {
+        self.path.join(files::record(id))
+    }
+
+    /// The file of a document.
+    pub fn document_path(&self, id: &CatalogId, format: Format) -> PathBuf {
+        self.path.join(files::document(id, format))
+    }
+
+    /// Every catalog, and every file that should be one.
+    pub fn list(&self) -> Result<CatalogListing, FileError> {
+        let mut listing = CatalogListing::default();
+        let Some(directory) = Directory::open(&self.path)? else { return Ok(listing) };
+        let mut names = directory.files(Path::new(""), files::is_record)?;
+        names.sort();
+        listing.cut = names.len() > limits::CATALOGS;
+        names.truncate(limits::CATALOGS);
+        for name in &names {
+            match self.look(&directory, name) {
+                Some(Ok(record)) => listing.records.push(record),
+                Some(Err(unreadable)) => listing.unreadable.push(unreadable),
+                // It went in between.
+                None => {}
+            }
+        }
+        listing.records.sort_by(|one, other| one.id.cmp(&other.id));
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|name, _| names.binary_search(name).is_ok());
+        Ok(listing)
+    }
+
+    /// The catalog of an id.
+    pub fn get(&self, id: &CatalogId) -> Result<Option<Arc<Record>>, CatalogError> {
+        let Some(directory) = Directory::open(&self.path)? else { return Ok(None) };
+        self.look(&directory, &files::record(id)).transpose().map_err(CatalogError::Unreadable)
+    }
+
+    /// The catalog of an id or a title. An id wins.
+    pub fn find(&self, text: &str) -> Result<Option<Arc<Record>>, CatalogError> {
+        if let Ok(id) = CatalogId::parse(text)
+            && let Some(record) = self.get(&id)?
+        {
+            return Ok(Some(record));
+        }
+        Ok(self.list()?.records.into_iter().find(|record| record.is_titled(text)))
+    }
+
+    /// The document of a catalog.
+    pub fn document(&self, id: &CatalogId) -> Result<StoredDocument, CatalogError> {
+        let record = self.need(id)?;
+        match self.read_document(id, record.format) {
+            Ok(document) if document.sha256 == record.source_sha256 => return Ok(document),
+            Ok(_) | Err(FileError::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        // Edited, or a writer was or is between record and document: with the lock there is none.
+        let lock = self.lock_if_writable()?;
+        if lock.is_some() {
+            self.settle(id)?;
+        }
+        let record = self.need(id)?;
+        let document = self.read_document(id, record.format)?;
+        let edited = document.sha256 != record.source_sha256;
+        Ok(StoredDocument { edited, ..document })
+    }
+
+    /// The document that was kept when the catalog of this id was removed.
+    pub fn kept(&self, id: &CatalogId) -> Result<Option<StoredDocument>, FileError> {
+        if self.is_there(&files::record(id))? {
+            return Ok(None);
+        }
+        for format in FORMATS {
+            match self.read_document(id, format) {
+                Ok(document) => return Ok(Some(document)),
+                Err(FileError::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    fn need(&self, id: &CatalogId) -> Result<Arc<Record>, CatalogError> {
+        self.get(id)?.ok_or_else(|| CatalogError::NotFound { id: id.clone() })
+    }
+
+    fn read_document(&self, id: &CatalogId, format: Format) -> Result<StoredDocument, FileError> {
+        let path = self.document_path(id, format);
+        let Some(directory) = Directory::open(&self.path)? else {
+            return Err(FileError::NotFound { path });
+        };
+        let bytes = directory.read(Path::new(&files::document(id, format)), DOCUMENT_BYTES)?;
+        let sha256 = Digest::of(&bytes);
+        Ok(StoredDocument { path, format, bytes, sha256, edited: false })
+    }
+
+    /// Whether something is at a name, whatever it is.
+    fn is_there(&self, name: &str) -> Result<bool, FileError> {
+        let path = self.path.join(name);
+        match std::fs::symlink_metadata(&path) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(FileError::of(&path, error)),
+        }
+    }
+
+    /// The lock; none in a directory that nobody can write to, and where nobody does.
+    fn lock_if_writable(&self) -> Result<Option<Lock>, FileError> {
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        match Lock::of(&self.path) {
+            Ok(lock) => Ok(Some(lock)),
+            Err(FileError::Io { source, .. })
+                if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What a file says now; read only if it changed. `None` when there is none.
+    fn look(&self, directory: &Directory, name: &str) -> Option<Outcome> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = match directory.stamp(Path::new(name)) {
+            Ok(stamp) => stamp,
+            Err(FileError::NotFound { .. }) if !directory.is_link(Path::new(name)) => {
+                known.remove(name);
+                return None;
+            }
+            Err(error) => return Some(Err(self.unreadable(name, error.into()))),
+        };
+        if let Some(known) = known.get(name)
+            && known.seen.is_still(stamp)
+        {
+            return Some(known.outcome.clone());
+        }
+        let (seen, bytes) = match directory.read_seen(Path::new(name), limits::RECORD_BYTES) {
+            Ok(read) => read,
+            Err(FileError::NotFound { .. }) => return None,
+            Err(error) => return Some(Err(self.unreadable(name, error.into()))),
+        };
+        let outcome = files::read_record(name, &bytes)
+            .map(Arc::new)
+            .map_err(|fault| self.unreadable(name, fault));
+        known.insert(name.to_owned(), Known { seen, outcome: outcome.clone() });
+        Some(outcome)
+    }
+
+    fn unreadable(&self, name: &str, fault: RecordFault) -> Arc<Unreadable> {
+        Arc::new(Unreadable { path: self.path.join(name), id: files::record_id(name), fault })
+    }
+}
