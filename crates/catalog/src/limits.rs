@@ -147,6 +147,8 @@ pub const SEARCH_ENTRY_WORDS: usize = 2_000;
 pub const SEARCH_TITLE_WORDS: usize = 24;
 /// Words that may stand for one that is not known.
 pub const SEARCH_NEAR_WORDS: usize = 8;
+/// Words of a query that are compared with every word there is.
+pub const SEARCH_MENDED_WORDS: usize = 8;
 /// Entries that are looked at closely for one query.
 pub const SEARCH_CANDIDATES: usize = 400;
 /// Departures from the specification that are told.
