@@ -114,7 +114,7 @@ fn same_ids(rows: &[Row], warnings: &mut Findings) {
 }
 
 /// Names under which a list is often wrapped.
-const WRAPPERS: &[&str] = &[
+pub(crate) const WRAPPERS: &[&str] = &[
     "data",
     "items",
     "results",

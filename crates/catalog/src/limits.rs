@@ -14,6 +14,49 @@ pub const NAME_CHARS: usize = 48;
 pub const SUMMARY_CHARS: usize = 200;
 /// Characters of a description.
 pub const DESCRIPTION_CHARS: usize = 2_000;
+
+/// Values in an answer that a mock makes up; past it only what is required.
+pub const MOCK_NODES: usize = 3_000;
+/// Nesting to which a mock fills in what is optional.
+pub const MOCK_RICH_DEPTH: usize = 3;
+/// Nesting of an answer that a mock makes up.
+pub const MOCK_DEPTH: usize = 40;
+/// Times a mock makes an answer anew until it fits its schema.
+pub const MOCK_TRIES: usize = 40;
+/// Times one place of an answer is made anew before it is left out.
+pub const MOCK_PLACE_TRIES: u32 = 9;
+/// Faults of an answer that are looked at in one try.
+pub const MOCK_TRY_FAULTS: usize = 64;
+/// Characters of a text that a mock makes up.
+pub const MOCK_TEXT_CHARS: usize = 4_096;
+/// Texts that are made for a pattern until one fits.
+pub const MOCK_PATTERN_TRIES: u64 = 48;
+/// Items of a list that a mock makes up.
+pub const MOCK_LIST_ITEMS: usize = 1_000;
+/// References, parts and choices that apply to one place of an answer.
+pub const MOCK_SCHEMA_PARTS: usize = 512;
+/// Resources that a fresh collection of a mock holds.
+pub const MOCK_FRESH_ITEMS: usize = 3;
+/// Resources in one collection of a mock; the oldest goes first.
+pub const MOCK_COLLECTION_ITEMS: usize = 1_000;
+/// Collections that a mock remembers; the one touched least lately goes first.
+pub const MOCK_COLLECTIONS: usize = 500;
+/// Ids that a collection of a mock remembers to be gone.
+pub const MOCK_GONE_IDS: usize = 1_000;
+/// Resources in one answer of a mock.
+pub const MOCK_PAGE_ITEMS: usize = 100;
+/// Faults of a request that a mock tells.
+pub const MOCK_FAULTS: usize = 50;
+/// Paths that a mock offers for one that is unknown.
+pub const MOCK_NEAR_PATHS: usize = 3;
+/// Compiled schemas that a mock keeps.
+pub const MOCK_SCHEMAS: usize = 512;
+/// Milliseconds a mock lets wait at most.
+pub const MOCK_DELAY_MS: u64 = 60_000;
+/// Bytes of a compiled pattern of a schema.
+pub const PATTERN_COMPILED_BYTES: usize = 4 * 1024 * 1024;
+/// Steps back that a pattern of a schema may take.
+pub const PATTERN_STEPS: usize = 100_000;
 /// Characters of a finding's message.
 pub const MESSAGE_CHARS: usize = 400;
 /// Findings kept for one document; more are counted, not kept.
@@ -84,3 +127,27 @@ pub const PAGED_ITEMS: usize = 100_000;
 pub const PAGE_FIELD_DEPTH: usize = 3;
 /// Fields of an answer that are looked at to find out how it is paged.
 pub const PAGE_FIELDS: usize = 500;
+/// Parts of a path that are compared with those of others.
+pub const PATH_PARTS: usize = 64;
+/// Schemas within each other, by references and choices, that are looked through for a list.
+pub const SCHEMA_LAYERS: usize = 8;
+/// Schemas that are put together to know the fields of one item.
+pub const ITEM_SCHEMAS: usize = 200;
+/// Fields of one schema that are looked at.
+pub const ITEM_FIELDS: usize = 1_000;
+/// Lists of one name among which the nearest is looked for.
+pub const LISTS_OF_ONE_NAME: usize = 32;
+/// Characters of a query that are read.
+pub const SEARCH_QUERY_CHARS: usize = 400;
+/// Words of a query that are read.
+pub const SEARCH_QUERY_WORDS: usize = 32;
+/// Bytes of a word that can be found.
+pub const SEARCH_WORD_CHARS: usize = 64;
+/// Words of one entry that can be found.
+pub const SEARCH_ENTRY_WORDS: usize = 2_000;
+/// Words of a path or summary that are compared with those of a query.
+pub const SEARCH_TITLE_WORDS: usize = 24;
+/// Words that may stand for one that is not known.
+pub const SEARCH_NEAR_WORDS: usize = 8;
+/// Entries that are looked at closely for one query.
+pub const SEARCH_CANDIDATES: usize = 400;

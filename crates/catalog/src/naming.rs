@@ -234,21 +234,17 @@ pub fn assign(rows: &mut [Row], lists: &[bool], kept: &Kept) {
 
 fn free_name(row: &Row, lists: bool, taken: &BTreeSet<String>) -> String {
     let plain = plain_name(row, lists);
-    let mut candidates = vec![shortened(&plain, row)];
+    let mut candidates = vec![plain.clone()];
     if row.method == Method::Put
         && let Some(resource) = plain.strip_suffix(":update")
     {
-        candidates.push(shortened(&format!("{resource}:replace"), row));
+        candidates.push(format!("{resource}:replace"));
     }
-    if let Some(id) = row.operation_id.as_deref().and_then(text::kebab) {
-        candidates.push(shortened(&id, row));
-    }
-    candidates.push(hashed(&plain, row, 6));
-    let free = candidates.into_iter().find(|name| !taken.contains(name));
-    free.unwrap_or_else(|| {
-        let longer = (7..).map(|digits| hashed(&plain, row, digits));
-        longer.take(57).find(|name| !taken.contains(name)).unwrap_or_default()
-    })
+    candidates.extend(row.operation_id.as_deref().and_then(text::kebab));
+    candidates.retain(|name| name.len() <= NAME_CHARS);
+    // The end of a long name says most, and a hash keeps it apart.
+    candidates.extend((6..=40).map(|digits| hashed(&plain, row, digits)));
+    candidates.into_iter().find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
 /// Whether a text can be the name of a command.
@@ -313,6 +309,11 @@ fn is_action(method: Method, word: &str) -> bool {
     let first = word.split('-').next().unwrap_or(word);
     matches!(method, Method::Get | Method::Post | Method::Put | Method::Patch)
         && ACTIONS.binary_search(&first).is_ok()
+}
+
+/// Whether a word is something to do.
+pub(crate) fn is_verb(word: &str) -> bool {
+    ACTIONS.binary_search(&word).is_ok()
 }
 
 /// Whether a word means several things.
@@ -382,11 +383,7 @@ fn is_version(word: &str) -> bool {
     numbered || dated
 }
 
-/// At most as long as a name may be: the end says most, and a hash keeps it apart.
-fn shortened(name: &str, row: &Row) -> String {
-    if name.len() <= NAME_CHARS { name.to_owned() } else { hashed(name, row, 6) }
-}
-
+/// The end of a name, and a hash of what it names.
 fn hashed(name: &str, row: &Row, digits: usize) -> String {
     let mut hash = String::new();
     for byte in Sha256::digest(row.key().as_bytes()) {

@@ -1,11 +1,11 @@
 //! Answers as bytes, appended to a buffer. No answer holds a line end.
 
+use milepost_model::escape;
 use milepost_ops::Response;
 use serde_json::Value;
 
 use crate::fault::Fault;
 use crate::message::Id;
-use crate::scan::plain_prefix;
 
 /// What a request is answered with when it is not a fault.
 pub(crate) enum Reply<'c> {
@@ -86,51 +86,21 @@ fn object(fault: &Fault) -> String {
 fn json(out: &mut Vec<u8>, text: &str) {
     let start = out.len();
     out.extend_from_slice(text.as_bytes());
-    for byte in &mut out[start..] {
-        if matches!(byte, b'\n' | b'\r') {
-            *byte = b' ';
-        }
+    let mut rest = &mut out[start..];
+    while let Some(at) = memchr::memchr2(b'\n', b'\r', rest) {
+        rest[at] = b' ';
+        rest = &mut rest[at + 1..];
     }
 }
 
 /// A text as the inside of a JSON string.
 fn escape(out: &mut Vec<u8>, text: &str) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let mut rest = text.as_bytes();
-    loop {
-        let (plain, special) = rest.split_at(plain_prefix(rest));
-        out.extend_from_slice(plain);
-        let Some((byte, after)) = special.split_first() else { break };
-        match byte {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            other => {
-                let digits = [HEX[usize::from(other >> 4)], HEX[usize::from(other & 15)]];
-                out.extend_from_slice(b"\\u00");
-                out.extend_from_slice(&digits);
-            }
-        }
-        rest = after;
-    }
+    escape::escape(text, |part| out.extend_from_slice(part.as_bytes()));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_written_string_reads_back_as_the_text() {
-        let all: String = ('\0'..='\u{250}').chain("\u{2028}😀".chars()).collect();
-        for text in ["", "plain", "a\"b\\c\n", "\u{7f}ä", &all] {
-            let mut out = vec![b'"'];
-            escape(&mut out, text);
-            out.push(b'"');
-            assert_eq!(serde_json::from_slice::<String>(&out).expect("is JSON"), text);
-            assert!(out.iter().all(|byte| *byte >= 0x20));
-        }
-    }
 
     #[test]
     fn foreign_json_loses_its_line_ends() {

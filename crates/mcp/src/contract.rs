@@ -26,4 +26,19 @@ pub trait Contract: Send + Sync {
         arguments: Map<String, Value>,
         log: &mut String,
     ) -> Result<Response, Fault>;
+
+    /// The same from the text of an object, where a contract can read it without making values of
+    /// it; `None` has [`call`](Contract::call) read it.
+    fn call_text(
+        &self,
+        _tool: &str,
+        _arguments: &str,
+        _log: &mut String,
+    ) -> Option<Result<Response, Fault>> {
+        None
+    }
+
+    /// Whatever is called from here on was sent before now, until this is told again: what a
+    /// contract looks at, it may look at once for all of these calls.
+    fn arrived(&self) {}
 }

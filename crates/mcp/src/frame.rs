@@ -31,7 +31,7 @@ impl Framer {
     /// The next line that ends in `chunk`, which loses what was used. `None`: the chunk is used up.
     pub fn next<'a, 'c: 'a>(&'a mut self, chunk: &mut &'c [u8]) -> Option<Frame<'a>> {
         self.forget_spent();
-        let Some(end) = chunk.iter().position(|byte| *byte == b'\n') else {
+        let Some(end) = memchr::memchr(b'\n', chunk) else {
             self.keep(mem::take(chunk));
             return None;
         };

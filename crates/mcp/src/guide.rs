@@ -65,13 +65,32 @@ impl Contract for Guides {
         arguments: Map<String, Value>,
         log: &mut String,
     ) -> Result<Response, Fault> {
-        let found = OPERATIONS.iter().find(|operation| operation.guide_tool() == Some(tool));
-        let Some(operation) = found else { return Err(Fault::method_not_found(tool)) };
+        let Some(operation) = of(tool) else { return Err(Fault::method_not_found(tool)) };
         let call = Told { warnings: RefCell::default() };
         let called = self.operations.call(operation.name, &call, Value::Object(arguments));
         self.log_new(call.warnings.into_inner(), log);
         called.map_err(|problem| fault(&problem))
     }
+
+    fn call_text(
+        &self,
+        tool: &str,
+        arguments: &str,
+        log: &mut String,
+    ) -> Option<Result<Response, Fault>> {
+        let call = Told { warnings: RefCell::default() };
+        let called = self.operations.call_text(of(tool)?, &call, arguments)?;
+        self.log_new(call.warnings.into_inner(), log);
+        Some(called.map_err(|problem| fault(&problem)))
+    }
+
+    fn arrived(&self) {
+        self.operations.arrived();
+    }
+}
+
+fn of(tool: &str) -> Option<&'static Operation> {
+    OPERATIONS.iter().find(|operation| operation.guide_tool() == Some(tool))
 }
 
 /// A client of the contract: it cannot be asked, and warnings go to the log.

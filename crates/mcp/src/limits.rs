@@ -12,8 +12,9 @@ pub const BATCH_MESSAGES: usize = 1_000;
 pub const BATCH_ANSWER_BYTES: usize = 32 << 20;
 /// What one read from the input takes at most.
 pub const READ_BYTES: usize = 64 << 10;
-/// Answers that wait for the end of a chunk; more than this is written at once.
-pub const UNSENT_BYTES: usize = 64 << 10;
+/// Answers that wait for the end of a chunk; more than this is written at once. Half of what a
+/// pipe holds on Linux: the client reads one half while the other is filled, and nobody waits.
+pub const UNSENT_BYTES: usize = 32 << 10;
 /// A buffer that a large line or answer made larger than this is given back.
 pub const KEPT_BYTES: usize = 256 << 10;
 /// Significant digits before a number is looked at again: it may be too large for a float.

@@ -2,14 +2,12 @@
 //!
 //! The text was scanned with the line it stands in: it is JSON of a depth that recursion can take.
 
-use std::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::map::Entry;
+use milepost_ops::Strict;
 use serde_json::{Map, Value};
 
 use crate::fault::Fault;
 use crate::message::Params;
+use crate::scan::Scanner;
 
 /// The parameters by name; none are an empty map.
 pub(crate) fn object(params: Params<'_>) -> Result<Map<String, Value>, Fault> {
@@ -18,9 +16,8 @@ pub(crate) fn object(params: Params<'_>) -> Result<Map<String, Value>, Fault> {
         Params::Array(_) => return Err(not_an_object("params")),
         Params::Object(text) => text,
     };
-    let mut reader = serde_json::Deserializer::from_str(text);
-    match Strict.deserialize(&mut reader) {
-        Ok(Value::Object(map)) => Ok(map),
+    match serde_json::from_str(text) {
+        Ok(Strict(Value::Object(map))) => Ok(map),
         Ok(_) => Err(not_an_object("params")),
         Err(error) => {
             // The place is counted from the beginning of `params`: it would only mislead.
@@ -36,71 +33,24 @@ pub(crate) fn not_an_object(name: &str) -> Fault {
     Fault::invalid_params(format!("{name} must be an object"))
 }
 
-/// Any JSON value. `serde_json` alone keeps the last of two equal keys and says nothing.
-#[derive(Clone, Copy)]
-struct Strict;
-
-impl<'de> DeserializeSeed<'de> for Strict {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
-        reader.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Strict {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(self)? {
-            array.push(item);
-        }
-        Ok(Value::Array(array))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some(key) = members.next_key::<String>()? {
-            match map.entry(key) {
-                Entry::Vacant(free) => free.insert(members.next_value_seed(self)?),
-                Entry::Occupied(taken) => {
-                    return Err(A::Error::custom(format_args!("`{}` is there twice", taken.key())));
-                }
-            };
-        }
-        Ok(Value::Object(map))
-    }
+/// The name and the arguments of a call as they were written, when there is nothing else to see
+/// to: each once, beside them at most a `_meta` that nobody reads, and no escape in the name.
+pub(crate) fn plain_call(params: Params<'_>) -> Option<(&str, &str)> {
+    let Params::Object(text) = params else { return None };
+    let (mut name, mut arguments, mut meta) = (None, None, None);
+    let mut plain = true;
+    let scanned = Scanner::new(text).object(|key, value| {
+        let slot = match key {
+            "\"name\"" => &mut name,
+            "\"arguments\"" => &mut arguments,
+            "\"_meta\"" => &mut meta,
+            _ => return plain = false,
+        };
+        plain &= slot.replace(value).is_none();
+    });
+    scanned.ok()?;
+    // Equal keys are refused everywhere, also where nobody reads.
+    plain &= meta.is_none_or(|meta| serde_json::from_str::<Strict>(meta).is_ok());
+    let name = name?.strip_prefix('"')?.strip_suffix('"')?;
+    plain.then_some((name, arguments?))
 }

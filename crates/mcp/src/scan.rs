@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::fmt::{self, Display};
 
+use milepost_model::escape::plain_prefix;
+
 use crate::limits;
 
 /// Why a line is no JSON, and where.
@@ -333,29 +335,6 @@ pub(crate) fn decode(written: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(inner))
 }
 
-/// How many bytes at the beginning stand for themselves in a JSON string.
-///
-/// Eight at a time: prompts are long and hold few escapes.
-pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
-    const LOW: u64 = u64::from_le_bytes([0x01; 8]);
-    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
-    // A byte's high bit is set where the byte is below `bound` (at most 0x80). A borrow can set a
-    // wrong bit only above a right one, and only the lowest is looked at.
-    let below = |word: u64, bound: u64| word.wrapping_sub(LOW * bound) & !word & HIGH;
-    let (words, tail) = bytes.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let found = below(word, 0x20)
-            | below(word ^ (LOW * u64::from(b'"')), 1)
-            | below(word ^ (LOW * u64::from(b'\\')), 1);
-        if found != 0 {
-            return index * 8 + found.trailing_zeros() as usize / 8;
-        }
-    }
-    let plain = tail.iter().take_while(|byte| !matches!(byte, 0..0x20 | b'"' | b'\\'));
-    words.len() * 8 + plain.count()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -431,20 +410,5 @@ mod tests {
         }
         let objects = "{\"a\":[".repeat(64) + &"]}".repeat(64);
         assert!(scan(&objects).is_ok());
-    }
-
-    #[test]
-    fn a_plain_prefix_ends_at_the_first_byte_that_needs_an_escape() {
-        for length in 0..40 {
-            for special in [b'"', b'\\', b'\n', 0, 0x1f] {
-                let mut bytes = vec![b'x'; 40];
-                assert_eq!(plain_prefix(&bytes[..length]), length);
-                bytes[length] = special;
-                bytes[39] = b'"';
-                assert_eq!(plain_prefix(&bytes), length);
-            }
-        }
-        let all: Vec<u8> = (0x20..=0xff).filter(|byte| !b"\"\\".contains(byte)).collect();
-        assert_eq!(plain_prefix(&all), all.len());
     }
 }

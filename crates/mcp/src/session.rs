@@ -83,6 +83,11 @@ impl<'c> Session<'c> {
         flow
     }
 
+    /// Lines that are answered from here on were sent before now, until this is told again.
+    pub fn arrived(&self) {
+        self.contract.arrived();
+    }
+
     fn batch(&mut self, messages: &[Message<'_>], output: &mut Output) -> Flow {
         if self.agreed.is_some_and(|revision| !revision.has_batches()) {
             let fault = Fault::invalid_request("this protocol version has no batches");
@@ -210,6 +215,18 @@ impl<'c> Session<'c> {
     }
 
     fn call_tool(&self, params: Params<'_>, log: &mut String) -> Result<Reply<'c>, Fault> {
+        if let Some((tool, arguments)) = params::plain_call(params)
+            && self.contract.names().contains(&tool)
+        {
+            let called = guarded(tool, log, |log| {
+                self.contract.call_text(tool, arguments, log).transpose()
+            })?;
+            match called {
+                Ok(Some(result)) => return Ok(Reply::Gave(result)),
+                Ok(None) => {}
+                Err(fault) => return Ok(Reply::Failed(fault)),
+            }
+        }
         let mut params = params::object(params)?;
         let arguments = match params.get_mut("arguments").map(Value::take) {
             None | Some(Value::Null) => Map::new(),
@@ -238,19 +255,28 @@ impl<'c> Session<'c> {
         arguments: Map<String, Value>,
         log: &mut String,
     ) -> Result<Result<Response, Fault>, Fault> {
-        // The contract promises nothing about its state after a panic but that it is `Sync`: what
-        // it shares between calls is behind locks, which say for themselves that they are poisoned.
-        let called = catch_unwind(AssertUnwindSafe(|| self.contract.call(tool, arguments, log)));
-        let cause = match called {
-            Ok(Err(fault)) if fault.code == fault::INTERNAL_ERROR => fault.data.to_string(),
-            Ok(result) => return Ok(result),
-            Err(panic) => said(&*panic),
-        };
-        // The client is told a number; what it stands for is for those who run the server.
-        let id = correlation_id();
-        log.extend(["internal error ", &id, ": tool `", tool, "`: ", &cause, "\n"]);
-        Err(Fault::internal(&id))
+        guarded(tool, log, |log| self.contract.call(tool, arguments, log))
     }
+}
+
+/// What comes of a tool's work; the outer fault is ours: a panic, or what the tool says of itself.
+fn guarded<T>(
+    tool: &str,
+    log: &mut String,
+    work: impl FnOnce(&mut String) -> Result<T, Fault>,
+) -> Result<Result<T, Fault>, Fault> {
+    // The contract promises nothing about its state after a panic but that it is `Sync`: what
+    // it shares between calls is behind locks, which say for themselves that they are poisoned.
+    let called = catch_unwind(AssertUnwindSafe(|| work(log)));
+    let cause = match called {
+        Ok(Err(fault)) if fault.code == fault::INTERNAL_ERROR => fault.data.to_string(),
+        Ok(result) => return Ok(result),
+        Err(panic) => said(&*panic),
+    };
+    // The client is told a number; what it stands for is for those who run the server.
+    let id = correlation_id();
+    log.extend(["internal error ", &id, ": tool `", tool, "`: ", &cause, "\n"]);
+    Err(Fault::internal(&id))
 }
 
 /// A list that fits one page: nobody was ever given a cursor into it.

@@ -51,6 +51,7 @@ fn serve(
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(ServeError::Read(error)),
         };
+        session.arrived();
         let mut rest = &chunk[..count];
         while let Some(frame) = framer.next(&mut rest) {
             if session.line(frame, &mut wire.output) == Flow::Exit {

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
+use crate::blanks::{self, Blank, NotSet, Piece};
 use crate::condition::Variables;
 use crate::expr::{Expr, Fuel, MapScope, Outcome};
 use crate::guide::{BlockText, Confirmation, PromptBlocks};
@@ -49,92 +50,25 @@ pub fn is_confirmed(confirmation: &Confirmation, context: &dyn Variables) -> boo
     }
 }
 
-/// Fills `{{name}}`, `{{a.b}}` and `{{n + 1}}` from the context. What is none of these is left as
-/// it is written: prompts quote other people's templates.
+/// Fills the blanks of a text from the context.
 pub fn fill(text: &str, context: &dyn Variables) -> Filled {
     let mut filled = Filled { text: String::with_capacity(text.len()), missing: Vec::new() };
-    let mut rest = text;
-    while let Some(start) = rest.find('{') {
-        let Some(after) = rest[start..].strip_prefix("{{") else {
-            filled.text.push_str(&rest[..=start]);
-            rest = &rest[start + 1..];
-            continue;
-        };
-        filled.text.push_str(&rest[..start]);
-        let near = after
-            .char_indices()
-            .nth(limits::REFERENCE_CHARS)
-            .map_or(after, |(end, _)| &after[..end]);
-        let reference = near.find("}}").and_then(|end| Some((Reference::of(&near[..end])?, end)));
-        if let Some((reference, end)) = reference {
-            reference.write(context, &mut filled);
-            rest = &after[end + 2..];
-        } else {
-            filled.text.push_str("{{");
-            rest = after;
+    for piece in blanks::pieces(text) {
+        match piece {
+            Piece::Text(text) => filled.text.push_str(&text),
+            Piece::Blank(blank) => filled.blank(&blank, context),
         }
     }
-    filled.text.push_str(rest);
     filled
 }
 
-/// A variable, and what is added to it.
-struct Reference<'t> {
-    path: &'t str,
-    plus: i64,
-}
-
-impl Reference<'_> {
-    fn of(text: &str) -> Option<Reference<'_>> {
-        let text = text.trim();
-        let (path, plus) = match text.split_once(['+', '-']) {
-            // A hyphen without spaces belongs to a name.
-            Some((path, number)) if path.ends_with(' ') || text.contains('+') => {
-                let number: i64 = number.trim().parse().ok().filter(|number| *number >= 0)?;
-                let minus = text.as_bytes().get(path.len()) == Some(&b'-');
-                (path.trim_end(), if minus { -number } else { number })
-            }
-            _ => (text, 0),
-        };
-        let is_name = |part: &str| {
-            let rest = part.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'));
-            rest && !part.is_empty()
-        };
-        path.split('.').all(is_name).then_some(Reference { path, plus })
+impl Filled {
+    /// Appends what a blank comes to.
+    pub fn blank(&mut self, blank: &Blank, context: &dyn Variables) {
+        if let Err(NotSet) = blank.write(context, &mut self.text) {
+            unset(&blank.path, self);
+        }
     }
-
-    fn write(&self, context: &dyn Variables, filled: &mut Filled) {
-        let Some(value) = context.get(self.path) else {
-            unset(self.path, filled);
-            return;
-        };
-        let _ = match (value, self.plus) {
-            (Value::String(text), 0) => filled.text.write_str(text),
-            (value, 0) => write!(filled.text, "{value}"),
-            (value, plus) => match sum(value, plus) {
-                Some(sum) => write!(filled.text, "{sum}"),
-                // What cannot be computed is shown as it was written, with the value filled in.
-                None => write!(filled.text, "{value} {} {}", sign(plus), plus.unsigned_abs()),
-            },
-        };
-    }
-}
-
-fn sign(number: i64) -> char {
-    if number < 0 { '-' } else { '+' }
-}
-
-/// A number, or a text that is one, with another added.
-fn sum(value: &Value, plus: i64) -> Option<Value> {
-    let text = value.as_str().map(str::trim);
-    let whole = value.as_i64().or_else(|| text?.parse().ok());
-    if let Some(whole) = whole {
-        return whole.checked_add(plus).map(Value::from);
-    }
-    let number: f64 = value.as_f64().or_else(|| text?.parse().ok())?;
-    #[expect(clippy::cast_precision_loss, reason = "what prompts add is small")]
-    let sum = number + plus as f64;
-    serde_json::Number::from_f64(sum).map(Value::Number)
 }
 
 fn unset(name: &str, filled: &mut Filled) {

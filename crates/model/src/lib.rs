@@ -5,6 +5,7 @@
 //! [`violation::Violation`] come out.
 
 mod align;
+pub mod blanks;
 pub mod brief;
 pub mod check;
 pub mod commands;
@@ -13,6 +14,7 @@ pub mod criteria;
 pub mod decode;
 pub mod document;
 pub mod duration;
+pub mod escape;
 pub mod expr;
 pub mod finding;
 pub mod fix;

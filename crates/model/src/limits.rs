@@ -79,3 +79,7 @@ pub const GUIDE_PROMPT_CHARS: usize = 8_192;
 pub const EXPRESSIONS: usize = 20_000;
 /// Candidates that a "did you mean" looks at.
 pub const SUGGESTION_CANDIDATES: usize = 2_000;
+/// Characters of the shortest secret that is looked for in texts.
+pub const MASKED_CHARS_MIN: usize = 4;
+/// Bytes of the shortest secret that is looked for in base64, where four characters mean little.
+pub const MASKED_BASE64_BYTES_MIN: usize = 6;

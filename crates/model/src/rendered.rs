@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
+use crate::blanks::{self, Piece};
+use crate::escape::escape;
 use crate::lazy::Lazy;
 
 /// Texts of a step that depend on nothing but the step, each made when it is first needed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rendered {
     step: Lazy<Arc<Fixed>>,
-    prompt: Lazy<Option<Arc<Fixed>>>,
+    prompt: Lazy<Vec<Piece<Arc<Fixed>>>>,
 }
 
-/// JSON that is the same in every answer, and the same again as the inside of a JSON string.
+/// JSON, or a part of some, that is the same in every answer, and the same again as the inside of a
+/// JSON string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fixed {
     /// The JSON.
@@ -25,9 +26,7 @@ pub struct Fixed {
 impl Fixed {
     /// Escapes JSON once for all answers.
     pub fn new(json: String) -> Fixed {
-        let mut escaped = Value::from(json.as_str()).to_string();
-        escaped.pop();
-        escaped.remove(0);
+        let escaped = escaped(&json);
         Fixed { json, escaped }
     }
 }
@@ -38,8 +37,20 @@ impl Rendered {
         self.step.get_or_init(|| Arc::new(Fixed::new(make())))
     }
 
-    /// What an agent is told, when nothing is filled in.
-    pub fn prompt(&self, make: impl FnOnce() -> Option<String>) -> Option<&Arc<Fixed>> {
-        self.prompt.get_or_init(|| make().map(|json| Arc::new(Fixed::new(json)))).as_ref()
+    /// The inside of the literal that an agent is told, cut where variables are filled in.
+    pub fn prompt(&self, make: impl FnOnce() -> String) -> &[Piece<Arc<Fixed>>] {
+        self.prompt.get_or_init(|| {
+            let fixed = |piece: Piece<String>| match piece {
+                Piece::Text(text) => Piece::Text(Arc::new(Fixed::new(escaped(&text)))),
+                Piece::Blank(blank) => Piece::Blank(blank),
+            };
+            blanks::pieces(&make()).into_iter().map(fixed).collect()
+        })
     }
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + text.len() / 8);
+    escape(text, |part| escaped.push_str(part));
+    escaped
 }

@@ -4,9 +4,9 @@
 //! `loop@2::step`; a caller that appends the key of each step it was given walks every loop
 //! correctly, and one that appends bare ids is understood by counting them.
 
-use std::collections::HashSet;
 use std::fmt::Write;
 
+use foldhash::{HashSet, HashSetExt};
 use serde_json::Value;
 
 use crate::brief;

@@ -9,9 +9,11 @@ mod arguments;
 mod call;
 pub mod guide;
 mod operation;
+mod plain;
 mod problems;
 mod reader;
 mod response;
+mod strict;
 
 pub use call::{Alone, Call};
 pub use milepost_model::problem::{Code, Problem};
@@ -19,3 +21,4 @@ pub use operation::{Door, OPERATIONS, Operation, Operations, Safety};
 pub use problems::{of_file as file_problem, of_invalid as invalid_file_problem};
 pub use reader::Reader;
 pub use response::Response;
+pub use strict::Strict;

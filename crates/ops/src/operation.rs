@@ -51,9 +51,11 @@ pub struct Operation {
     /// A request about what comes with the program.
     pub example: fn() -> Value,
     run: Run,
+    run_text: RunText,
 }
 
 type Run = fn(&Reader, &dyn Call, Value) -> Result<Response, Problem>;
+type RunText = fn(&Reader, &dyn Call, &str) -> Option<Result<Response, Problem>>;
 
 impl std::fmt::Debug for Operation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -80,6 +82,10 @@ pub(crate) trait SafeOperation {
     ) -> Result<Self::Response, Problem>;
 
     fn example() -> Value;
+
+    /// Whether a request that was read from text surely keeps its schema, and names nothing
+    /// outside a library. `false` when in doubt: then the schema decides, and words the faults.
+    fn fits(request: &Self::Request) -> bool;
 }
 
 /// A response as JSON.
@@ -104,6 +110,7 @@ const fn safe<T: SafeOperation>() -> Operation {
         response: schema_of::<T::Response>,
         example: T::example,
         run: run_safe::<T>,
+        run_text: run_safe_text::<T>,
     }
 }
 
@@ -114,6 +121,24 @@ fn run_safe<T: SafeOperation>(
 ) -> Result<Response, Problem> {
     // The schema has been checked: what fails here is a fault of ours.
     let request = serde_json::from_value(arguments).map_err(|error| internal(&error))?;
+    answer::<T>(reader, call, request)
+}
+
+fn run_safe_text<T: SafeOperation>(
+    reader: &Reader,
+    call: &dyn Call,
+    arguments: &str,
+) -> Option<Result<Response, Problem>> {
+    // The fields of a request could be read from an array as well.
+    let request = serde_json::from_str(arguments).ok().filter(|_| arguments.starts_with('{'))?;
+    T::fits(&request).then(|| answer::<T>(reader, call, request))
+}
+
+fn answer<T: SafeOperation>(
+    reader: &Reader,
+    call: &dyn Call,
+    request: T::Request,
+) -> Result<Response, Problem> {
     let response = T::run(reader, call, request)?;
     let mut json = Response::new();
     response.write(&mut json).map_err(|error| internal(&error))?;
@@ -173,5 +198,22 @@ impl Operations {
         let checker = self.arguments[index].get_or_init(|| Arguments::of(&(operation.request)()));
         checker.check(&mut arguments)?;
         (operation.run)(&self.reader, call, arguments)
+    }
+
+    /// Whatever is called from here on was asked for before now, until this is told again.
+    pub fn arrived(&self) {
+        self.reader.arrived();
+    }
+
+    /// The same from the text of an object, without a schema and the values it looks at. `None`
+    /// when the arguments do not plainly fit: [`call`](Operations::call) then says why, or takes
+    /// them after all. What this answers, that would answer too.
+    pub fn call_text(
+        &self,
+        operation: &Operation,
+        call: &dyn Call,
+        arguments: &str,
+    ) -> Option<Result<Response, Problem>> {
+        (operation.run_text)(&self.reader, call, arguments)
     }
 }

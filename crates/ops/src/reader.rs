@@ -44,6 +44,11 @@ impl Reader {
         }
     }
 
+    /// Whatever is asked from here on was asked for before now, until this is told again.
+    pub(crate) fn arrived(&self) {
+        self.library.arrived();
+    }
+
     /// Every workflow and every file that is none.
     pub fn listing(&self) -> Result<Arc<Listing>, Problem> {
         self.library.listing(WORLD).map_err(|error| problems::of_file(&error))

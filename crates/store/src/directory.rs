@@ -101,6 +101,25 @@ impl Directory {
         Ok(names)
     }
 
+    /// The names in a folder below the directory that are asked for, in no order; hidden ones are
+    /// not.
+    pub(crate) fn files(
+        &self,
+        folder: &Path,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Vec<String>, FileError> {
+        let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let fail = |error| FileError::of(&self.path.join(folder), error);
+        let mut names = Vec::new();
+        for entry in self.dir.read_dir(here).map_err(fail)? {
+            let name = entry.map_err(fail)?.file_name().to_string_lossy().into_owned();
+            if !name.starts_with('.') && wanted(&name) {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
     /// What the system tells of a file. Most are no links, and of those the system is asked once
     /// instead of three times.
     fn metadata(&self, relative: &Path) -> io::Result<Metadata> {

@@ -97,17 +97,48 @@ pub(crate) fn bounded(
     Ok(bytes)
 }
 
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Manner {
+    pub(crate) replace: Replace,
+    pub(crate) readers: Readers,
+    pub(crate) lasting: Lasting,
+}
+
 /// Whether a file that is there may be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Replace {
+pub(crate) enum Replace {
     Yes,
     No,
+}
+
+/// Who may read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Readers {
+    /// Those who may read the file it replaces; of a new one, whoever the system lets.
+    Same,
+    /// Its owner alone, from the first byte.
+    Owner,
+}
+
+/// What a crash of the machine may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lasting {
+    /// Nothing: what was written is on the disk.
+    Synced,
+    /// The file: it can be made again.
+    Unsynced,
 }
 
 /// Writes a file whole or not at all: a new file beside it, synced, then renamed over it, and the
 /// directory synced. With `overwrite` false a file that is there is left alone.
 pub fn write_atomic(path: &Path, bytes: &[u8], overwrite: bool) -> Result<(), FileError> {
     let replace = if overwrite { Replace::Yes } else { Replace::No };
+    write(path, bytes, Manner { replace, readers: Readers::Same, lasting: Lasting::Synced })
+}
+
+/// Writes a file whole or not at all, in the manner asked for.
+pub(crate) fn write(path: &Path, bytes: &[u8], manner: Manner) -> Result<(), FileError> {
     // A link is written through, not replaced by a file; one that leads nowhere stays.
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
@@ -120,15 +151,23 @@ pub fn write_atomic(path: &Path, bytes: &[u8], overwrite: bool) -> Result<(), Fi
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
     };
-    let (temporary, mut file) = create_beside(&target, &parent)?;
-    let result = fill(&mut file, bytes, &target, &temporary, replace);
+    let (temporary, mut file) = create_beside(&target, &parent, manner.readers)?;
+    let result = fill(&mut file, bytes, &target, &temporary, manner);
     if result.is_err() {
         // What went wrong is told; a file left behind would only add to it.
         drop(fs::remove_file(&temporary));
     }
     result.map_err(|error| FileError::of(path, error))?;
-    let directory = File::open(&parent).map_err(|error| FileError::of(&parent, error))?;
-    directory.sync_all().map_err(|error| FileError::of(&parent, error))
+    match manner.lasting {
+        Lasting::Synced => sync_directory(&parent),
+        Lasting::Unsynced => Ok(()),
+    }
+}
+
+/// Makes what was renamed or removed in a directory last.
+pub(crate) fn sync_directory(path: &Path) -> Result<(), FileError> {
+    let directory = File::open(path).map_err(|error| FileError::of(path, error))?;
+    directory.sync_all().map_err(|error| FileError::of(path, error))
 }
 
 fn fill(
@@ -136,15 +175,19 @@ fn fill(
     bytes: &[u8],
     target: &Path,
     temporary: &Path,
-    replace: Replace,
+    manner: Manner,
 ) -> io::Result<()> {
     // Before the text is in it: what only its owner may read is never there for others.
-    if let Ok(metadata) = fs::metadata(target) {
+    if manner.readers == Readers::Same
+        && let Ok(metadata) = fs::metadata(target)
+    {
         file.set_permissions(metadata.permissions())?;
     }
     file.write_all(bytes)?;
-    file.sync_all()?;
-    match replace {
+    if manner.lasting == Lasting::Synced {
+        file.sync_all()?;
+    }
+    match manner.replace {
         Replace::Yes => fs::rename(temporary, target),
         // Linking fails where renaming would silently replace.
         Replace::No => {
@@ -155,18 +198,58 @@ fn fill(
 }
 
 /// A new file in the same directory, under a name nobody has.
-fn create_beside(target: &Path, parent: &Path) -> Result<(PathBuf, File), FileError> {
+fn create_beside(
+    target: &Path,
+    parent: &Path,
+    readers: Readers,
+) -> Result<(PathBuf, File), FileError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    if readers == Readers::Owner {
+        owner_only(&mut options);
+    }
     let name = target.file_name().map_or_else(OsString::new, ToOwned::to_owned);
     for attempt in 0..100u32 {
         let mut temporary = OsString::from(".");
         temporary.push(&name);
         temporary.push(format!(".{}-{attempt}.tmp", std::process::id()));
         let temporary = parent.join(temporary);
-        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+        match options.open(&temporary) {
             Ok(file) => return Ok((temporary, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(FileError::of(parent, error)),
         }
     }
     Err(FileError::Exists { path: target.to_owned() })
+}
+
+/// Makes new files readable by their owner alone. Where there are no such modes, the directory of
+/// the user's own data is what keeps others out.
+fn owner_only(options: &mut OpenOptions) {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    #[cfg(not(unix))]
+    let _ = options;
+}
+
+/// Makes a directory and those above it; new ones are for their owner alone if asked.
+pub(crate) fn make_directory(path: &Path, readers: Readers) -> Result<(), FileError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    if readers == Readers::Owner {
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    }
+    #[cfg(not(unix))]
+    let _ = readers;
+    builder.create(path).map_err(|error| FileError::of(path, error))
+}
+
+/// Removes a file; whether there was one.
+pub(crate) fn remove(path: &Path) -> Result<bool, FileError> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(FileError::of(path, error)),
+    }
 }

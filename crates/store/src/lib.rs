@@ -1,23 +1,37 @@
-//! Where workflows live on disk: which directories, which one wins, and how files are read and
-//! written. The only crate that writes to disk.
+//! Where workflows, catalogs and secrets live on disk: which directories, which one wins, and how
+//! files are read and written. The only crate that writes to disk.
 
 mod builtin;
+pub mod catalogs;
+mod config;
+mod digest;
 mod directory;
 mod file;
+mod hosts;
 mod identity;
 mod index;
 mod library;
 pub mod limits;
 mod listing;
 mod locations;
+mod lock;
 mod look;
 mod recent;
+pub mod secrets;
+mod settings;
+mod sources;
 mod spread;
 mod stamp;
+mod together;
 mod tree;
 
+pub use config::{Config, ConfigError, SecretsBackend};
+pub use digest::Digest;
 pub use directory::Directory;
 pub use file::{FileError, read_document, write_atomic};
+pub use hosts::PrivateHost;
 pub use library::{Entry, Found, Library};
 pub use listing::{Cause, Invalid, Listing, SourceReport, Summary};
 pub use locations::{Locations, SourceKind};
+pub use settings::{Fault, Place, UnknownKey};
+pub use sources::{AgentTrust, LocalSource, RefRoot, SourceError, Trust, UserTrust};

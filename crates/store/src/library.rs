@@ -15,6 +15,7 @@ use crate::index::{FileId, Index, Judged, Verdict};
 use crate::listing::{Invalid, Listing};
 use crate::locations::{Locations, SourceKind};
 use crate::recent::Recent;
+use crate::together::Together;
 
 /// A workflow of the library.
 #[derive(Debug)]
@@ -71,6 +72,13 @@ impl Library {
         self.state().get(id, world)
     }
 
+    /// Whatever is asked from here on was asked for before now, until this is told again: one look
+    /// serves all calls for an id. To be told by the only door of a library, if at all: what came
+    /// in at another may have been asked for later than a look.
+    pub fn arrived(&self) {
+        self.state().together.begin();
+    }
+
     /// Everything there is.
     pub fn listing(&self, world: World<'_>) -> Result<Arc<Listing>, FileError> {
         self.state().listing(world)
@@ -91,18 +99,28 @@ impl Library {
 struct State {
     index: Index,
     recent: Recent,
+    together: Together,
     /// The last listing, and at how many changes of the index it was made.
     listing: Option<(u64, Arc<Listing>)>,
 }
 
 impl State {
     fn new(locations: &Locations) -> State {
-        State { index: Index::new(locations), recent: Recent::default(), listing: None }
+        State {
+            index: Index::new(locations),
+            recent: Recent::default(),
+            together: Together::default(),
+            listing: None,
+        }
     }
 
     fn get(&mut self, id: &str, world: World<'_>) -> Result<Option<Found>, FileError> {
+        if let Some(found) = self.together.get(id, self.index.changes()) {
+            return Ok(Some(found));
+        }
         self.index.look_for(id)?;
         if let Some(found) = self.winner(id, world) {
+            self.together.put(id, &found, self.index.changes());
             return Ok(Some(found));
         }
         // A file that had another id when it was looked at may have this one now.

@@ -1,4 +1,5 @@
-//! Which directories hold workflows, from the environment and the working directory.
+//! Which directories hold workflows, catalogs and the rest, from the environment and the working
+//! directory.
 
 use std::path::{Path, PathBuf};
 
@@ -34,6 +35,16 @@ pub struct Locations {
     pub config: PathBuf,
     /// The directories that hold workflows.
     pub directories: Vec<(SourceKind, PathBuf)>,
+    /// What belongs to the user and to no project: the secrets.
+    pub data: PathBuf,
+    /// What can be made again at any time.
+    pub cache: PathBuf,
+    /// The working directory.
+    pub working: PathBuf,
+    /// The nearest folder up the tree that holds a `.milepost/config.toml`.
+    pub project: Option<PathBuf>,
+    /// The user's home.
+    pub home: Option<PathBuf>,
 }
 
 impl Locations {
@@ -41,12 +52,15 @@ impl Locations {
     pub fn resolve(variable: &dyn Fn(&str) -> Option<String>, working: &Path) -> Locations {
         let resolver = Resolver { variable, working };
         let user_config = resolver.user_config();
+        let project = project(working);
         let config = resolver
             .path("REGISTRY_CONFIG_PATH")
-            .or_else(|| project_config(working))
+            .or_else(|| project.as_deref().map(project_config))
             .unwrap_or_else(|| user_config.clone());
-        let runtime = resolver.path("REGISTRY_WORKFLOWS_PATH").unwrap_or_else(|| sibling(&config));
-        let user = sibling(&user_config);
+        let runtime = resolver
+            .path("REGISTRY_WORKFLOWS_PATH")
+            .unwrap_or_else(|| sibling(&config, "workflows"));
+        let user = sibling(&user_config, "workflows");
         let mut directories = Vec::new();
         if user != runtime {
             directories.push((SourceKind::User, user));
@@ -57,7 +71,20 @@ impl Locations {
             }
         }
         directories.push((SourceKind::Runtime, runtime));
-        Locations { config, directories }
+        Locations {
+            config,
+            directories,
+            data: resolver.of_user("XDG_DATA_HOME", ".local/share", "data"),
+            cache: resolver.of_user("XDG_CACHE_HOME", ".cache", "cache"),
+            working: working.to_owned(),
+            project,
+            home: resolver.home(),
+        }
+    }
+
+    /// The directory that holds the catalogs: beside the configuration.
+    pub fn catalogs(&self) -> PathBuf {
+        sibling(&self.config, "catalogs")
     }
 
     /// The one directory that is written.
@@ -66,16 +93,18 @@ impl Locations {
     }
 }
 
-fn sibling(config: &Path) -> PathBuf {
-    config.parent().unwrap_or(Path::new(".")).join("workflows")
+fn sibling(config: &Path, name: &str) -> PathBuf {
+    config.parent().unwrap_or(Path::new(".")).join(name)
 }
 
-/// The nearest `.milepost/config.toml` up the tree.
-fn project_config(working: &Path) -> Option<PathBuf> {
-    working
-        .ancestors()
-        .map(|folder| folder.join(".milepost").join("config.toml"))
-        .find(|config| config.is_file())
+/// The nearest folder up the tree with a configuration in it.
+fn project(working: &Path) -> Option<PathBuf> {
+    let mut folders = working.ancestors();
+    folders.find(|folder| project_config(folder).is_file()).map(Path::to_owned)
+}
+
+fn project_config(folder: &Path) -> PathBuf {
+    folder.join(".milepost").join("config.toml")
 }
 
 struct Resolver<'e> {
@@ -94,10 +123,20 @@ impl Resolver<'_> {
             None => match self.home() {
                 Some(home) => home.join(".config"),
                 // Without a home there is no user's directory: the project is all there is.
-                None => return self.working.join(".milepost").join("config.toml"),
+                None => return project_config(self.working),
             },
         };
         base.join("milepost").join("config.toml")
+    }
+
+    /// A directory of the user's: below what a variable says, else below the home, else in the
+    /// project.
+    fn of_user(&self, variable: &str, below_home: &str, in_project: &str) -> PathBuf {
+        match (self.path(variable), self.home()) {
+            (Some(base), _) => base.join("milepost"),
+            (None, Some(home)) => home.join(below_home).join("milepost"),
+            (None, None) => self.working.join(".milepost").join(in_project),
+        }
     }
 
     fn home(&self) -> Option<PathBuf> {

@@ -62,7 +62,7 @@ impl Tree {
 
     /// Whether every folder is still as it was listed.
     pub(crate) fn is_all_still(&self, directory: &Directory) -> bool {
-        self.folders.keys().all(|path| self.is_still(directory, path))
+        self.folders.iter().all(|(path, folder)| folder.is_still(directory, path))
     }
 
     /// Every document with the folder it is in.

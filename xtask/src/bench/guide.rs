@@ -131,6 +131,7 @@ impl Bench {
         if let Some(mut command) = self.node() {
             subjects.push(Subject::new("Node", Server::greet(&mut command)?.0, &empty)?);
         }
+        eprintln!("calls of a client that never sleeps; `window` of them are under way at a time");
         let mut figures = Vec::new();
         for (window, names) in WINDOWS.into_iter().zip(NAMES) {
             let timed = in_turns(&mut subjects, window)?;

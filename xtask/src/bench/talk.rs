@@ -1,4 +1,7 @@
 //! A server over pipes and a client that times it: as many requests under way as a window allows.
+//!
+//! The client never sleeps: it asks again and again whether an answer is there. On a machine whose
+//! cores go to sleep, waking it would take longer than most answers, and hide what they cost.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -94,9 +97,20 @@ impl Server {
 
     fn receive(&mut self) -> Result<()> {
         self.line.clear();
-        let count = self.output.read_until(b'\n', &mut self.line)?;
-        ensure!(count > 0, "the server has gone");
-        Ok(())
+        loop {
+            if self.output.buffer().is_empty() {
+                spin(self.output.get_ref())?;
+            }
+            let bytes = self.output.fill_buf()?;
+            ensure!(!bytes.is_empty(), "the server has gone");
+            let end = memchr::memchr(b'\n', bytes);
+            let used = end.map_or(bytes.len(), |end| end + 1);
+            self.line.extend_from_slice(&bytes[..used]);
+            self.output.consume(used);
+            if end.is_some() {
+                return Ok(());
+            }
+        }
     }
 
     /// The most memory it has had, in megabytes; none where the system does not tell.
@@ -122,6 +136,24 @@ impl Drop for Server {
 
 /// `USER_HZ`, which Linux has fixed for programs.
 const TICKS_A_SECOND: u32 = 100;
+
+/// Returns when there is something to read, or the end, without sleeping until then.
+#[cfg(unix)]
+fn spin(output: &ChildStdout) -> Result<()> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    while poll(&mut [PollFd::new(output, PollFlags::IN)], Some(&at_once))? == 0 {
+        std::hint::spin_loop();
+    }
+    Ok(())
+}
+
+/// Elsewhere the read that follows waits.
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "it can fail where it does something")]
+fn spin(_: &ChildStdout) -> Result<()> {
+    Ok(())
+}
 
 /// A request as it goes over the pipe.
 pub(crate) fn request(method: &str, params: &Value) -> Vec<u8> {

@@ -1,1 +1,205 @@
-//! Placeholder.
+//! Finding commands and workflows by what people write. Pure, and the same answer every time.
+//!
+//! BM25 over weighted fields finds candidates; what the query asks for, and whether the command
+//! is about that thing and nothing more, decides among them. See `rank`.
+
+mod entry;
+mod intent;
+mod query;
+mod rank;
+mod stem;
+mod synonyms;
+mod vocabulary;
+mod words;
+
+pub use entry::{Entry, WORKFLOWS};
+
+use self::entry::{Reader, Shape};
+use self::query::Query;
+use self::rank::Ranking;
+use self::vocabulary::{Term, Vocabulary};
+use crate::command::Method;
+use crate::text;
+
+/// Which entries count.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Filter<'a> {
+    /// Only those of this catalog (or of [`WORKFLOWS`]).
+    pub catalog: Option<&'a str>,
+    /// Only commands with this method.
+    pub method: Option<Method>,
+}
+
+/// Something that was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// Which of the entries that the index was made of.
+    pub entry: usize,
+    /// How good it is; only to be compared with others of the same search.
+    pub score: f32,
+}
+
+/// Every word of every entry, ready to be asked.
+#[derive(Debug)]
+pub struct Index {
+    vocabulary: Vocabulary,
+    /// Where the postings of a term begin, and where those of the last end.
+    starts: Vec<u32>,
+    postings: Vec<Posting>,
+    /// What a term tells: the rarer, the more.
+    information: Vec<f32>,
+    shapes: Vec<Shape>,
+    /// The terms that shapes point into.
+    terms: Vec<Term>,
+    groups: Vec<Box<str>>,
+    /// Of each entry its group and its name.
+    names: Vec<(u16, Box<str>)>,
+    /// Hashes of names and operation ids, sorted, with the entry.
+    keys: Vec<(u64, u32)>,
+}
+
+/// That a term stands in an entry.
+#[derive(Debug, Clone, Copy, Default)]
+struct Posting {
+    entry: u32,
+    /// How much it says there; negative when it is only mentioned.
+    weight: f32,
+}
+
+/// How soon more of the same word adds nothing (`k1` of BM25).
+const SATURATION: f32 = 1.5;
+
+/// How much a term that is only mentioned counts for how common it is.
+const MENTION: f32 = 0.3;
+
+impl Index {
+    /// Reads every entry once.
+    pub fn new<'a>(entries: impl IntoIterator<Item = Entry<'a>>) -> Index {
+        let mut reader = Reader::default();
+        let mut found: Vec<(Term, Posting)> = Vec::new();
+        let mut shapes = Vec::new();
+        let mut groups: Vec<Box<str>> = Vec::new();
+        let mut names = Vec::new();
+        let mut keys = Vec::new();
+        for (at, entry) in (0_u32..).zip(entries) {
+            let (said, shape) = reader.read(&entry);
+            found.extend(said.iter().map(|said| {
+                let weight = said.weight * (SATURATION + 1.0) / (SATURATION + said.weight);
+                let weight = if said.strong { weight } else { -weight };
+                (said.term, Posting { entry: at, weight })
+            }));
+            shapes.push(shape);
+            let group = group(&mut groups, entry.group());
+            names.push((group, entry.name().into()));
+            let full = format!("{} {}", entry.group(), entry.name());
+            let known = [Some(&*full), Some(entry.name()), entry.operation_id()];
+            keys.extend(known.into_iter().flatten().filter_map(|text| Some((key(text)?, at))));
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        let vocabulary = reader.gathering.finish();
+        let (starts, postings) = by_term(&found, vocabulary.len());
+        let information = information(&starts, &postings, shapes.len());
+        let terms = reader.terms;
+        Index { vocabulary, starts, postings, information, shapes, terms, groups, names, keys }
+    }
+
+    /// The best entries for a query, best first; none when most of it means nothing here.
+    pub fn search(&self, query: &str, filter: &Filter<'_>, limit: usize) -> Vec<Hit> {
+        let group = match filter.catalog {
+            None => None,
+            Some(catalog) => match self.groups.iter().position(|group| **group == *catalog) {
+                None => return Vec::new(),
+                found => found,
+            },
+        };
+        let admits = |entry: u32| {
+            let at = entry as usize;
+            group.is_none_or(|group| usize::from(self.names[at].0) == group)
+                && (filter.method.is_none() || self.shapes[at].method == filter.method)
+        };
+        let parsed = Query::of(query, &self.vocabulary);
+        let mut hits = Ranking::new(self, &parsed).hits(&self.named(query), admits);
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| self.tie(a.entry, b.entry)));
+        hits.truncate(limit);
+        hits
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.shapes.len()
+    }
+
+    /// Whether there is nothing to be found.
+    pub fn is_empty(&self) -> bool {
+        self.shapes.is_empty()
+    }
+
+    /// Entries that the query names.
+    fn named(&self, query: &str) -> Vec<u32> {
+        let Some(key) = key(query) else { return Vec::new() };
+        let from = self.keys.partition_point(|(other, _)| *other < key);
+        self.keys[from..].iter().take_while(|(other, _)| *other == key).map(|(_, at)| *at).collect()
+    }
+
+    fn postings(&self, term: Term) -> &[Posting] {
+        let at = term as usize;
+        &self.postings[self.starts[at] as usize..self.starts[at + 1] as usize]
+    }
+
+    /// Of two that are equally good, the one with the shorter name.
+    fn tie(&self, one: usize, other: usize) -> std::cmp::Ordering {
+        let claim = |at: usize| (self.names[at].1.len(), &self.names[at].1, self.names[at].0, at);
+        claim(one).cmp(&claim(other))
+    }
+}
+
+fn group(groups: &mut Vec<Box<str>>, name: &str) -> u16 {
+    let at = groups.iter().rposition(|group| **group == *name).unwrap_or_else(|| {
+        groups.push(name.into());
+        groups.len() - 1
+    });
+    u16::try_from(at).unwrap_or(u16::MAX)
+}
+
+/// What names are compared by: their words, however they are joined (FNV-1a, 64 bits).
+fn key(text: &str) -> Option<u64> {
+    let words = text::kebab(text)?;
+    Some(words.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    }))
+}
+
+/// Postings sorted by term, in the order of the entries.
+fn by_term(found: &[(Term, Posting)], terms: usize) -> (Vec<u32>, Vec<Posting>) {
+    let mut starts = vec![0_u32; terms + 1];
+    for (term, _) in found {
+        starts[*term as usize + 1] += 1;
+    }
+    for at in 0..terms {
+        starts[at + 1] += starts[at];
+    }
+    let mut next = starts.clone();
+    let mut postings = vec![Posting::default(); found.len()];
+    for (term, posting) in found {
+        let slot = &mut next[*term as usize];
+        postings[*slot as usize] = *posting;
+        *slot += 1;
+    }
+    (starts, postings)
+}
+
+/// What each term tells (`idf` of BM25).
+fn information(starts: &[u32], postings: &[Posting], entries: usize) -> Vec<f32> {
+    let all = count(entries);
+    let runs = starts.windows(2).map(|run| &postings[run[0] as usize..run[1] as usize]);
+    let common = runs.map(|run| {
+        run.iter().map(|posting| if posting.weight > 0.0 { 1.0 } else { MENTION }).sum::<f32>()
+    });
+    common.map(|common| (1.0 + (all - common + 0.5).max(0.0) / (common + 0.5)).ln()).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of entries are far below 2^24")]
+fn count(number: usize) -> f32 {
+    number as f32
+}

@@ -1,6 +1,6 @@
 //! What the caller says is done: instance keys, ids outside loops, and bare ids inside loops.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::WalkError;
 use crate::step::{Action, Step};
@@ -152,8 +152,8 @@ pub(super) struct Done<'w, 'c> {
     named: HashMap<&'w str, usize>,
     /// How many passes of a loop the walk has been through.
     passes: HashMap<&'w str, usize>,
-    /// Every outermost loop of which anything is named.
-    loops: HashSet<&'w str>,
+    /// Every step of the top level that is named, or of which anything inside is.
+    touched: HashSet<&'w str>,
 }
 
 impl<'w, 'c> Done<'w, 'c> {
@@ -169,15 +169,16 @@ impl<'w, 'c> Done<'w, 'c> {
             bare: HashMap::new(),
             named: HashMap::new(),
             passes: HashMap::new(),
-            loops: HashSet::new(),
+            touched: HashSet::new(),
         };
         for entry in completed {
             let Some((id, place)) = places.find(entry) else { return Err(places.unknown(entry)) };
             let Some(outermost) = place.loops.first() else {
+                done.touched.insert(id);
                 done.keys.insert(entry);
                 continue;
             };
-            done.loops.insert(outermost);
+            done.touched.insert(outermost);
             if id == entry {
                 done.add_bare(id, place);
             } else {
@@ -290,7 +291,6 @@ impl<'w, 'c> Done<'w, 'c> {
 
     /// Whether a step of the top level, or anything inside it, is done.
     pub(super) fn has_touched(&self, step: &Step) -> bool {
-        let id = step.id.value.as_str();
-        self.keys.contains(id) || self.loops.contains(id)
+        self.touched.contains(step.id.value.as_str())
     }
 }

@@ -14,8 +14,10 @@ use serde_json::{Map, Value, json};
 use super::{context_of, view, walkable, workflow_of};
 use crate::call::Call;
 use crate::operation::{Door, SafeOperation};
+use crate::plain;
 use crate::problems;
 use crate::reader::Reader;
+use crate::strict;
 
 /// An output of a step.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -31,7 +33,7 @@ pub struct CheckRequest {
     #[schemars(length(min = 1))]
     pub output: String,
     /// Execution context for context-aware validation rules
-    #[serde(default)]
+    #[serde(default, deserialize_with = "strict::object")]
     #[schemars(with = "Map<String, Value>")]
     pub context: Option<Map<String, Value>>,
 }
@@ -82,6 +84,12 @@ impl SafeOperation for Check {
 
     fn example() -> Value {
         json!({"workflowId": "bug-investigation", "stepId": "triage", "output": "Looked at it."})
+    }
+
+    fn fits(request: &CheckRequest) -> bool {
+        plain::is_workflow_id(&request.workflow_id)
+            && plain::is_step_key(&request.step_id)
+            && !request.output.is_empty()
     }
 }
 

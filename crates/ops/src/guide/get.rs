@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{view, walkable, workflow_of};
 use crate::call::Call;
 use crate::operation::{Door, SafeOperation};
+use crate::plain;
 use crate::reader::Reader;
 use crate::response::Response;
 
@@ -108,6 +109,10 @@ impl SafeOperation for Get {
 
     fn example() -> Value {
         json!({"id": "bug-investigation", "mode": "metadata"})
+    }
+
+    fn fits(request: &GetRequest) -> bool {
+        plain::is_workflow_id(&request.id)
     }
 }
 

@@ -82,4 +82,8 @@ impl SafeOperation for List {
     fn example() -> Value {
         json!({})
     }
+
+    fn fits(ListRequest {}: &ListRequest) -> bool {
+        true
+    }
 }

@@ -15,9 +15,11 @@ use super::view::{self, Shown};
 use super::{context_of, walkable, workflow_of};
 use crate::call::Call;
 use crate::operation::{Door, Respond, SafeOperation};
+use crate::plain;
 use crate::problems;
 use crate::reader::Reader;
 use crate::response::Response;
+use crate::strict;
 
 /// Where the caller stands.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -34,7 +36,7 @@ pub struct NextRequest {
     #[schemars(inner(regex(pattern = "^[A-Za-z0-9_.:@-]+$")))]
     pub completed_steps: Vec<String>,
     /// Additional context for step guidance
-    #[serde(default)]
+    #[serde(default, deserialize_with = "strict::object")]
     #[schemars(with = "Map<String, Value>")]
     pub context: Option<Map<String, Value>>,
 }
@@ -158,6 +160,12 @@ impl SafeOperation for Next {
 
     fn example() -> Value {
         json!({"workflowId": "bug-investigation", "completedSteps": []})
+    }
+
+    fn fits(request: &NextRequest) -> bool {
+        plain::is_workflow_id(&request.workflow_id)
+            && request.current_step.as_deref().is_none_or(plain::is_step_key)
+            && request.completed_steps.iter().all(|key| plain::is_step_key(key))
     }
 }
 

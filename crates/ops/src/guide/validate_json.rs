@@ -58,6 +58,10 @@ impl SafeOperation for ValidateJson {
         let text = json!({"id": "test-workflow", "name": "Test Workflow"}).to_string();
         json!({"workflowJson": text})
     }
+
+    fn fits(request: &ValidateJsonRequest) -> bool {
+        !request.workflow_json.is_empty()
+    }
 }
 
 fn remark(warning: &Violation) -> String {

@@ -3,14 +3,16 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use milepost_model::blanks::Piece;
 use milepost_model::brief::{self, Filled};
 use milepost_model::condition::Variables;
 use milepost_model::document::Document;
+use milepost_model::escape::escape;
 use milepost_model::guide::Confirmation;
 use milepost_model::rendered::Fixed;
 use milepost_model::step::{Action, Prompt, PromptText, Step};
 use milepost_model::walk::{Due, Pass};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::response::Response;
 
@@ -26,40 +28,44 @@ pub(super) fn prompt_of(step: &Step) -> Option<&Prompt> {
     }
 }
 
-/// JSON that is shown: a fixed part, or none, and what this answer alone has.
-#[derive(Debug, Clone)]
+/// JSON that is shown: what this answer alone has, and fixed parts at places in it.
+#[derive(Debug, Clone, Default)]
 pub struct Shown {
-    fixed: Option<Arc<Fixed>>,
+    own: String,
+    fixed: Vec<Placed>,
+}
+
+/// A fixed part before this byte of an answer's own.
+#[derive(Debug, Clone)]
+struct Placed {
+    at: usize,
+    fixed: Arc<Fixed>,
     /// How many bytes at the end of the fixed part this answer has instead of.
     cut: usize,
-    own: String,
 }
 
 impl Shown {
     pub(super) fn made(own: String) -> Shown {
-        Shown { fixed: None, cut: 0, own }
+        Shown { own, fixed: Vec::new() }
     }
 
-    fn fixed(fixed: &Arc<Fixed>) -> Shown {
-        Shown { fixed: Some(Arc::clone(fixed)), cut: 0, own: String::new() }
+    fn put_fixed(&mut self, fixed: &Arc<Fixed>, cut: usize) {
+        self.fixed.push(Placed { at: self.own.len(), fixed: Arc::clone(fixed), cut });
     }
 
-    /// The same with its closing sign moved behind something more.
-    fn with(mut self, more: &str, close: char) -> Shown {
-        match &self.fixed {
-            Some(_) => self.cut = 1,
-            None => drop(self.own.pop()),
-        }
-        self.own.push_str(more);
-        self.own.push(close);
-        self
+    /// A text as the inside of a literal.
+    fn put_text(&mut self, text: &str) {
+        escape(text, |part| self.own.push_str(part));
     }
 
     pub(super) fn write(&self, out: &mut Response) {
-        if let Some(fixed) = &self.fixed {
-            out.push_fixed(fixed, self.cut);
+        let mut done = 0;
+        for Placed { at, fixed, cut } in &self.fixed {
+            out.push(&self.own[done..*at]);
+            out.push_fixed(fixed, *cut);
+            done = *at;
         }
-        out.push(&self.own);
+        out.push(&self.own[done..]);
     }
 }
 
@@ -69,17 +75,21 @@ pub(super) fn step(document: &Document, due: &Due<'_, '_>) -> Shown {
     let fixed = prompt_of(due.step).is_some_and(|prompt| {
         brief::is_fixed(prompt) && !matches!(prompt.confirmation, Confirmation::When(_))
     });
-    let shown = match fixed {
-        true => Shown::fixed(due.step.rendered.step(make)),
-        false => Shown::made(make()),
-    };
-    let Some((pass, outer)) = due.loops.split_last() else { return shown };
-    let mut around = shown_pass(pass);
-    if !outer.is_empty() {
-        around["within"] = outer.iter().map(shown_pass).collect();
-    }
+    let mut shown = Shown::default();
     // What is around a step is the only thing that differs from pass to pass.
-    shown.with(&format!(",\"loop\":{around}"), '}')
+    let cut = usize::from(!due.loops.is_empty());
+    if fixed {
+        shown.put_fixed(due.step.rendered.step(make), cut);
+    } else {
+        shown.own = make();
+        shown.own.truncate(shown.own.len() - cut);
+    }
+    if let Some((pass, outer)) = due.loops.split_last() {
+        shown.own.push_str(",\"loop\":");
+        show_pass(pass, outer, &mut shown);
+        shown.own.push('}');
+    }
+    shown
 }
 
 fn authored(document: &Document, due: &Due<'_, '_>) -> Map<String, Value> {
@@ -102,12 +112,24 @@ fn authored(document: &Document, due: &Due<'_, '_>) -> Map<String, Value> {
     step
 }
 
-fn shown_pass(pass: &Pass<'_, '_>) -> Value {
-    let mut shown = json!({"id": pass.id, "iteration": pass.iteration});
+fn show_pass(pass: &Pass<'_, '_>, outer: &[Pass<'_, '_>], shown: &mut Shown) {
+    shown.own.push_str("{\"id\":\"");
+    shown.put_text(pass.id);
+    let _ = write!(shown.own, "\",\"iteration\":{}", pass.iteration);
     if let Some(item) = pass.item {
-        shown["item"] = item.clone();
+        let _ = write!(shown.own, ",\"item\":{item}");
     }
-    shown
+    if !outer.is_empty() {
+        shown.own.push_str(",\"within\":[");
+        for (index, pass) in outer.iter().enumerate() {
+            if index > 0 {
+                shown.own.push(',');
+            }
+            show_pass(pass, &[], shown);
+        }
+        shown.own.push(']');
+    }
+    shown.own.push('}');
 }
 
 /// A step without a prompt of its own: its title and the block that stands in for it.
@@ -132,26 +154,20 @@ pub(super) fn guidance(
     due: &Due<'_, '_>,
     prompt: &Prompt,
 ) -> (Shown, Vec<String>) {
-    let (told, missing) = if let Some(fixed) = fixed(document, due, prompt) {
-        (Shown::fixed(fixed), Vec::new())
-    } else {
-        let filled = filled(document, due, prompt);
-        (Shown::made(literal_of(&filled.text)), filled.missing)
-    };
-    if due.loops.is_empty() {
-        return (told, missing);
+    let mut told = Shown::made("\"".to_owned());
+    let missing = tell(document, due, prompt, &mut told);
+    if !due.loops.is_empty() {
+        let mut around = "\n\n## Loop\n".to_owned();
+        let mut key = String::new();
+        for pass in &due.loops {
+            key.push_str(pass.id);
+            describe(pass, &key, &mut around);
+            let _ = write!(key, "@{}::", pass.iteration);
+        }
+        told.put_text(around.trim_end());
     }
-    let mut around = "\n\n## Loop\n".to_owned();
-    let mut key = String::new();
-    for pass in &due.loops {
-        key.push_str(pass.id);
-        describe(pass, &key, &mut around);
-        let _ = write!(key, "@{}::", pass.iteration);
-    }
-    let around = literal_of(around.trim_end());
-    // Exactly one quote on each side: a text may end in an escaped one.
-    let inside = &around[1..around.len() - 1];
-    (told.with(inside, '"'), missing)
+    told.own.push('"');
+    (told, missing)
 }
 
 /// A text as a literal of JSON.
@@ -159,15 +175,25 @@ pub(super) fn literal_of(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// The literal of a prompt into which nothing is filled, made once.
-fn fixed<'s>(document: &Document, due: &Due<'s, '_>, prompt: &Prompt) -> Option<&'s Arc<Fixed>> {
+/// Tells the prompt with its variables filled in; what stays as it is was escaped once.
+fn tell(document: &Document, due: &Due<'_, '_>, prompt: &Prompt, told: &mut Shown) -> Vec<String> {
     if !brief::is_fixed(prompt) {
-        return None;
+        let filled = filled(document, due, prompt);
+        told.put_text(&filled.text);
+        return filled.missing;
     }
-    due.step.rendered.prompt(|| {
-        let text = unfilled(document, due, prompt);
-        (!text.contains("{{")).then(|| literal_of(&text))
-    })
+    let mut filled = Filled::default();
+    for piece in due.step.rendered.prompt(|| unfilled(document, due, prompt)) {
+        match piece {
+            Piece::Text(fixed) => told.put_fixed(fixed, 0),
+            Piece::Blank(blank) => {
+                filled.text.clear();
+                filled.blank(blank, &due.scope);
+                told.put_text(&filled.text);
+            }
+        }
+    }
+    filled.missing
 }
 
 fn filled(document: &Document, due: &Due<'_, '_>, prompt: &Prompt) -> Filled {

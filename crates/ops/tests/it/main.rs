@@ -2,6 +2,7 @@
 
 mod guide;
 mod table;
+mod text;
 
 use milepost_ops::{Alone, Code, Operations, Problem, Reader};
 use milepost_store::{Library, Locations};

@@ -88,7 +88,8 @@ fn a_source_that_is_no_directory_is_an_error() {
     let root = tempfile::tempdir().expect("makes a directory");
     let file = root.path().join("file");
     put(&file, "");
-    let locations = Locations { config: "c".into(), directories: vec![(Runtime, file.clone())] };
+    let directories = vec![(Runtime, file.clone())];
+    let locations = Locations { config: "c".into(), directories, ..Locations::default() };
     let library = Library::open(locations);
     let errors = [
         library.listing(world()).expect_err("cannot be read"),

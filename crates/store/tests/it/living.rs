@@ -67,6 +67,29 @@ fn an_edit_in_place_is_seen() {
 }
 
 #[test]
+fn calls_that_arrived_together_share_a_look() {
+    let root = tempfile::tempdir().expect("makes a directory");
+    let library = begun(root.path());
+    put(&root.path().join("y.json"), &guide("other", "one"));
+    library.arrived();
+    assert_eq!(title(&library, "xyz"), "one");
+    put(&root.path().join("x.json"), &guide("xyz", "two"));
+    // It was sent before the edit: the look of the call before it is as good as one of its own.
+    assert_eq!(title(&library, "xyz"), "one");
+    // A call that has seen a change makes the calls after it see it too.
+    assert_eq!(ids(&listing(&library)), ["other", "xyz"]);
+    check_title(&library, "two");
+    for name in ["six", "ten"] {
+        put(&root.path().join("x.json"), &guide("xyz", name));
+        library.arrived();
+        check_title(&library, name);
+    }
+    fs::remove_file(root.path().join("x.json")).expect("is removed");
+    library.arrived();
+    assert!(library.get("xyz", world()).expect("is looked for").is_none());
+}
+
+#[test]
 fn an_edit_is_seen_though_its_time_is_set_back() {
     let root = tempfile::tempdir().expect("makes a directory");
     let path = root.path().join("x.json");

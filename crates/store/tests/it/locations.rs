@@ -132,3 +132,40 @@ fn a_directory_of_the_projects_name_is_no_project() {
     let found = resolve(&[("HOME", "/h")], root.path());
     assert_eq!(found.config, Path::new("/h/.config/milepost/config.toml"));
 }
+
+#[test]
+fn catalogs_lie_beside_the_configuration() {
+    let catalogs = |variables: &[(&str, &str)]| resolve(variables, Path::new("/w")).catalogs();
+    assert_eq!(catalogs(&[("HOME", "/h")]), Path::new("/h/.config/milepost/catalogs"));
+    let named = [("HOME", "/h"), ("REGISTRY_CONFIG_PATH", "/c/my.toml")];
+    assert_eq!(catalogs(&named), Path::new("/c/catalogs"));
+    assert_eq!(catalogs(&[]), Path::new("/w/.milepost/catalogs"));
+}
+
+#[test]
+fn data_and_cache_are_the_users() {
+    let places = |variables: &[(&str, &str)]| {
+        let found = resolve(variables, Path::new("/w"));
+        (found.data.display().to_string(), found.cache.display().to_string())
+    };
+    let pair = |data: &str, cache: &str| (data.to_owned(), cache.to_owned());
+    let home = [("HOME", "/h")];
+    assert_eq!(places(&home), pair("/h/.local/share/milepost", "/h/.cache/milepost"));
+    let named = [("HOME", "/h"), ("XDG_DATA_HOME", "/d"), ("XDG_CACHE_HOME", "~/c")];
+    assert_eq!(places(&named), pair("/d/milepost", "/h/c/milepost"));
+    assert_eq!(places(&[]), pair("/w/.milepost/data", "/w/.milepost/cache"));
+    // The configuration moves the catalogs, not what belongs to the user.
+    let moved = [("HOME", "/h"), ("REGISTRY_CONFIG_PATH", "/c/my.toml")];
+    assert_eq!(places(&moved), places(&home));
+}
+
+#[test]
+fn the_project_is_the_folder_with_a_configuration() {
+    let root = tempfile::tempdir().expect("makes a directory");
+    put(&root.path().join("a/.milepost/config.toml"), "");
+    let deep = root.path().join("a/b");
+    std::fs::create_dir_all(&deep).expect("makes folders");
+    let named = [("REGISTRY_CONFIG_PATH", "/c/my.toml")];
+    assert_eq!(resolve(&named, &deep).project, Some(root.path().join("a")));
+    assert_eq!(resolve(&named, root.path()).project, None);
+}

@@ -1,9 +1,16 @@
-//! The workflow library from outside: where it looks, what wins, what it refuses, how it writes.
+//! What is on disk from outside: where it is looked for, what wins, what is refused, how it is
+//! written.
 
+mod catalogs;
+mod config;
+mod derived;
 mod library;
 mod limits;
 mod living;
 mod locations;
+mod records;
+mod secrets;
+mod sources;
 mod writing;
 
 use std::fs;
@@ -19,6 +26,27 @@ fn manifest(id: &str, title: &str) -> String {
     format!("workflow: {id}\ntitle: {title}\nsteps: [{{id: a, prompt: Look}}]\n")
 }
 
+/// Everything below one directory, which is no home and no project.
+fn locations(root: &Path) -> Locations {
+    fs::create_dir_all(root.join("work")).expect("makes the folder");
+    Locations {
+        config: root.join("config/config.toml"),
+        data: root.join("data"),
+        cache: root.join("cache"),
+        working: root.join("work"),
+        ..Locations::default()
+    }
+}
+
+/// The names in a directory, hidden ones included, without the lock.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("reads").map(|entry| entry.expect("reads"));
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.filter(|name| name != ".lock").collect();
+    names.sort();
+    names
+}
+
 /// Writes a file and the folders above it.
 fn put(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().expect("has a parent")).expect("makes the folder");
@@ -28,7 +56,7 @@ fn put(path: &Path, text: &str) {
 /// The library of some directories, least first.
 fn open(directories: &[(SourceKind, &Path)]) -> Library {
     let directories = directories.iter().map(|(kind, path)| (*kind, (*path).to_owned())).collect();
-    Library::open(Locations { config: "config.toml".into(), directories })
+    Library::open(Locations { config: "config.toml".into(), directories, ..Locations::default() })
 }
 
 /// What a library of some directories holds, least first.

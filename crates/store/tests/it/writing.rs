@@ -6,14 +6,7 @@ use std::thread;
 
 use milepost_store::{FileError, write_atomic};
 
-/// The names in a directory: nothing temporary may be left among them.
-fn names(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).expect("reads").map(|entry| entry.expect("reads"));
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
-}
+use crate::names;
 
 #[test]
 fn writes_new_files_and_replaces_old_ones() {

@@ -1,0 +1,388 @@
+//! The inference: for each parameter, the list it chooses from.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use super::link::{self, Links};
+use super::name::{self, Asks, Name};
+use super::route::{Part, Route};
+use super::shape::{List, Shapes};
+use super::value::{self, Choice, Search, Wanted};
+use super::{Bind, Provider, Served};
+use crate::command::{Location, Method};
+use crate::document::Node;
+use crate::openapi::{Api, Operation, Version};
+use crate::table::{Row, RowParameter};
+use crate::{limits, text};
+
+/// Every provider that is sure enough, in the order of the table.
+pub fn infer(api: &Api, rows: &[Row]) -> Vec<Provider> {
+    let mut inference = Inference::new(api, rows);
+    for row in 0..rows.len() {
+        inference.serve(row);
+    }
+    inference.into_providers()
+}
+
+/// Last words of the path of a list, where that is not the collection's own.
+const LISTINGS: &[&str] = &["list", "all", "json"];
+
+/// Why a list is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Why {
+    /// A link leads from the list to the parameter.
+    Link,
+    /// The path of the parameter continues that of the list.
+    Above,
+    /// The parameter is named after what is listed.
+    Named,
+}
+
+/// What tells one provider from another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    list: usize,
+    value_field: String,
+    binds: Vec<Bind>,
+    confidence: super::Confidence,
+    why: Why,
+}
+
+struct Inference<'d> {
+    api: &'d Api,
+    rows: &'d [Row],
+    operations: Vec<Option<Operation<'d>>>,
+    routes: Vec<Route<'d>>,
+    /// Rows that may list, by the key of their path.
+    by_path: HashMap<String, usize>,
+    /// Rows that may list, by what their path says they list.
+    by_thing: HashMap<String, Vec<usize>>,
+    /// The list of each row, once it was asked for.
+    lists: Vec<Option<Option<Rc<List<'d>>>>>,
+    links: Links,
+    shapes: Shapes<'d>,
+    found: BTreeMap<Key, Vec<Served>>,
+}
+
+/// A parameter that wants a provider.
+struct Parameter<'s, 'd> {
+    row: usize,
+    name: &'s str,
+    location: Location,
+    wanted: Wanted<'d>,
+}
+
+impl<'d> Inference<'d> {
+    fn new(api: &'d Api, rows: &'d [Row]) -> Inference<'d> {
+        let operations: Vec<_> = rows.iter().map(|row| api.operation(row)).collect();
+        let routes: Vec<Route<'d>> = rows.iter().map(|row| Route::new(&row.path)).collect();
+        let mut by_path = HashMap::new();
+        let mut by_thing: HashMap<String, Vec<usize>> = HashMap::new();
+        for (index, (row, route)) in rows.iter().zip(&routes).enumerate() {
+            let needs_body = row.body.is_some_and(|body| body.required);
+            if row.method != Method::Get || row.deprecated || needs_body {
+                continue;
+            }
+            let count = route.parts.len();
+            by_path.entry(route.key(count).to_owned()).or_insert(index);
+            if let Some(Part::Word(word)) = route.parts.last() {
+                let lists = by_thing.entry(Name::new(word).stem()).or_default();
+                if lists.len() < limits::LISTS_OF_ONE_NAME {
+                    lists.push(index);
+                }
+            }
+        }
+        Inference {
+            links: link::links(api, rows, &operations),
+            lists: vec![None; rows.len()],
+            shapes: Shapes::new(api),
+            found: BTreeMap::new(),
+            api,
+            rows,
+            operations,
+            routes,
+            by_path,
+            by_thing,
+        }
+    }
+
+    /// Finds the providers of one row.
+    fn serve(&mut self, row: usize) {
+        let rows = self.rows;
+        let asked = rows[row]
+            .parameters
+            .iter()
+            .filter(|parameter| matches!(parameter.location, Location::Path | Location::Query));
+        let asked: Vec<&RowParameter> =
+            asked.filter(|parameter| self.is_promising(row, parameter)).collect();
+        if asked.is_empty() {
+            return;
+        }
+        let nodes = self.parameter_nodes(row);
+        for RowParameter { name, location, .. } in asked {
+            let node = nodes.iter().find(|(named, at, _)| named == name && at == location.name());
+            let node = node.map(|(_, _, node)| *node);
+            let schema = node.and_then(|node| self.schema_of(node));
+            let Some(wanted) = Wanted::new(&self.shapes, name, node, schema) else { continue };
+            let parameter = Parameter { row, name, location: *location, wanted };
+            if let Some(key) = self.provider_of(&parameter) {
+                let command = rows[row].name.clone();
+                let served = Served { command, parameter: name.clone(), location: *location };
+                self.found.entry(key).or_default().push(served);
+            }
+        }
+    }
+
+    /// Whether a parameter is worth a look into the document.
+    fn is_promising(&self, row: usize, parameter: &RowParameter) -> bool {
+        if parameter.location == Location::Path
+            || self.links.contains_key(&(row, parameter.name.clone()))
+        {
+            return true;
+        }
+        let name = Name::new(&parameter.name);
+        let thing = name.thing_and_key().map_or_else(|| name.stem(), |(thing, _)| thing);
+        self.by_thing.contains_key(&thing)
+    }
+
+    /// The parameters of a row where they stand, by name and location; its own come first.
+    fn parameter_nodes(&self, row: usize) -> Vec<(String, String, Node<'d>)> {
+        let Some(operation) = &self.operations[row] else { return Vec::new() };
+        let lists = [operation.get("parameters"), operation.item.get("parameters")];
+        let nodes = lists.into_iter().flatten().flat_map(Node::items).take(limits::PARAMETERS);
+        let nodes = nodes.filter_map(|node| self.api.resolve(node).ok());
+        let named = nodes.filter_map(|node| {
+            Some((
+                node.get("name")?.text()?.into_owned(),
+                node.get("in")?.text()?.into_owned(),
+                node,
+            ))
+        });
+        named.collect()
+    }
+
+    /// In 2.0 a parameter is its own schema.
+    fn schema_of(&self, parameter: Node<'d>) -> Option<Node<'d>> {
+        if self.api.version() == Version::V2 { Some(parameter) } else { parameter.get("schema") }
+    }
+
+    fn provider_of(&mut self, parameter: &Parameter<'_, 'd>) -> Option<Key> {
+        let above = self.above(parameter);
+        self.by_link(parameter)
+            .or_else(|| above.and_then(|(list, at)| self.continued(parameter, list, at)))
+            .or_else(|| self.by_name(parameter))
+            .or_else(|| above.and_then(|(list, _)| self.namesake(parameter, list)))
+    }
+
+    /// A list that links to the parameter.
+    fn by_link(&mut self, parameter: &Parameter<'_, 'd>) -> Option<Key> {
+        let linked = self.links.get(&(parameter.row, parameter.name.to_owned()))?;
+        let linked: Vec<(usize, String)> =
+            linked.iter().map(|linked| (linked.source, linked.key.clone())).collect();
+        linked.into_iter().find_map(|(source, key)| {
+            let row = &self.rows[source];
+            if row.method != Method::Get || row.deprecated {
+                return None;
+            }
+            let list = self.list(source)?;
+            let choice = self.search(&list, parameter).linked(&key)?;
+            self.key(parameter, source, choice, Why::Link)
+        })
+    }
+
+    /// The row whose path is that of the parameter up to it, and the parameter's place.
+    fn above(&self, parameter: &Parameter<'_, 'd>) -> Option<(usize, usize)> {
+        if parameter.location != Location::Path {
+            return None;
+        }
+        let route = &self.routes[parameter.row];
+        let at = route.parts.iter().position(|part| *part == Part::Value(parameter.name))?;
+        let key = route.key(at);
+        let listed = || {
+            let mut keys = LISTINGS.iter().map(|word| format!("{key}/{word}"));
+            keys.find_map(|key| self.by_path.get(&key))
+        };
+        let list = self.by_path.get(key).or_else(listed)?;
+        (at > 0 && *list != parameter.row).then_some((*list, at))
+    }
+
+    /// The list whose path the parameter continues, when its items have the value.
+    fn continued(&mut self, parameter: &Parameter<'_, 'd>, row: usize, at: usize) -> Option<Key> {
+        let list = self.list(row)?;
+        let route = &self.routes[parameter.row];
+        let mut things: Vec<Name> = route.word(at).map(Name::new).into_iter().collect();
+        things.extend(list.item_name.clone());
+        let directly = matches!(route.parts[at - 1], Part::Word(_));
+        let links = self.links.get(&(parameter.row, parameter.name.to_owned()));
+        let keys: Vec<String> =
+            links.into_iter().flatten().map(|linked| linked.key.clone()).collect();
+        let mut search = self.search(&list, parameter);
+        let linked = keys.iter().find_map(|key| search.linked(key));
+        let choice = linked.or_else(|| search.field(&things))?;
+        // Behind another value the name alone decides whether it is of the same collection.
+        let sure = directly || matches!(parameter.wanted.name.asks(&things), Asks::Field(_));
+        if !sure {
+            return None;
+        }
+        self.key(parameter, row, choice, Why::Above)
+    }
+
+    /// The items above have a field of the very name, although they are other things.
+    fn namesake(&mut self, parameter: &Parameter<'_, 'd>, row: usize) -> Option<Key> {
+        let list = self.list(row)?;
+        let choice = self.search(&list, parameter).namesake()?;
+        self.key(parameter, row, choice, Why::Above)
+    }
+
+    /// The list of what the parameter is named after: at the top, or beside where it is used.
+    fn by_name(&mut self, parameter: &Parameter<'_, 'd>) -> Option<Key> {
+        let wanted = &parameter.wanted;
+        let route = &self.routes[parameter.row];
+        let place = route.parts.iter().position(|part| *part == Part::Value(parameter.name));
+        let place = place.unwrap_or(route.parts.len());
+        let thing = match wanted.name.thing_and_key() {
+            Some((thing, key)) if parameter.location == Location::Path || is_id(key) => thing,
+            Some(_) => return None,
+            None => {
+                let thing = wanted.name.stem();
+                let word = route.word(place).map(|word| Name::new(word).stem());
+                let is_collection = word.is_some_and(|word| word == thing);
+                let is_said = name::keys_in(&wanted.description).first() == Some(&"id");
+                let sure = match parameter.location {
+                    Location::Path => is_collection,
+                    _ => is_said,
+                };
+                if !sure {
+                    return None;
+                }
+                thing
+            }
+        };
+        let row = self.nearest(parameter.row, place, &thing)?;
+        let list = self.list(row)?;
+        let word = self.routes[row].word(self.routes[row].parts.len())?;
+        let choice = self.search(&list, parameter).field(&[Name::new(word)])?;
+        self.key(parameter, row, choice, Why::Named)
+    }
+
+    /// Of the lists of a thing, the one that is nearest to a path; none when two are as near.
+    fn nearest(&self, row: usize, place: usize, thing: &str) -> Option<usize> {
+        let route = &self.routes[row];
+        let near = self.by_thing.get(thing)?.iter().filter_map(|list| {
+            let other = &self.routes[*list];
+            let parent = other.parts.len() - 1;
+            let beside = parent <= place && other.key(parent) == route.key(parent);
+            let near = if beside { parent + 1 } else { 0 };
+            ((beside || other.is_top(parent)) && *list != row).then_some((near, *list))
+        });
+        let mut near: Vec<(usize, usize)> = near.collect();
+        near.sort_by_key(|(near, _)| std::cmp::Reverse(*near));
+        match near[..] {
+            [(_, list)] => Some(list),
+            [(first, list), (second, _), ..] if first > second => Some(list),
+            _ => None,
+        }
+    }
+
+    fn search<'s>(
+        &'s mut self,
+        list: &'s List<'d>,
+        parameter: &'s Parameter<'_, 'd>,
+    ) -> Search<'s, 'd> {
+        Search { shapes: &mut self.shapes, list, wanted: &parameter.wanted }
+    }
+
+    /// The list that a row answers with.
+    fn list(&mut self, row: usize) -> Option<Rc<List<'d>>> {
+        if let Some(list) = &self.lists[row] {
+            return list.clone();
+        }
+        let route = &self.routes[row];
+        let word = route.word(route.parts.len()).unwrap_or_default();
+        let schema = self.operations[row].as_ref();
+        let schema = schema.and_then(|operation| self.api.success_schema(operation));
+        let list = schema.and_then(|schema| self.shapes.list(schema, word)).map(Rc::new);
+        self.lists[row] = Some(list.clone());
+        list
+    }
+
+    /// The provider, when everything the list command needs is given before the parameter.
+    fn key(
+        &self,
+        parameter: &Parameter<'_, 'd>,
+        list: usize,
+        choice: Choice,
+        why: Why,
+    ) -> Option<Key> {
+        let required = self.rows[list].parameters.iter().filter(|needed| needed.required);
+        let binds: Option<Vec<Bind>> =
+            required.map(|needed| self.bind(parameter, list, needed)).collect();
+        let Choice { pointer: value_field, confidence } = choice;
+        Some(Key { list, value_field, binds: binds?, confidence, why })
+    }
+
+    fn bind(
+        &self,
+        parameter: &Parameter<'_, 'd>,
+        list: usize,
+        needed: &RowParameter,
+    ) -> Option<Bind> {
+        let bind = |from: &str| Bind {
+            parameter: needed.name.clone(),
+            from: from.to_owned(),
+            location: needed.location,
+        };
+        if needed.location != Location::Path {
+            let mut given = self.rows[parameter.row].parameters.iter();
+            let given = given.find(|given| {
+                given.required && given.name == needed.name && given.location == needed.location
+            })?;
+            return (given.name != parameter.name).then(|| bind(&given.name));
+        }
+        let (lister, served) = (&self.routes[list], &self.routes[parameter.row]);
+        let at = lister.parts.iter().position(|part| *part == Part::Value(&needed.name))?;
+        let same = served.parts.len() > at && served.key(at + 1) == lister.key(at + 1);
+        match served.parts.get(at) {
+            Some(Part::Value(from)) if same && *from != parameter.name => Some(bind(from)),
+            _ => None,
+        }
+    }
+
+    fn into_providers(mut self) -> Vec<Provider> {
+        let found = std::mem::take(&mut self.found);
+        let providers = found.into_iter().filter_map(|(key, serves)| {
+            let list = self.list(key.list)?;
+            let command = &self.rows[key.list].name;
+            Some(Provider {
+                reason: reason(&key, command),
+                command: command.clone(),
+                list_at: list.at.clone(),
+                label_field: value::label(&self.shapes, &list, &key.value_field),
+                value_field: key.value_field,
+                binds: key.binds,
+                confidence: key.confidence,
+                serves,
+            })
+        });
+        providers.collect()
+    }
+}
+
+/// Keys that nobody types as a text to look for.
+fn is_id(key: &str) -> bool {
+    matches!(key, "id" | "uuid" | "guid" | "gid" | "sid" | "uid" | "key" | "slug")
+}
+
+fn reason(key: &Key, command: &str) -> String {
+    let field = key.value_field.trim_start_matches('/');
+    let field = text::line(field, limits::TAG_CHARS);
+    match key.why {
+        Why::Link => format!("a link of the document leads from `{field}` of `{command}` to it"),
+        Why::Above => {
+            format!("its path continues that of `{command}`, whose items have `{field}`")
+        }
+        Why::Named => {
+            format!("it is named after what `{command}` lists, and the items have `{field}`")
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! What the name of a parameter says: of which thing it is, and which of its fields it takes.
+
+use crate::text;
+
+/// Fields by which one thing is told from others, the best first.
+const KEYS: &[&str] = &[
+    "id",
+    "uuid",
+    "guid",
+    "gid",
+    "sid",
+    "uid",
+    "identifier",
+    "key",
+    "slug",
+    "login",
+    "username",
+    "handle",
+    "number",
+    "code",
+    "name",
+];
+
+/// Last words of parameters that are no choice among things there are.
+const NEVER: &[&str] = &[
+    "after",
+    "amount",
+    "before",
+    "count",
+    "cursor",
+    "date",
+    "day",
+    "direction",
+    "email",
+    "end",
+    "expand",
+    "fields",
+    "filter",
+    "format",
+    "from",
+    "height",
+    "hour",
+    "include",
+    "lang",
+    "language",
+    "latitude",
+    "limit",
+    "locale",
+    "longitude",
+    "month",
+    "offset",
+    "page",
+    "password",
+    "path",
+    "query",
+    "search",
+    "since",
+    "size",
+    "sort",
+    "start",
+    "status",
+    "text",
+    "time",
+    "timestamp",
+    "to",
+    "token",
+    "type",
+    "until",
+    "url",
+    "version",
+    "week",
+    "width",
+    "year",
+];
+
+/// Words that say of a schema's name how it is used, not what it describes.
+const ROLES: &[&str] = &[
+    "base", "compact", "data", "dto", "entity", "full", "info", "item", "model", "object",
+    "output", "read", "resource", "response", "schema", "summary", "view",
+];
+
+/// What a parameter, a collection or a schema is called, word by word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Name {
+    words: Vec<String>,
+}
+
+/// What a parameter's name asks of a thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// The thing is named, and this field of it: `order_id`, `pull_number`.
+    Field(String),
+    /// The thing is named and nothing else: `customer`.
+    Thing,
+    /// Only a field is named: `id`.
+    Key(String),
+    /// Another thing is named: `user_id` among members.
+    Other,
+}
+
+impl Name {
+    pub(super) fn new(text: &str) -> Name {
+        let kebab = text::kebab(text).unwrap_or_default();
+        Name { words: kebab.split('-').filter(|word| !word.is_empty()).map(Into::into).collect() }
+    }
+
+    /// The name of a schema without the words that say how it is used.
+    pub(super) fn of_schema(text: &str) -> Name {
+        let mut name = Name::new(text);
+        while name.words.len() > 1 && name.words.last().is_some_and(|word| ROLES.contains(&&**word))
+        {
+            name.words.pop();
+        }
+        name
+    }
+
+    /// All letters, in one.
+    pub(super) fn letters(&self) -> String {
+        self.words.concat()
+    }
+
+    /// The thing, whether one or several of it are meant.
+    pub(super) fn stem(&self) -> String {
+        stem(&self.words)
+    }
+
+    /// Whether such a parameter is never a choice: dates, pages, versions, free text.
+    pub(super) fn is_never_a_choice(&self) -> bool {
+        self.words.last().is_none_or(|last| NEVER.contains(&&**last))
+    }
+
+    /// The thing and the field, of a name that has both.
+    pub(super) fn thing_and_key(&self) -> Option<(String, &'static str)> {
+        let (last, thing) = self.words.split_last()?;
+        if let Some(key) = KEYS.iter().find(|key| **key == last)
+            && !thing.is_empty()
+        {
+            return Some((stem(thing), key));
+        }
+        let ([], Some(thing)) = (thing, last.strip_suffix("id")) else { return None };
+        (thing.len() > 2).then(|| (stem(&[thing.to_owned()]), "id"))
+    }
+
+    /// What it asks of the things of a collection that goes by any of these names.
+    pub(super) fn asks(&self, things: &[Name]) -> Asks {
+        if let [only] = &self.words[..]
+            && KEYS.contains(&&**only)
+        {
+            return Asks::Key(only.clone());
+        }
+        let mut rests = things.iter().filter_map(|thing| self.rest_after(thing));
+        if let Some(rest) = rests.next() {
+            return if rest.is_empty() { Asks::Thing } else { Asks::Field(rest.concat()) };
+        }
+        if let Some((named, key)) = self.thing_and_key()
+            && things.iter().any(|thing| thing.stem() == named)
+        {
+            return Asks::Field(key.to_owned());
+        }
+        Asks::Other
+    }
+
+    /// The words behind the thing, or behind the last words of its name: `run_id` is of
+    /// `workflow-runs`.
+    fn rest_after(&self, thing: &Name) -> Option<&[String]> {
+        (0..thing.words.len()).find_map(|from| {
+            let thing = &thing.words[from..];
+            let wanted = stem(thing);
+            let mut starts = 0..(self.words.len() + 1).saturating_sub(thing.len());
+            let start = starts.find(|start| {
+                let part = &self.words[*start..start + thing.len()];
+                stem(part) == wanted || is_short_for(part, thing)
+            })?;
+            Some(&self.words[start + thing.len()..])
+        })
+    }
+}
+
+/// `org` is short for `organizations`.
+fn is_short_for(part: &[String], thing: &[String]) -> bool {
+    let ([part], [thing]) = (part, thing) else { return false };
+    part.len() >= 3 && thing.starts_with(&**part)
+}
+
+/// Letters of words with the last one neither singular nor plural, to compare by.
+fn stem(words: &[String]) -> String {
+    let mut stem = words.concat();
+    let last = words.last().map_or("", |last| last);
+    match last {
+        "people" => stem.replace_range(stem.len() - 6.., "person"),
+        "children" => stem.truncate(stem.len() - 3),
+        "indices" => stem.replace_range(stem.len() - 4.., "ex"),
+        _ => {}
+    }
+    if stem.len() > 3 && stem.ends_with("ies") {
+        stem.truncate(stem.len() - 2);
+        return stem;
+    }
+    let hissing = ["ses", "xes", "zes", "ches", "shes"].iter().any(|end| stem.ends_with(end));
+    if hissing {
+        stem.truncate(stem.len() - 2);
+    } else if stem.ends_with('s') && !["ss", "us", "is"].iter().any(|end| stem.ends_with(end)) {
+        stem.pop();
+    }
+    if stem.ends_with('e') {
+        stem.pop();
+    }
+    if stem.ends_with('y') {
+        stem.pop();
+        stem.push('i');
+    }
+    stem
+}
+
+/// Letters and digits in small, for names that are compared whatever way they are written.
+pub(super) fn same(name: &str, letters: &str) -> bool {
+    let mut written = name.bytes().filter(u8::is_ascii_alphanumeric);
+    let mut wanted = letters.bytes();
+    loop {
+        match (written.next(), wanted.next()) {
+            (Some(a), Some(b)) if a.eq_ignore_ascii_case(&b) => {}
+            (None, None) => return true,
+            _ => return false,
+        }
+    }
+}
+
+/// The fields that a text speaks of, the best first.
+pub(super) fn keys_in(text: &str) -> Vec<&'static str> {
+    let words = || text.split(|c: char| !c.is_ascii_alphanumeric());
+    let said = |key: &&&str| {
+        words().any(|word| {
+            word.eq_ignore_ascii_case(key)
+                || (**key == "id" && (word == "IDs" || word.eq_ignore_ascii_case("identifier")))
+        })
+    };
+    KEYS.iter().filter(said).copied().collect()
+}
+
+/// Fields by which one thing is told from others, the best first.
+pub(super) fn keys() -> &'static [&'static str] {
+    KEYS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asks, Name, keys_in, same};
+
+    #[test]
+    fn one_and_several() {
+        let pairs = [
+            ("order", "orders"),
+            ("company", "companies"),
+            ("movie", "movies"),
+            ("license", "licenses"),
+            ("case", "cases"),
+            ("box", "boxes"),
+            ("status", "statuses"),
+            ("address", "addresses"),
+            ("cache", "caches"),
+            ("person", "people"),
+            ("child", "children"),
+            ("index", "indices"),
+            ("pullRequest", "pull-requests"),
+        ];
+        for (one, several) in pairs {
+            assert_eq!(Name::new(one).stem(), Name::new(several).stem(), "{one}");
+        }
+        assert_ne!(Name::new("news").stem(), Name::new("order").stem());
+    }
+
+    #[test]
+    fn what_a_name_asks() {
+        let field = |text: &str| Asks::Field(text.to_owned());
+        let cases = [
+            ("order_id", "orders", field("id")),
+            ("orderId", "orders", field("id")),
+            ("orderid", "orders", field("id")),
+            ("pull_number", "pulls", field("number")),
+            ("run_id", "workflow-runs", field("id")),
+            ("featureFlagKey", "flags", field("key")),
+            ("org", "organizations", Asks::Thing),
+            ("customer", "customers", Asks::Thing),
+            ("id", "orders", Asks::Key("id".to_owned())),
+            ("user_id", "members", Asks::Other),
+            ("owner", "repos", Asks::Other),
+        ];
+        for (parameter, collection, expected) in cases {
+            let asks = Name::new(parameter).asks(&[Name::new(collection)]);
+            assert_eq!(asks, expected, "{parameter} of {collection}");
+        }
+    }
+
+    #[test]
+    fn names_and_texts() {
+        assert!(same("Order_ID", "orderid") && !same("order", "orderid"));
+        assert_eq!(keys_in("The slug or ID of the team."), ["id", "slug"]);
+        assert!(Name::new("start_date").is_never_a_choice());
+        assert!(!Name::new("version_id").is_never_a_choice());
+    }
+}

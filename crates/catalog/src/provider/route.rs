@@ -1,0 +1,121 @@
+//! Paths as parts, so that what a path continues can be found by what it begins with.
+
+use crate::limits;
+
+/// A part of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part<'r> {
+    /// Text, which for a collection is its name.
+    Word(&'r str),
+    /// A value of the caller's: the name of the parameter.
+    Value(&'r str),
+    /// Text with values in it, such as `{base}...{head}`: nothing can be said of it.
+    Mixed,
+}
+
+/// A path as parts.
+#[derive(Debug)]
+pub(super) struct Route<'r> {
+    pub(super) parts: Vec<Part<'r>>,
+    /// The path without the names of its values, and where in it each part ends.
+    key: String,
+    ends: Vec<usize>,
+}
+
+impl<'r> Route<'r> {
+    pub(super) fn new(path: &'r str) -> Route<'r> {
+        let path = path.split(['#', '?']).next().unwrap_or(path);
+        let mut route = Route { parts: Vec::new(), key: String::new(), ends: Vec::new() };
+        for segment in path.split('/').filter(|segment| !segment.is_empty()) {
+            if route.parts.len() >= limits::PATH_PARTS {
+                break;
+            }
+            route.segment(bare(segment));
+        }
+        route
+    }
+
+    fn segment(&mut self, segment: &'r str) {
+        match segment.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+            Some((name, "")) => self.push(Part::Value(name), "{}"),
+            Some((name, rest)) if rest.starts_with(':') && !rest.contains('{') => {
+                self.push(Part::Value(name), "{}");
+                self.push(Part::Word(&rest[1..]), rest);
+            }
+            None if !segment.contains('{') => self.push(Part::Word(segment), segment),
+            _ => self.push(Part::Mixed, segment),
+        }
+    }
+
+    fn push(&mut self, part: Part<'r>, text: &str) {
+        self.parts.push(part);
+        self.key.push('/');
+        self.key.push_str(text);
+        self.ends.push(self.key.len());
+    }
+
+    /// The first parts as a text that is equal for paths which begin alike.
+    pub(super) fn key(&self, parts: usize) -> &str {
+        match parts {
+            0 => "",
+            parts => &self.key[..self.ends[parts - 1]],
+        }
+    }
+
+    /// The last word among the first parts: what the values behind it belong to.
+    pub(super) fn word(&self, parts: usize) -> Option<&'r str> {
+        self.parts[..parts].iter().rev().find_map(|part| match part {
+            Part::Word(word) => Some(*word),
+            Part::Value(_) | Part::Mixed => None,
+        })
+    }
+
+    /// The names of the values among the first parts, in order.
+    pub(super) fn values(&self, parts: usize) -> impl Iterator<Item = &'r str> {
+        self.parts[..parts].iter().filter_map(|part| match part {
+            Part::Value(name) => Some(*name),
+            Part::Word(_) | Part::Mixed => None,
+        })
+    }
+
+    /// Whether the first parts say no more than that this is an API, and of which version.
+    pub(super) fn is_top(&self, parts: usize) -> bool {
+        self.parts[..parts].iter().all(|part| match part {
+            Part::Word(word) => {
+                let version = word.strip_prefix(['v', 'V']).unwrap_or(word);
+                matches!(*word, "api" | "apis" | "rest")
+                    || version.starts_with(|c: char| c.is_ascii_digit())
+            }
+            Part::Value(_) | Part::Mixed => false,
+        })
+    }
+}
+
+/// A segment without the ending some paths have for the format of the answer.
+fn bare(segment: &str) -> &str {
+    let ending = [".json", ".xml"].iter().find_map(|ending| segment.strip_suffix(ending));
+    ending.filter(|rest| !rest.is_empty()).unwrap_or(segment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Part, Route};
+
+    #[test]
+    fn parts_and_keys() {
+        let route = Route::new("/v1/orders/{order_id}/items/{id}.json");
+        let values: Vec<&str> = route.values(5).collect();
+        assert_eq!(values, ["order_id", "id"]);
+        assert_eq!(route.key(4), "/v1/orders/{}/items");
+        assert_eq!(route.key(4), Route::new("/v1/orders/{o}/items.json").key(4));
+        assert_eq!(route.word(3), Some("orders"));
+        assert!(route.is_top(1) && !route.is_top(2));
+    }
+
+    #[test]
+    fn odd_segments() {
+        let route = Route::new("/a/{x}:cancel/{base}...{head}#frag");
+        let expected = [Part::Word("a"), Part::Value("x"), Part::Word("cancel"), Part::Mixed];
+        assert_eq!(route.parts, expected);
+    }
+}

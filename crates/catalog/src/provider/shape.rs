@@ -1,0 +1,234 @@
+//! What answers look like: where the list in one is, and which fields its items have. Read where
+//! it stands in the document; no schema is converted.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::name::{self, Name};
+use crate::document::Node;
+use crate::import::WRAPPERS;
+use crate::openapi::Api;
+use crate::{limits, refs};
+
+/// Names of maps that only wrap what is answered.
+const ENVELOPES: &[&str] = &["data", "response", "result", "results", "embedded", "payload", "d"];
+/// Lists beside the one that was asked for.
+const ASIDE: &[&str] = &["error", "errors", "warning", "warnings", "links", "messages"];
+
+/// What a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Whole,
+    Number,
+    Bool,
+    List,
+    Map,
+    Unknown,
+}
+
+/// A field of an item.
+#[derive(Debug, Clone)]
+pub(super) struct Field<'d> {
+    pub(super) name: Cow<'d, str>,
+    node: Node<'d>,
+}
+
+/// A list in an answer.
+#[derive(Debug)]
+pub(super) struct List<'d> {
+    /// JSON pointer to it in the answer.
+    pub(super) at: String,
+    /// The fields of one item.
+    pub(super) fields: Rc<Vec<Field<'d>>>,
+    /// What an item is called where it is described.
+    pub(super) item_name: Option<Name>,
+}
+
+/// Looks at schemas, at each once.
+#[derive(Debug)]
+pub(super) struct Shapes<'d> {
+    api: &'d Api,
+    fields: HashMap<u32, Rc<Vec<Field<'d>>>>,
+}
+
+impl<'d> Shapes<'d> {
+    pub(super) fn new(api: &'d Api) -> Shapes<'d> {
+        Shapes { api, fields: HashMap::new() }
+    }
+
+    /// The list in an answer of this schema; `things` is what the path says it is a list of.
+    pub(super) fn list(&mut self, schema: Node<'d>, things: &str) -> Option<List<'d>> {
+        let things = Name::new(things).stem();
+        self.list_within(schema, &things, "", 0)
+    }
+
+    fn list_within(
+        &mut self,
+        schema: Node<'d>,
+        things: &str,
+        at: &str,
+        depth: usize,
+    ) -> Option<List<'d>> {
+        let schema = self.core(schema)?;
+        if self.kind(schema) == Kind::List {
+            return self.list_of(schema, at);
+        }
+        let fields = self.fields(schema);
+        let lists: Vec<&Field<'d>> = fields
+            .iter()
+            .filter(|field| !ASIDE.iter().any(|aside| name::same(&field.name, aside)))
+            .filter(|field| self.kind_of(field) == Kind::List)
+            .collect();
+        let of_things = |field: &&&Field<'d>| Name::new(&field.name).stem() == things;
+        let wraps = |field: &&&Field<'d>| WRAPPERS.iter().any(|word| name::same(&field.name, word));
+        let named = lists.iter().find(of_things).or_else(|| lists.iter().find(wraps));
+        // What has an id of its own is a thing, and its lists are parts of it.
+        let is_thing = fields.iter().any(|field| name::same(&field.name, "id"));
+        let only = || lists.first().filter(|_| lists.len() == 1 && !is_thing);
+        if let Some(field) = named.or_else(only) {
+            return self.list_of(field.node, &child(at, &field.name));
+        }
+        if depth > 0 {
+            return None;
+        }
+        let envelope = fields.iter().find(|field| {
+            ENVELOPES.iter().any(|word| name::same(&field.name, word))
+                && self.kind_of(field) == Kind::Map
+        })?;
+        self.list_within(envelope.node, things, &child(at, &envelope.name), depth + 1)
+    }
+
+    fn list_of(&mut self, schema: Node<'d>, at: &str) -> Option<List<'d>> {
+        let items = self.core(schema)?.get("items")?;
+        let item_name =
+            refs::target(items).and_then(|target| target.rsplit('/').next().map(Name::of_schema));
+        let item = self.core(items)?;
+        let fields = self.fields(item);
+        let list = List { at: at.to_owned(), fields, item_name };
+        (!list.fields.is_empty()).then_some(list)
+    }
+
+    /// The schema behind references and behind choices that leave none.
+    fn core(&self, schema: Node<'d>) -> Option<Node<'d>> {
+        let mut here = self.api.resolve(schema).ok()?;
+        for _ in 0..limits::SCHEMA_LAYERS {
+            if here.get("properties").is_some() || here.get("items").is_some() {
+                return Some(here);
+            }
+            let layers = ["allOf", "anyOf", "oneOf"].iter().filter_map(|key| here.get(key));
+            let mut inner = layers.filter_map(|parts| only_one(parts));
+            let Some(part) = inner.next() else { return Some(here) };
+            here = self.api.resolve(part).ok()?;
+        }
+        Some(here)
+    }
+
+    /// The fields of a map; of one that can be several, those that are in each.
+    fn fields(&mut self, schema: Node<'d>) -> Rc<Vec<Field<'d>>> {
+        if let Some(fields) = self.fields.get(&schema.index()) {
+            return Rc::clone(fields);
+        }
+        let mut budget = limits::ITEM_SCHEMAS;
+        let fields = Rc::new(self.gathered(schema, &mut budget, 0));
+        self.fields.insert(schema.index(), Rc::clone(&fields));
+        fields
+    }
+
+    fn gathered(&self, schema: Node<'d>, budget: &mut usize, depth: usize) -> Vec<Field<'d>> {
+        let mut fields: Vec<Field<'d>> = Vec::new();
+        if *budget == 0 || depth > limits::SCHEMA_LAYERS {
+            return fields;
+        }
+        *budget -= 1;
+        let Ok(schema) = self.api.resolve(schema) else { return fields };
+        let own = schema.get("properties").into_iter().flat_map(Node::entries);
+        fields.extend(own.take(limits::ITEM_FIELDS).map(|(name, node)| Field { name, node }));
+        for part in schema.get("allOf").into_iter().flat_map(Node::items) {
+            let more = self.gathered(part, budget, depth + 1);
+            fields.extend(more);
+        }
+        for key in ["anyOf", "oneOf"] {
+            let mut common: Option<Vec<Field<'d>>> = None;
+            let variants = schema.get(key).into_iter().flat_map(Node::items);
+            for variant in variants.filter(|variant| !is_null(*variant)) {
+                let here = self.gathered(variant, budget, depth + 1);
+                common = Some(match common {
+                    None => here,
+                    Some(mut before) => {
+                        before.retain(|field| here.iter().any(|other| other.name == field.name));
+                        before
+                    }
+                });
+            }
+            fields.extend(common.unwrap_or_default());
+        }
+        fields
+    }
+
+    /// The fields of a field.
+    pub(super) fn inside(&mut self, field: &Field<'d>) -> Rc<Vec<Field<'d>>> {
+        match self.core(field.node) {
+            Some(node) => self.fields(node),
+            None => Rc::default(),
+        }
+    }
+
+    /// What the value of a field is.
+    pub(super) fn kind_of(&self, field: &Field<'d>) -> Kind {
+        self.core(field.node).map_or(Kind::Unknown, |node| self.kind(node))
+    }
+
+    /// The format of a field.
+    pub(super) fn format_of(&self, field: &Field<'d>) -> Option<Cow<'d, str>> {
+        self.core(field.node)?.get("format")?.text()
+    }
+
+    /// What a value of a schema is.
+    pub(super) fn kind(&self, schema: Node<'d>) -> Kind {
+        let Some(schema) = self.core(schema) else { return Kind::Unknown };
+        let said = schema.get("type");
+        let word = match said {
+            Some(said) if said.is_list() => {
+                let mut words = said.items().filter_map(Node::text).filter(|word| word != "null");
+                let first = words.next();
+                first.filter(|_| words.next().is_none())
+            }
+            Some(said) => said.text(),
+            None => None,
+        };
+        match word.as_deref() {
+            Some("string") => Kind::Text,
+            Some("integer") => Kind::Whole,
+            Some("number") => Kind::Number,
+            Some("boolean") => Kind::Bool,
+            Some("array") => Kind::List,
+            Some("object") => Kind::Map,
+            _ if schema.get("items").is_some() => Kind::List,
+            _ if ["properties", "allOf"].iter().any(|key| schema.get(key).is_some()) => Kind::Map,
+            _ => Kind::Unknown,
+        }
+    }
+
+    /// The schema behind references.
+    pub(super) fn schema(&self, node: Node<'d>) -> Option<Node<'d>> {
+        self.core(node)
+    }
+}
+
+/// The one part there is, nothing aside.
+fn only_one<'d>(parts: Node<'d>) -> Option<Node<'d>> {
+    let mut parts = parts.items().filter(|part| !is_null(*part));
+    let first = parts.next()?;
+    parts.next().is_none().then_some(first)
+}
+
+fn is_null(schema: Node<'_>) -> bool {
+    schema.get("type").and_then(Node::text).as_deref() == Some("null")
+}
+
+/// A pointer one key further.
+pub(super) fn child(at: &str, key: &str) -> String {
+    format!("{at}/{}", crate::finding::part(key))
+}

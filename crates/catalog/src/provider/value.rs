@@ -1,0 +1,240 @@
+//! Which field of an item is the value a parameter takes. A field that is not there, or of
+//! another type, is never taken.
+
+use std::borrow::Cow;
+
+use super::Confidence;
+use super::name::{self, Asks, Name};
+use super::shape::{Field, Kind, List, Shapes, child};
+use crate::document::Node;
+
+/// What is looked for.
+#[derive(Debug)]
+pub(super) struct Wanted<'d> {
+    pub(super) name: Name,
+    pub(super) kind: Kind,
+    pub(super) format: Option<Cow<'d, str>>,
+    pub(super) description: Cow<'d, str>,
+}
+
+/// A field of the items, as a pointer into one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub(super) pointer: String,
+    pub(super) confidence: Confidence,
+}
+
+/// Fields that stand for `id` where there is none.
+const IDS: &[&str] = &["uuid", "guid", "gid", "sid", "uid", "identifier"];
+/// Fields that say to people which one it is.
+const LABELS: &[&str] = &[
+    "name",
+    "displayname",
+    "title",
+    "fullname",
+    "label",
+    "login",
+    "username",
+    "summary",
+    "friendlyname",
+    "subject",
+    "email",
+    "description",
+];
+/// Formats of values that are of one kind only.
+const SPECIAL: &[&str] = &["date", "date-time", "time", "duration", "uri", "url", "uri-reference"];
+
+impl<'d> Wanted<'d> {
+    /// What a parameter takes; `None` when it is no choice among things there are.
+    pub(super) fn new(
+        shapes: &Shapes<'d>,
+        name: &str,
+        parameter: Option<Node<'d>>,
+        schema: Option<Node<'d>>,
+    ) -> Option<Wanted<'d>> {
+        let name = Name::new(name);
+        if name.is_never_a_choice() {
+            return None;
+        }
+        let schema = schema.and_then(|schema| shapes.schema(schema));
+        let kind = schema.map_or(Kind::Unknown, |schema| shapes.kind(schema));
+        if matches!(kind, Kind::Bool | Kind::List | Kind::Map) {
+            return None;
+        }
+        if schema.is_some_and(|schema| {
+            schema.get("enum").is_some()
+                || schema.get("const").is_some()
+                || schema.get("items").is_some()
+        }) {
+            return None;
+        }
+        let format = schema.and_then(|schema| schema.get("format")?.text());
+        if format.as_deref().is_some_and(|format| SPECIAL.contains(&format)) {
+            return None;
+        }
+        let said = parameter.and_then(|parameter| parameter.get("description")?.text());
+        Some(Wanted { name, kind, format, description: said.unwrap_or_default() })
+    }
+
+    /// Whether a field of this kind can be sent as the parameter: a number is also a text when
+    /// the names leave no doubt.
+    fn takes(&self, shapes: &Shapes<'d>, field: &Field<'d>, strict: bool) -> bool {
+        let kind = shapes.kind_of(field);
+        let fits = match (self.kind, kind) {
+            (_, Kind::Bool | Kind::List | Kind::Map | Kind::Unknown) => false,
+            (Kind::Unknown, _) => !strict || kind == Kind::Text || kind == Kind::Whole,
+            (Kind::Text, Kind::Text) => true,
+            (Kind::Text, _) => !strict,
+            (Kind::Whole | Kind::Number, Kind::Whole | Kind::Number) => true,
+            _ => false,
+        };
+        let special = || {
+            let format = shapes.format_of(field);
+            format.is_some_and(|format| SPECIAL.contains(&&*format))
+        };
+        let other_id = || {
+            self.format.as_deref() == Some("uuid")
+                && shapes.format_of(field).is_some_and(|format| format != "uuid")
+        };
+        fits && !special() && !other_id()
+    }
+}
+
+/// Looks through the fields of a list for what is wanted.
+pub(super) struct Search<'s, 'd> {
+    pub(super) shapes: &'s mut Shapes<'d>,
+    pub(super) list: &'s List<'d>,
+    pub(super) wanted: &'s Wanted<'d>,
+}
+
+impl<'d> Search<'_, 'd> {
+    /// The field that a parameter takes which names these things.
+    pub(super) fn field(&mut self, things: &[Name]) -> Option<Choice> {
+        let found = match self.wanted.name.asks(things) {
+            Asks::Key(key) => self.key(&key, things),
+            Asks::Field(rest) => self.rest(&rest, things),
+            Asks::Thing => self.thing(),
+            Asks::Other => None,
+        };
+        found.or_else(|| self.metadata(things))
+    }
+
+    /// The field of the very name of the parameter, whatever the list is of.
+    pub(super) fn namesake(&self) -> Option<Choice> {
+        let field = self.find(&self.wanted.name.letters(), false)?;
+        Some(made(field, Confidence::Likely))
+    }
+
+    /// The field that a link of the document names.
+    pub(super) fn linked(&self, key: &str) -> Option<Choice> {
+        let field = self.list.fields.iter().find(|field| field.name == key)?;
+        let takes = self.wanted.takes(self.shapes, field, false);
+        takes.then(|| made(field, Confidence::Stated))
+    }
+
+    fn find(&self, letters: &str, strict: bool) -> Option<&Field<'d>> {
+        let mut same = self.list.fields.iter().filter(|field| name::same(&field.name, letters));
+        same.find(|field| self.wanted.takes(self.shapes, field, strict))
+    }
+
+    /// Whether there is such a field, of any kind.
+    fn has(&self, letters: &str) -> bool {
+        self.list.fields.iter().any(|field| name::same(&field.name, letters))
+    }
+
+    fn key(&self, key: &str, things: &[Name]) -> Option<Choice> {
+        let named = |field| made(field, Confidence::Named);
+        if let Some(field) = self.find(key, false) {
+            return Some(named(field));
+        }
+        if self.has(key) {
+            return None;
+        }
+        self.own_key(key, things).map(named).or_else(|| self.instead(key))
+    }
+
+    fn rest(&self, rest: &str, things: &[Name]) -> Option<Choice> {
+        let named = |field| made(field, Confidence::Named);
+        let letters = self.wanted.name.letters();
+        if let Some(field) = self.find(&letters, false).or_else(|| self.find(rest, false)) {
+            return Some(named(field));
+        }
+        if self.has(&letters) || self.has(rest) {
+            return None;
+        }
+        self.own_key(rest, things).map(named).or_else(|| self.instead(rest))
+    }
+
+    /// `id` of a thing whose items call it `orderId`.
+    fn own_key(&self, key: &str, things: &[Name]) -> Option<&Field<'d>> {
+        let is_own = |field: &&Field<'d>| {
+            let end = field.name.len().checked_sub(key.len());
+            let ends = end.and_then(|end| field.name.get(end..));
+            ends.is_some_and(|ends| ends.eq_ignore_ascii_case(key))
+                && Name::new(&field.name).thing_and_key().is_some_and(|(thing, own)| {
+                    own == key && things.iter().any(|name| name.stem() == thing)
+                })
+        };
+        let mut own = self.list.fields.iter().filter(is_own);
+        own.find(|field| self.wanted.takes(self.shapes, field, false))
+    }
+
+    /// A field that goes by another name for the same.
+    fn instead(&self, key: &str) -> Option<Choice> {
+        let others: &[&str] = match key {
+            "id" => IDS,
+            "identifier" | "uuid" | "guid" => &["id", "uuid", "guid"],
+            "username" => &["login"],
+            _ => &[],
+        };
+        let mut found = others.iter().filter_map(|other| self.find(other, true));
+        found.next().map(|field| made(field, Confidence::Likely))
+    }
+
+    /// A parameter that says only what it is of: its description can say which field, else it
+    /// is the one there is.
+    fn thing(&self) -> Option<Choice> {
+        let letters = self.wanted.name.letters();
+        if let Some(field) = self.find(&letters, true) {
+            return Some(made(field, Confidence::Named));
+        }
+        let said = name::keys_in(&self.wanted.description);
+        let said = said.iter().find_map(|key| self.find(key, true));
+        if let Some(field) = said {
+            return Some(made(field, Confidence::Named));
+        }
+        let mut there = name::keys().iter().filter_map(|key| self.find(key, true));
+        there.next().map(|field| made(field, Confidence::Likely))
+    }
+
+    /// Some APIs keep the name of a thing in its `metadata`.
+    fn metadata(&mut self, things: &[Name]) -> Option<Choice> {
+        let by_name = match self.wanted.name.asks(things) {
+            Asks::Key(key) => key == "name",
+            Asks::Field(rest) => rest == "name",
+            Asks::Thing => true,
+            Asks::Other => false,
+        };
+        let list = self.list;
+        let metadata = list.fields.iter().find(|field| field.name == "metadata")?;
+        let inside = self.shapes.inside(metadata);
+        let field = inside.iter().find(|field| field.name == "name")?;
+        let takes = by_name && self.wanted.takes(self.shapes, field, true);
+        takes
+            .then(|| Choice { pointer: "/metadata/name".to_owned(), confidence: Confidence::Named })
+    }
+}
+
+/// The field that tells people which one it is, beside the value.
+pub(super) fn label(shapes: &Shapes<'_>, list: &List<'_>, value: &str) -> Option<String> {
+    let mut fields = LABELS.iter().filter_map(|label| {
+        let mut same = list.fields.iter().filter(|field| name::same(&field.name, label));
+        same.find(|field| shapes.kind_of(field) == Kind::Text)
+    });
+    let field = fields.find(|field| child("", &field.name) != value)?;
+    Some(child("", &field.name))
+}
+
+fn made(field: &Field<'_>, confidence: Confidence) -> Choice {
+    Choice { pointer: child("", &field.name), confidence }
+}

@@ -1,0 +1,321 @@
+//! What search knows of one command or workflow: its words with their weights, and its shape.
+
+use super::intent::{Deeds, Intent};
+use super::stem::stem;
+use super::synonyms;
+use super::vocabulary::{Gathering, Term};
+use super::words::words;
+use crate::command::Method;
+use crate::limits::{SEARCH_ENTRY_WORDS, SEARCH_TITLE_WORDS};
+use crate::table::Row;
+
+/// The group that workflows are in.
+pub const WORKFLOWS: &str = "workflow";
+
+/// Something that can be found.
+#[derive(Debug, Clone, Copy)]
+pub enum Entry<'a> {
+    /// A command of a catalog.
+    Command {
+        /// The catalog's id, which is the group of its commands.
+        catalog: &'a str,
+        /// The command.
+        row: &'a Row,
+    },
+    /// A workflow.
+    Workflow {
+        /// Its id.
+        id: &'a str,
+        /// What it is called.
+        title: &'a str,
+        /// What it is for.
+        description: &'a str,
+    },
+}
+
+impl<'a> Entry<'a> {
+    /// The first part of its id: the catalog, or that of workflows.
+    pub fn group(&self) -> &'a str {
+        match self {
+            Entry::Command { catalog, .. } => catalog,
+            Entry::Workflow { .. } => WORKFLOWS,
+        }
+    }
+
+    /// The second part of its id.
+    pub fn name(&self) -> &'a str {
+        match self {
+            Entry::Command { row, .. } => &row.name,
+            Entry::Workflow { id, .. } => id,
+        }
+    }
+
+    pub(super) fn method(&self) -> Option<Method> {
+        match self {
+            Entry::Command { row, .. } => Some(row.method),
+            Entry::Workflow { .. } => None,
+        }
+    }
+
+    pub(super) fn operation_id(&self) -> Option<&'a str> {
+        match self {
+            Entry::Command { row, .. } => row.operation_id.as_deref(),
+            Entry::Workflow { .. } => None,
+        }
+    }
+}
+
+/// A place where words of an entry stand, how much a word there says, and how many are usual.
+#[derive(Clone, Copy)]
+struct Field {
+    weight: f32,
+    usual: f32,
+    /// Whether a word there is what the entry is about, not only mentioned.
+    strong: bool,
+}
+
+const NAME: Field = Field { weight: 2.0, usual: 5.0, strong: true };
+const OPERATION: Field = Field { weight: 1.5, usual: 6.0, strong: true };
+const SUMMARY: Field = Field { weight: 3.0, usual: 7.0, strong: true };
+const RESOURCE: Field = Field { weight: 2.0, usual: 2.0, strong: true };
+const PATH: Field = Field { weight: 1.0, usual: 4.0, strong: true };
+const TAGS: Field = Field { weight: 0.8, usual: 2.0, strong: true };
+const GROUP: Field = Field { weight: 0.5, usual: 1.0, strong: true };
+const VARIABLE: Field = Field { weight: 0.4, usual: 3.0, strong: false };
+const PARAMETERS: Field = Field { weight: 0.4, usual: 8.0, strong: false };
+const DESCRIPTION: Field = Field { weight: 0.8, usual: 40.0, strong: false };
+
+/// How much a long field is worth less (`b` of BM25).
+const LENGTH: f32 = 0.6;
+
+/// One word of one entry.
+pub(super) struct Said {
+    pub(super) term: Term,
+    pub(super) weight: f32,
+    pub(super) strong: bool,
+}
+
+/// What an entry is, beside its words.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) method: Option<Method>,
+    pub(super) deeds: Deeds,
+    /// Literal parts of its path.
+    pub(super) depth: u8,
+    /// 0 when it is meant to stay, 1 in beta, 2 in alpha.
+    pub(super) unsteady: u8,
+    pub(super) deprecated: bool,
+    /// Where its terms begin: those of the resource, of the path before it, of the summary.
+    pub(super) from: u32,
+    pub(super) resource: u8,
+    pub(super) path: u8,
+    pub(super) title: u8,
+}
+
+/// Reads entries one after the other.
+#[derive(Default)]
+pub(super) struct Reader {
+    pub(super) gathering: Gathering,
+    /// The terms that shapes point into.
+    pub(super) terms: Vec<Term>,
+    field: Vec<Term>,
+    said: Vec<Said>,
+}
+
+impl Reader {
+    /// The words of an entry, each once with all its weight, and its shape.
+    pub(super) fn read(&mut self, entry: &Entry<'_>) -> (&[Said], Shape) {
+        self.said.clear();
+        let shape = match entry {
+            Entry::Command { catalog, row } => self.command(catalog, row),
+            Entry::Workflow { id, title, description } => self.workflow(id, title, description),
+        };
+        self.said.truncate(SEARCH_ENTRY_WORDS);
+        self.said.sort_unstable_by_key(|said| said.term);
+        self.said.dedup_by(|next, kept| {
+            let same = next.term == kept.term;
+            if same {
+                kept.weight += next.weight;
+                kept.strong |= next.strong;
+            }
+            same
+        });
+        (&self.said, shape)
+    }
+
+    fn command(&mut self, catalog: &str, row: &Row) -> Shape {
+        let mut shape = self.shape(row);
+        self.title(&row.summary, &mut shape);
+        let (name, operation) = (&row.name, row.operation_id.as_deref().unwrap_or_default());
+        for (field, text) in [(NAME, name.as_str()), (OPERATION, operation), (GROUP, catalog)] {
+            self.say(field, text);
+        }
+        row.tags.iter().for_each(|tag| self.say(TAGS, tag));
+        let length = row.parameters.len();
+        for parameter in &row.parameters {
+            self.say_of(PARAMETERS, &parameter.name, length);
+        }
+        // A description that only says the summary again says nothing more.
+        if !row.description.starts_with(row.summary.trim_end_matches(['…', '.'])) {
+            self.say(DESCRIPTION, &row.description);
+        } else if let Some(more) = row.description.get(row.summary.len()..) {
+            self.say(DESCRIPTION, more);
+        }
+        shape
+    }
+
+    fn workflow(&mut self, id: &str, title: &str, description: &str) -> Shape {
+        let from = self.terms.len() as u32;
+        let mut shape = Shape {
+            method: None,
+            deeds: Deeds::default(),
+            depth: 1,
+            unsteady: 0,
+            deprecated: false,
+            from,
+            resource: 0,
+            path: 0,
+            title: 0,
+        };
+        self.title(title, &mut shape);
+        for (field, text) in [(NAME, id), (GROUP, WORKFLOWS), (DESCRIPTION, description)] {
+            self.say(field, text);
+        }
+        shape
+    }
+
+    /// The words of a text, into `field`.
+    fn split(&mut self, text: &str) {
+        self.field.clear();
+        let (gathering, field) = (&mut self.gathering, &mut self.field);
+        words(text, |word| field.extend(gathering.term(word)));
+    }
+
+    fn say(&mut self, field: Field, text: &str) {
+        self.split(text);
+        self.weigh(field, self.field.len());
+    }
+
+    /// As `say`, for a text that is one of several of its field.
+    fn say_of(&mut self, field: Field, text: &str, length: usize) {
+        self.split(text);
+        self.weigh(field, length);
+    }
+
+    fn weigh(&mut self, field: Field, length: usize) {
+        let length = f32::from(u16::try_from(length).unwrap_or(u16::MAX));
+        let weight = field.weight / (1.0 - LENGTH + LENGTH * length / field.usual);
+        let strong = field.strong;
+        self.said.extend(self.field.iter().map(|term| Said { term: *term, weight, strong }));
+    }
+
+    /// The summary: its words, and what it says is done.
+    fn title(&mut self, summary: &str, shape: &mut Shape) {
+        let mut first = None;
+        words(summary, |word| {
+            if first.is_none() && word.len() > 1 {
+                first = verb(word);
+                first.get_or_insert(Intent::Act);
+            }
+        });
+        if let Some(intent) = first {
+            shape.deeds.add(Deeds::of(intent));
+        }
+        self.say(SUMMARY, summary);
+        let before = self.terms.len();
+        for term in self.field.iter().take(SEARCH_TITLE_WORDS) {
+            if !self.terms[before..].contains(term) {
+                self.terms.push(*term);
+            }
+        }
+        shape.title = (self.terms.len() - before) as u8;
+    }
+
+    /// The path: its words, and what they make of the command.
+    fn shape(&mut self, row: &Row) -> Shape {
+        let from = self.terms.len();
+        let parts: Vec<&str> = row.path.split(['/', '#']).filter(|part| !part.is_empty()).collect();
+        let literal = |part: &&&str| !part.contains('{') && unsteadiness(part).is_none();
+        let last = parts.iter().rposition(|part| literal(&part));
+        let mut depth: u8 = 0;
+        let mut unsteady = 0;
+        let mut before = Vec::new();
+        for (at, part) in parts.iter().enumerate() {
+            if let Some(level) = unsteadiness(part) {
+                unsteady = level;
+            } else if part.contains('{') {
+                self.say(VARIABLE, part);
+            } else if Some(at) == last {
+                self.say(RESOURCE, part);
+                self.terms.extend(self.field.iter().take(SEARCH_TITLE_WORDS));
+            } else {
+                self.say(PATH, part);
+                before.extend(self.field.iter().take(SEARCH_TITLE_WORDS).copied());
+            }
+            depth = depth.saturating_add(1);
+        }
+        let resource = self.terms.len() - from;
+        before.truncate(SEARCH_TITLE_WORDS);
+        self.terms.extend(&before);
+        Shape {
+            method: Some(row.method),
+            deeds: deeds(row, &parts),
+            depth,
+            unsteady,
+            deprecated: row.deprecated,
+            from: from as u32,
+            resource: resource as u8,
+            path: before.len() as u8,
+            title: 0,
+        }
+    }
+}
+
+/// What a verb asks for in the form that summaries use: `Creates`, `Updating`.
+fn verb(word: &str) -> Option<Intent> {
+    let plain = super::words::normal(word);
+    synonyms::intent(&plain).or_else(|| {
+        let root = stem(&plain);
+        let verbs = synonyms::VERBS.iter();
+        verbs.filter(|(_, verbs)| verbs.iter().any(|verb| stem(verb) == root)).map(|(i, _)| *i).next()
+    })
+}
+
+/// What its method and its name say that a command does.
+fn deeds(row: &Row, parts: &[&str]) -> Deeds {
+    let item = parts.last().is_some_and(|part| part.contains('{'));
+    let end = row.name.rsplit(':').next().unwrap_or_default();
+    let mut deeds = match row.method {
+        Method::Get | Method::Query if end == "list" => Deeds::LIST,
+        Method::Get | Method::Query if item => Deeds::GET,
+        Method::Get | Method::Query => Deeds::GET,
+        Method::Post if item => Deeds::UPDATE,
+        Method::Post => Deeds::CREATE,
+        Method::Put | Method::Patch => Deeds::UPDATE,
+        Method::Delete => Deeds::DELETE,
+        Method::Head | Method::Options | Method::Trace => Deeds::default(),
+    };
+    if end == "clear" {
+        deeds.add(Deeds::WHOLE);
+    }
+    if parts.iter().any(|part| matches!(*part, "search" | "find" | "query")) {
+        deeds.add(Deeds::SEARCH);
+    }
+    deeds
+}
+
+/// How far a version is from being settled; `None` when the part of a path is no version.
+fn unsteadiness(part: &str) -> Option<u8> {
+    let rest = part.strip_prefix(['v', 'V'])?;
+    let stage = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if stage.len() == rest.len() {
+        return None;
+    }
+    let stage = stage.trim_end_matches(|c: char| c.is_ascii_digit());
+    match stage {
+        "" => Some(0),
+        "beta" => Some(1),
+        "alpha" => Some(2),
+        _ => None,
+    }
+}

@@ -1,0 +1,94 @@
+//! What a query asks for, what a command does, and how well the two fit.
+
+use crate::command::Method;
+
+/// What a query asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Intent {
+    Create,
+    List,
+    Get,
+    Update,
+    Delete,
+    Search,
+    /// Another verb that changes something: `merge`, `refund`.
+    Act,
+    /// Another verb that only looks: `download`, `compare`.
+    Look,
+    /// No verb: several things by name.
+    Things,
+    /// No verb: one thing by name.
+    Thing,
+}
+
+/// What a command does; several when its method, its name and its words say different things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Deeds(u8);
+
+impl Deeds {
+    pub(super) const LIST: Deeds = Deeds(1);
+    pub(super) const GET: Deeds = Deeds(2);
+    pub(super) const CREATE: Deeds = Deeds(4);
+    pub(super) const UPDATE: Deeds = Deeds(8);
+    pub(super) const DELETE: Deeds = Deeds(16);
+    pub(super) const SEARCH: Deeds = Deeds(32);
+    /// It does its deed to a whole collection.
+    pub(super) const WHOLE: Deeds = Deeds(64);
+
+    pub(super) fn add(&mut self, other: Deeds) {
+        self.0 |= other.0;
+    }
+
+    pub(super) fn has(self, other: Deeds) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// What a verb at the beginning of a summary or the end of a name says.
+    pub(super) fn of(intent: Intent) -> Deeds {
+        match intent {
+            Intent::Create => Deeds::CREATE,
+            Intent::List => Deeds::LIST,
+            Intent::Get => Deeds::GET,
+            Intent::Update => Deeds::UPDATE,
+            Intent::Delete => Deeds::DELETE,
+            Intent::Search => Deeds::SEARCH,
+            Intent::Act | Intent::Look | Intent::Things | Intent::Thing => Deeds::default(),
+        }
+    }
+}
+
+/// The factor by which a command is worth more or less for what a query asks for.
+pub(super) fn fit(intent: Intent, deeds: Deeds, method: Option<Method>) -> f32 {
+    // A workflow does whatever it does.
+    let Some(method) = method else { return 1.0 };
+    let reads = matches!(method, Method::Get | Method::Query);
+    let has = |deed| deeds.has(deed);
+    match intent {
+        Intent::Create if has(Deeds::CREATE) && !reads && method != Method::Delete => 1.3,
+        Intent::Update if has(Deeds::UPDATE) && !reads => 1.3,
+        Intent::Delete if has(Deeds::DELETE) && !has(Deeds::WHOLE) && !reads => 1.3,
+        Intent::Delete if has(Deeds::DELETE) && !reads => 1.1,
+        Intent::List | Intent::Things if has(Deeds::LIST) && reads => 1.3,
+        Intent::Get | Intent::Thing if has(Deeds::GET) && reads => 1.3,
+        Intent::Search if has(Deeds::SEARCH) && reads => 1.3,
+        Intent::Create if method == Method::Put => 0.9,
+        Intent::Update if has(Deeds::CREATE) && method == Method::Post => 0.85,
+        Intent::List | Intent::Get | Intent::Search | Intent::Look if reads => 1.05,
+        Intent::Things | Intent::Thing if reads => 1.15,
+        Intent::Things | Intent::Thing => 0.9,
+        Intent::Act => match method {
+            Method::Post | Method::Put => 1.2,
+            Method::Patch => 1.1,
+            Method::Delete => 0.8,
+            _ => 0.7,
+        },
+        Intent::Look => 0.75,
+        _ => 0.5,
+    }
+}
+
+/// Verbs that only look, among those that a path can end in.
+pub(super) const LOOKS: &[&str] = &[
+    "check", "compare", "count", "download", "estimate", "export", "preview", "render", "track",
+    "validate", "verify", "watch",
+];

@@ -1,0 +1,244 @@
+//! A query as what it asks for and which words must, should and may be found.
+
+use super::intent::{Intent, LOOKS};
+use super::synonyms::{self, PHRASES};
+use super::vocabulary::{Term, Vocabulary};
+use super::words::{self, is_article, is_relation, is_stop};
+use crate::limits::{SEARCH_QUERY_CHARS, SEARCH_QUERY_WORDS};
+use crate::naming;
+
+/// A word of a query with all that may stand for it.
+#[derive(Debug)]
+pub(super) struct Concept {
+    /// Terms and how sure it is that they mean the word, no term twice.
+    pub(super) terms: Vec<(Term, f32)>,
+    pub(super) role: Role,
+}
+
+/// What a word does in a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// What is asked for: create, list.
+    Verb,
+    /// The thing that it is done to, or a deed that is no verb of ours.
+    Head,
+    /// What the thing belongs to.
+    Context,
+    /// Only helps: `my` repositories.
+    Hint,
+}
+
+/// A query, understood.
+#[derive(Debug)]
+pub(super) struct Query {
+    pub(super) concepts: Vec<Concept>,
+    pub(super) intent: Intent,
+    /// The concept that names the thing: the last before what it belongs to.
+    pub(super) thing: Option<usize>,
+    /// The concept of a deed that is no verb of ours: `merge`.
+    pub(super) deed: Option<usize>,
+    /// Whether everything is asked for: `delete all pods`.
+    pub(super) whole: bool,
+}
+
+/// A word of a query before it is looked up.
+struct Token {
+    text: String,
+    plural: bool,
+    role: Role,
+    /// Whether nothing stands between it and the word before.
+    joins: bool,
+}
+
+impl Query {
+    pub(super) fn of(text: &str, vocabulary: &Vocabulary) -> Query {
+        let words = rewritten(text, vocabulary);
+        let whole = words.iter().any(|word| matches!(&**word, "all" | "every" | "everything"));
+        let mine = words.iter().any(|word| matches!(&**word, "my" | "mine" | "me"));
+        let verb = asked(&words);
+        let tokens = tokens(&words, verb.as_ref().map(|(at, _)| *at));
+        let mut concepts: Vec<Concept> =
+            tokens.iter().map(|token| concept(token, vocabulary)).collect();
+        join(&tokens, &mut concepts, vocabulary);
+        complete(&tokens, &mut concepts, vocabulary);
+        let is_head = |concept: &Concept| concept.role == Role::Head;
+        let thing = concepts.iter().rposition(is_head);
+        let plural = thing.is_some_and(|at| tokens[at].plural);
+        let (intent, deed) = match verb {
+            Some((_, Intent::Get)) if plural => (Intent::List, None),
+            Some((_, Intent::Act)) => (Intent::Act, concepts.iter().position(is_head)),
+            Some((_, Intent::Look)) => (Intent::Look, concepts.iter().position(is_head)),
+            Some((_, intent)) => (intent, None),
+            None if plural => (Intent::Things, None),
+            None => (Intent::Thing, None),
+        };
+        if mine {
+            concepts.push(hint(&["authenticated", "my", "me", "own", "current", "self"], vocabulary));
+        }
+        Query { concepts, intent, thing, deed, whole }
+    }
+}
+
+/// The words of a query, phrases and abbreviations written out where documents do that.
+fn rewritten(text: &str, vocabulary: &Vocabulary) -> Vec<String> {
+    let short: String = text.chars().take(SEARCH_QUERY_CHARS).collect();
+    let mut all: Vec<String> = Vec::new();
+    words::words(&short, |word| all.push(word.to_owned()));
+    all.truncate(SEARCH_QUERY_WORDS);
+    let mut rewritten: Vec<String> = Vec::new();
+    let mut rest = &all[..];
+    while let [first, after @ ..] = rest {
+        let phrase = PHRASES.iter().find(|(said, meant)| {
+            said.len() <= rest.len()
+                && said.iter().zip(rest).all(|(word, other)| word == other)
+                && meant.iter().all(|word| knows(word, vocabulary))
+        });
+        if let Some((said, meant)) = phrase {
+            rewritten.extend(meant.iter().map(|word| (*word).to_owned()));
+            rest = &rest[said.len()..];
+        } else {
+            rewritten.push(first.clone());
+            rest = after;
+        }
+    }
+    rewritten
+}
+
+fn knows(word: &str, vocabulary: &Vocabulary) -> bool {
+    let normal = words::normal(word);
+    is_stop(word)
+        || synonyms::intent(word).is_some()
+        || vocabulary.term(&normal).is_some()
+        || !vocabulary.family(&normal).is_empty()
+}
+
+/// The verb of a query and what it asks for.
+fn asked(words: &[String]) -> Option<(usize, Intent)> {
+    let at = words.iter().position(|word| !is_stop(word))?;
+    let first = &*words[at];
+    if words.len() == at + 1 {
+        return None;
+    }
+    if let Some(intent) = synonyms::intent(first) {
+        return Some((at, intent));
+    }
+    if LOOKS.binary_search(&first).is_ok() {
+        return Some((at, Intent::Look));
+    }
+    let next = words.get(at + 1).map(String::as_str).unwrap_or_default();
+    let verb = naming::is_verb(first)
+        || is_article(next)
+        || (is_relation(next) && !matches!(next, "of" | "for" | "in" | "by" | "from" | "with"));
+    verb.then_some((at, Intent::Act))
+}
+
+fn tokens(words: &[String], verb: Option<usize>) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut role = Role::Head;
+    let mut joins = false;
+    for (at, word) in words.iter().enumerate() {
+        if is_stop(word) || word.chars().nth(1).is_none() {
+            if is_relation(word) && tokens.iter().any(|token: &Token| token.role == Role::Head) {
+                role = Role::Context;
+            }
+            joins = false;
+            continue;
+        }
+        let ours = verb == Some(at) && synonyms::intent(word).is_some();
+        let role = if ours { Role::Verb } else { role };
+        tokens.push(Token {
+            text: words::normal(word),
+            plural: words::normal(word) != *word,
+            role,
+            joins,
+        });
+        joins = true;
+    }
+    // A verb alone is what is looked for.
+    if tokens.iter().all(|token| token.role == Role::Verb) {
+        tokens.iter_mut().for_each(|token| token.role = Role::Head);
+    }
+    tokens
+}
+
+/// All that may stand for a word that is known.
+fn concept(token: &Token, vocabulary: &Vocabulary) -> Concept {
+    let mut terms = Terms::default();
+    let word = &*token.text;
+    terms.add(vocabulary.term(word), 1.0);
+    synonyms::of(word, |other, sure| terms.add(vocabulary.term(other), sure));
+    if token.role == Role::Verb
+        && let Some(intent) = synonyms::intent(word)
+    {
+        let verbs = synonyms::verbs(intent).iter();
+        verbs.for_each(|verb| terms.add(vocabulary.term(verb), 0.8));
+    }
+    vocabulary.family(word).iter().for_each(|term| terms.add(Some(*term), 0.75));
+    Concept { terms: terms.0, role: token.role }
+}
+
+/// Words that stand together may be one word in a document: `config map`, `configmaps`.
+fn join(tokens: &[Token], concepts: &mut [Concept], vocabulary: &Vocabulary) {
+    for from in 0..tokens.len() {
+        let mut joined = tokens[from].text.clone();
+        for to in from + 1..tokens.len().min(from + 4) {
+            if !tokens[to].joins || tokens[from].role == Role::Verb {
+                break;
+            }
+            joined.push_str(&tokens[to].text);
+            if let Some(term) = vocabulary.term(&joined) {
+                for concept in &mut concepts[from..=to] {
+                    let mut terms = Terms(std::mem::take(&mut concept.terms));
+                    terms.add(Some(term), 1.0);
+                    concept.terms = terms.0;
+                }
+            }
+        }
+    }
+}
+
+/// Words nobody knows: two in one, the beginning of one, or one with a letter wrong.
+fn complete(tokens: &[Token], concepts: &mut Vec<Concept>, vocabulary: &Vocabulary) {
+    let last = concepts.len().saturating_sub(1);
+    for at in 0..concepts.len() {
+        let word = &*tokens[at].text;
+        let known = !concepts[at].terms.is_empty();
+        let mut terms = Terms(std::mem::take(&mut concepts[at].terms));
+        let letters = word.chars().count();
+        if !known {
+            if letters >= 3 {
+                vocabulary.beginning(word).iter().for_each(|term| terms.add(Some(*term), 0.6));
+            }
+            if letters >= 5 {
+                vocabulary.misspelled(word).iter().for_each(|term| terms.add(Some(*term), 0.7));
+            }
+            if let Some((one, other)) = vocabulary.halves(word).filter(|_| terms.0.is_empty()) {
+                terms.add(Some(one), 0.8);
+                concepts.push(Concept { terms: vec![(other, 0.8)], role: Role::Hint });
+            }
+        } else if at == last && letters >= 3 {
+            vocabulary.beginning(word).iter().for_each(|term| terms.add(Some(*term), 0.35));
+        }
+        concepts[at].terms = terms.0;
+    }
+}
+
+fn hint(words: &[&str], vocabulary: &Vocabulary) -> Concept {
+    let mut terms = Terms::default();
+    words.iter().for_each(|word| terms.add(vocabulary.term(word), 1.0));
+    Concept { terms: terms.0, role: Role::Hint }
+}
+
+/// Terms with how sure they are; the surer counts.
+#[derive(Default)]
+struct Terms(Vec<(Term, f32)>);
+
+impl Terms {
+    fn add(&mut self, term: Option<Term>, sure: f32) {
+        let Some(term) = term else { return };
+        match self.0.iter_mut().find(|(other, _)| *other == term) {
+            Some((_, kept)) => *kept = kept.max(sure),
+            None => self.0.push((term, sure)),
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Providers as they are inferred from documents.
+
+mod dump;

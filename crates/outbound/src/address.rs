@@ -1,0 +1,226 @@
+//! Which addresses belong to the internet. Everything that leads back to this machine, its
+//! network, or nowhere has a rule of its own; addresses that carry an IPv4 address inside are
+//! judged by that one too.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Why an address is no address of the internet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Range {
+    /// `0.0.0.0/8`, `::`.
+    Unspecified,
+    /// `127.0.0.0/8`, `::1`.
+    Loopback,
+    /// `10/8`, `172.16/12`, `192.168/16`.
+    Private,
+    /// `169.254/16`, `fe80::/10`: also the metadata services of clouds.
+    LinkLocal,
+    /// `100.64/10`: carriers' networks.
+    Shared,
+    /// `fc00::/7`.
+    UniqueLocal,
+    /// `fec0::/10`.
+    SiteLocal,
+    /// `224/4`, `ff00::/8`.
+    Multicast,
+    /// `255.255.255.255`.
+    Broadcast,
+    /// `240/4`.
+    Reserved,
+    /// `192.0.0/24`, `192.88.99/24`, `198.18/15`, `100::/64`, `2001::/23` and the like.
+    Special,
+    /// `192.0.2/24`, `198.51.100/24`, `203.0.113/24`, `2001:db8::/32`, `3fff::/20`.
+    Documentation,
+    /// `64:ff9b::/96`, `64:ff9b:1::/48`.
+    Nat64,
+    /// `2002::/16`.
+    SixToFour,
+    /// `2001::/32`.
+    Teredo,
+    /// `::ffff:0:0/96`, `::/96` and their relatives.
+    Mapped,
+    /// Outside of `2000::/3`, the only part of IPv6 that is given out.
+    NotGlobal,
+}
+
+impl Range {
+    /// Its name in plain words: "a … address".
+    pub fn name(self) -> &'static str {
+        match self {
+            Range::Unspecified => "unspecified",
+            Range::Loopback => "loopback",
+            Range::Private => "private",
+            Range::LinkLocal => "link-local",
+            Range::Shared => "shared (CGNAT)",
+            Range::UniqueLocal => "unique-local",
+            Range::SiteLocal => "site-local",
+            Range::Multicast => "multicast",
+            Range::Broadcast => "broadcast",
+            Range::Reserved => "reserved",
+            Range::Special => "special-purpose",
+            Range::Documentation => "documentation",
+            Range::Nat64 => "NAT64",
+            Range::SixToFour => "6to4",
+            Range::Teredo => "Teredo",
+            Range::Mapped => "IPv4-in-IPv6",
+            Range::NotGlobal => "non-global",
+        }
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Why an address is no address of the internet; `None` when it is one.
+pub fn not_public(address: IpAddr) -> Option<Range> {
+    match address {
+        IpAddr::V4(address) => not_public_v4(address),
+        IpAddr::V6(address) => not_public_v6(address),
+    }
+}
+
+fn not_public_v4(address: Ipv4Addr) -> Option<Range> {
+    let range = match address.octets() {
+        [0, ..] => Range::Unspecified,
+        [127, ..] => Range::Loopback,
+        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => Range::Private,
+        [169, 254, ..] => Range::LinkLocal,
+        [100, 64..=127, ..] => Range::Shared,
+        [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => Range::Documentation,
+        // Protocol assignments, the old 6to4 relays, AS112, AMT, and the networks for benchmarks.
+        [192, 0, 0, _] | [192, 88, 99, _] | [192, 31, 196, _] | [192, 52, 193, _] => Range::Special,
+        [192, 175, 48, _] | [198, 18..=19, ..] => Range::Special,
+        [224..=239, ..] => Range::Multicast,
+        [255, 255, 255, 255] => Range::Broadcast,
+        [240..=255, ..] => Range::Reserved,
+        _ => return None,
+    };
+    Some(range)
+}
+
+fn not_public_v6(address: Ipv6Addr) -> Option<Range> {
+    let range = match address.segments() {
+        [0, 0, 0, 0, 0, 0, 0, 0] => Range::Unspecified,
+        [0, 0, 0, 0, 0, 0, 0, 1] => Range::Loopback,
+        // Mapped, translated (SIIT) and compatible: the kernel connects to the IPv4 address. No
+        // server is reached that way alone, so none of them is needed, whatever is inside.
+        [0, 0, 0, 0, 0, 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] | [0, 0, 0, 0, 0, 0, ..] => {
+            return embedded(address, 12).or(Some(Range::Mapped));
+        }
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0x64, 0xff9b, 1, ..] => Range::Nat64,
+        [0x100, 0, 0, ..] => Range::Special,
+        [0x2001, 0, ..] => Range::Teredo,
+        [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Range::Documentation,
+        [0x2001, 0x1..=0x1ff, ..] | [0x5f00, ..] => Range::Special,
+        [0x2002, ..] => Range::SixToFour,
+        [0xfc00..=0xfdff, ..] => Range::UniqueLocal,
+        [0xfe80..=0xfebf, ..] => Range::LinkLocal,
+        [0xfec0..=0xfeff, ..] => Range::SiteLocal,
+        [0xff00..=0xffff, ..] => Range::Multicast,
+        [0x2000..=0x3fff, ..] => return isatap(address),
+        _ => Range::NotGlobal,
+    };
+    Some(range)
+}
+
+/// The same for an address that a name server gave. In networks that have IPv6 only, it writes
+/// every IPv4 address as one of `64:ff9b::/96`: such an address is judged by what is inside.
+pub fn not_public_answer(address: IpAddr) -> Option<Range> {
+    match address {
+        IpAddr::V6(v6) if matches!(v6.segments(), [0x64, 0xff9b, 0, 0, 0, 0, ..]) => {
+            embedded(v6, 12)
+        }
+        _ => not_public(address),
+    }
+}
+
+/// What is wrong with the IPv4 address that stands at a byte of an IPv6 address.
+fn embedded(address: Ipv6Addr, at: usize) -> Option<Range> {
+    let bytes = address.octets();
+    not_public_v4(Ipv4Addr::new(bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]))
+}
+
+/// `…:0:5efe:a.b.c.d` is a tunnel to the IPv4 address.
+fn isatap(address: Ipv6Addr) -> Option<Range> {
+    let segments = address.segments();
+    let tunnel = matches!(segments[4], 0 | 0x200) && segments[5] == 0x5efe;
+    if tunnel { embedded(address, 12).map(|_| Range::Mapped) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn check(addresses: &[&str], expected: Option<Range>) {
+        for address in addresses {
+            let parsed = address.parse().expect("an address");
+            assert_eq!(not_public(parsed), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn ranges_begin_and_end_where_they_should() {
+        check(&["0.0.0.0", "0.255.255.255", "::"], Some(Range::Unspecified));
+        check(&["127.0.0.0", "127.255.255.255", "::1"], Some(Range::Loopback));
+        check(&["10.0.0.0", "10.255.255.255", "172.16.0.0", "172.31.255.255"], private());
+        check(&["192.168.0.0", "192.168.255.255"], private());
+        check(&["169.254.0.0", "169.254.255.255", "fe80::", "febf::1"], Some(Range::LinkLocal));
+        check(&["100.64.0.0", "100.127.255.255"], Some(Range::Shared));
+        check(&["fc00::", "fdff:ffff::1"], Some(Range::UniqueLocal));
+        check(&["fec0::", "feff::1"], Some(Range::SiteLocal));
+        check(&["224.0.0.0", "239.255.255.255", "ff00::", "ffff::1"], Some(Range::Multicast));
+        check(&["240.0.0.0", "255.255.255.254"], Some(Range::Reserved));
+        check(&["255.255.255.255"], Some(Range::Broadcast));
+        check(&["192.0.0.1", "198.18.0.0", "198.19.255.255", "100::1"], Some(Range::Special));
+        check(&["192.0.2.1", "2001:db8::1", "3fff::1"], Some(Range::Documentation));
+        check(&["4000::1", "1::1", "fe00::1"], Some(Range::NotGlobal));
+    }
+
+    fn private() -> Option<Range> {
+        Some(Range::Private)
+    }
+
+    #[test]
+    fn neighbours_of_ranges_are_public() {
+        check(&["1.0.0.0", "9.255.255.255", "11.0.0.0", "126.255.255.255", "128.0.0.0"], None);
+        check(&["172.15.255.255", "172.32.0.0", "192.167.255.255", "192.169.0.0"], None);
+        check(&["100.63.255.255", "100.128.0.0", "169.253.255.255", "169.255.0.0"], None);
+        check(&["198.17.255.255", "198.20.0.0", "223.255.255.255", "192.0.1.1"], None);
+        check(&["2606:4700::1111", "2001:200::1", "2003::1", "2001:4860:4860::8888"], None);
+    }
+
+    #[test]
+    fn addresses_inside_addresses_are_judged() {
+        check(&["::ffff:127.0.0.1", "::127.0.0.1", "::ffff:0:127.0.0.1"], Some(Range::Loopback));
+        check(&["::ffff:8.8.8.8", "::8.8.8.8"], Some(Range::Mapped));
+        check(&["64:ff9b::10.0.0.1", "64:ff9b:1::8.8.8.8"], Some(Range::Nat64));
+        check(&["64:ff9b::8.8.8.8"], Some(Range::Nat64));
+        check(&["2002:7f00:1::", "2002:a00:1::1", "2002:808:808::1"], Some(Range::SixToFour));
+        check(&["2001::1", "2001:0:808:808::"], Some(Range::Teredo));
+        check(&["2606:4700::5efe:10.0.0.1"], Some(Range::Mapped));
+    }
+
+    proptest! {
+        /// The standard library knows some ranges: none of them is public here.
+        #[test]
+        fn what_the_library_calls_local_is_not_public(bits in any::<u32>()) {
+            let v4 = Ipv4Addr::from_bits(bits);
+            let local = v4.is_private() || v4.is_loopback() || v4.is_link_local()
+                || v4.is_multicast() || v4.is_broadcast() || v4.is_unspecified()
+                || v4.is_documentation();
+            prop_assert!(!local || not_public_v4(v4).is_some());
+            prop_assert!(not_public_v6(v4.to_ipv6_mapped()).is_some());
+            let [a, b, c, d] = v4.octets();
+            let pair = |high, low| u16::from_be_bytes([high, low]);
+            let nat64 = Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, pair(a, b), pair(c, d));
+            prop_assert_eq!(not_public(nat64.into()), Some(Range::Nat64));
+            prop_assert_eq!(not_public_answer(nat64.into()), not_public_v4(v4));
+        }
+    }
+}

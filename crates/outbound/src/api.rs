@@ -1,0 +1,101 @@
+//! An API as its catalog uses it: one client, its credentials, and as many tries as a request may
+//! have.
+
+use milepost_catalog::command::Requirement;
+use milepost_model::secret::Mask;
+
+use crate::auth::{Auth, AuthError, Choice};
+use crate::client::{Client, Response, Sending};
+use crate::fault::SendError;
+use crate::oauth::TokenId;
+use crate::outgoing::Outgoing;
+use crate::retry::{Attempt, Retry, Tries};
+
+/// The client and the credentials of one catalog.
+pub struct Api {
+    /// What sends.
+    pub client: Client,
+    /// Who is asking.
+    pub auth: Auth,
+}
+
+/// A request with all that decides how it is sent.
+pub struct Call<'a> {
+    /// The request, without credentials.
+    pub request: &'a Outgoing,
+    /// Ways to authenticate, as the command has them.
+    pub security: &'a [Requirement],
+    /// When it is tried again.
+    pub retry: &'a Retry,
+    /// Its limits, and the secrets that stand in it.
+    pub sending: Sending,
+    /// Is told of every try when it has ended.
+    pub watch: &'a (dyn Fn(&Attempt) + Sync),
+}
+
+/// An answer, with what has to be hidden before it is shown.
+#[derive(Debug)]
+pub struct Called {
+    /// The answer of the last try, whatever its status: the body of an error is worth reading.
+    pub response: Response,
+    /// Every secret that was sent: APIs do repeat them in their answers.
+    pub mask: Mask,
+    /// How many tries it took.
+    pub attempts: u32,
+}
+
+/// Why a call has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// It cannot be said who is asking. Nothing was sent to the API itself.
+    #[error(transparent)]
+    Auth(#[from] AuthError),
+    /// There was no answer.
+    #[error(transparent)]
+    Send(#[from] SendError),
+}
+
+impl CallError {
+    /// Whether the API certainly never saw the request.
+    pub fn certainly_not_sent(&self) -> bool {
+        match self {
+            CallError::Auth(_) => true,
+            CallError::Send(error) => error.certainly_not_sent(),
+        }
+    }
+}
+
+impl Api {
+    /// Sends a request, as often as it may be. A token that is refused is replaced once.
+    pub async fn call(&self, call: Call<'_>) -> Result<Called, CallError> {
+        let choice = self.auth.choose(call.security)?;
+        let mut mask = call.sending.mask.clone();
+        let mut renewed = false;
+        let mut tries = Tries::new(call.retry, call.watch);
+        loop {
+            let (mut result, tokens) = self.once(&call, &choice, &mut mask).await?;
+            let refused = matches!(&result, Ok(response) if response.status == 401);
+            if refused && !tokens.is_empty() && !renewed {
+                renewed = true;
+                self.auth.forget(&tokens).await;
+                result = self.once(&call, &choice, &mut mask).await?.0;
+            }
+            if !tries.again(&result).await {
+                return Ok(Called { response: result?, mask, attempts: tries.number() });
+            }
+        }
+    }
+
+    async fn once(
+        &self,
+        call: &Call<'_>,
+        choice: &Choice,
+        mask: &mut Mask,
+    ) -> Result<(Result<Response, SendError>, Vec<TokenId>), AuthError> {
+        let timeout = call.sending.timeout;
+        let ready = self.auth.ready(&self.client, call.request, choice, timeout).await?;
+        mask.extend(ready.credentials.mask());
+        let sending = Sending { credentials: Some(ready.credentials), ..call.sending.clone() };
+        Ok((self.client.send(call.request, &sending).await, ready.tokens))
+    }
+}

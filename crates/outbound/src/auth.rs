@@ -1,0 +1,416 @@
+//! Who is asking: which of an API's ways to authenticate is used, and what it puts on a request.
+//!
+//! Credentials are given by the *names* of secrets. A secret is read at the moment it is sent, and
+//! goes to the catalog's own origin and no other.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use milepost_catalog::command::{Location, Requirement, Scheme};
+use milepost_model::id::CatalogId;
+use milepost_model::secret::{Mask, Secret, mark};
+use url::Url;
+
+use crate::client::Client;
+use crate::fault::SendError;
+use crate::oauth::{Grant, TokenId, Tokens};
+use crate::outgoing::{self, Credentials, Outgoing, Place, Placed};
+use crate::secrets::{SecretError, Secrets};
+
+/// What the user gave for one scheme.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Credential {
+    /// A key or token.
+    Key {
+        /// The name of the secret.
+        secret: String,
+    },
+    /// A name and a password.
+    Basic {
+        /// The user; some APIs take their key here.
+        user: Named,
+        /// The name of the secret that is the password; none is an empty one.
+        password: Option<String>,
+    },
+    /// What a token server gives tokens for.
+    Client(ClientCredential),
+}
+
+/// A client of a token server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientCredential {
+    /// Its id.
+    pub id: Named,
+    /// The name of the secret that is its secret.
+    pub secret: String,
+    /// How it says who it is.
+    pub style: ClientStyle,
+    /// The scopes it asks for; those of the command when not given.
+    pub scopes: Option<Vec<String>>,
+    /// Whom the token is for, where a server wants to know.
+    pub audience: Option<String>,
+    /// The token server that the user trusts: its token URL, or where OpenID Connect describes it.
+    /// A document alone cannot send the client's secret to another origin than the catalog's.
+    pub authority: Option<Url>,
+}
+
+/// How a client says who it is to a token server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClientStyle {
+    /// `client_secret_basic`: in the `Authorization` header.
+    #[default]
+    Basic,
+    /// `client_secret_post`: in the body.
+    Post,
+}
+
+/// A value that is a secret or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Named {
+    /// The value itself.
+    Plain(String),
+    /// The name of the secret.
+    Secret(String),
+}
+
+/// Why a request cannot say who is asking.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AuthError {
+    /// No way to authenticate has credentials.
+    #[error(
+        "no credentials for {}: give them with `milepost catalog auth {catalog}`",
+        ticked(schemes)
+    )]
+    NoCredentials {
+        /// The catalog.
+        catalog: CatalogId,
+        /// The ways there are; the schemes of one way are joined by ` + `.
+        schemes: Vec<String>,
+    },
+    /// Credentials of another kind than the scheme takes.
+    #[error("the scheme `{scheme}` takes {wants}: give it with `milepost catalog auth {catalog}`")]
+    WrongKind {
+        /// The catalog.
+        catalog: CatalogId,
+        /// The scheme.
+        scheme: String,
+        /// What it takes.
+        wants: &'static str,
+    },
+    /// A secret cannot be had.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// The request goes to another origin than the credentials are for.
+    #[error(
+        "the credentials of `{catalog}` are for `{bound}` and are not sent to `{asked}`: \
+         set the base URL of the catalog if that is meant"
+    )]
+    OtherOrigin {
+        /// The catalog.
+        catalog: CatalogId,
+        /// The origin they are for.
+        bound: String,
+        /// The origin of the request.
+        asked: String,
+    },
+    /// The document names a token server that the user did not.
+    #[error(
+        "the client's secret is not sent to `{url}`, which only the document names: \
+         confirm the token server with `milepost catalog auth {catalog}`"
+    )]
+    UntrustedAuthority {
+        /// The catalog.
+        catalog: CatalogId,
+        /// The token server.
+        url: String,
+    },
+    /// A token server without TLS, outside of this machine and what the user named.
+    #[error("the client's secret is not sent to `{url}` without TLS")]
+    ClearText {
+        /// The token server.
+        url: String,
+    },
+    /// The token server or its description cannot be reached.
+    #[error("no token for `{scheme}`: {source}")]
+    Unreachable {
+        /// The scheme.
+        scheme: String,
+        /// Why not.
+        source: Box<SendError>,
+    },
+    /// The token server gives no token.
+    #[error("no token for `{scheme}`: `{url}` answered {status}{}", colon(reason))]
+    NoToken {
+        /// The scheme.
+        scheme: String,
+        /// The token server.
+        url: String,
+        /// The status of its answer.
+        status: u16,
+        /// What it says, cleaned and capped, or what is missing in its answer.
+        reason: String,
+    },
+    /// What the document says about the token server is no URL.
+    #[error("the document's token server for `{scheme}` is no URL")]
+    BadUrl {
+        /// The scheme.
+        scheme: String,
+    },
+}
+
+/// The credentials of one catalog.
+pub struct Auth {
+    pub(crate) catalog: CatalogId,
+    pub(crate) base: Url,
+    schemes: BTreeMap<String, Scheme>,
+    credentials: BTreeMap<String, Credential>,
+    secrets: Arc<dyn Secrets>,
+    tokens: Tokens,
+}
+
+/// The way to authenticate that was chosen: schemes, with the scopes of each.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Choice {
+    schemes: Vec<(String, Vec<String>)>,
+}
+
+/// Credentials and the tokens among them, to be replaced when they are refused.
+pub(crate) struct Ready {
+    pub(crate) credentials: Credentials,
+    pub(crate) tokens: Vec<TokenId>,
+}
+
+impl Auth {
+    /// The credentials of a catalog whose requests go to this base URL.
+    pub fn new(
+        catalog: CatalogId,
+        base: Url,
+        schemes: BTreeMap<String, Scheme>,
+        credentials: BTreeMap<String, Credential>,
+        secrets: Arc<dyn Secrets>,
+    ) -> Auth {
+        Auth { catalog, base, schemes, credentials, secrets, tokens: Tokens::default() }
+    }
+
+    /// The first way all of whose schemes have credentials; none when none is needed.
+    pub fn choose(&self, ways: &[Requirement]) -> Result<Choice, AuthError> {
+        let has = |(name, _): &(String, Vec<String>)| {
+            self.schemes.contains_key(name) && self.credentials.contains_key(name)
+        };
+        let usable = |way: &&Requirement| !way.schemes.is_empty() && way.schemes.iter().all(has);
+        if let Some(way) = ways.iter().find(usable) {
+            return Ok(Choice { schemes: way.schemes.clone() });
+        }
+        if ways.is_empty() || ways.iter().any(|way| way.schemes.is_empty()) {
+            return Ok(Choice::default());
+        }
+        let names = |way: &Requirement| -> String {
+            let names: Vec<_> = way.schemes.iter().map(|(name, _)| name.as_str()).collect();
+            names.join(" + ")
+        };
+        let schemes = ways.iter().map(names).collect();
+        Err(AuthError::NoCredentials { catalog: self.catalog.clone(), schemes })
+    }
+
+    /// The request as it would be sent, with the names of the secrets in place of their values.
+    /// Nothing is read and nothing is sent.
+    pub fn preview(&self, request: &Outgoing, choice: &Choice) -> Result<Outgoing, AuthError> {
+        self.check_origin(request, choice)?;
+        let mut shown = request.clone();
+        for (name, _) in &choice.schemes {
+            let (scheme, credential) = self.both(name)?;
+            let (place, text) = match (scheme, credential) {
+                (_, Credential::Basic { user, password }) => {
+                    (authorization(), format!("Basic {}", basic_mark(user, password.as_deref())))
+                }
+                (_, Credential::Client(_)) => {
+                    (authorization(), format!("Bearer {}", mark(&token_name(name))))
+                }
+                (Scheme::ApiKey { .. }, Credential::Key { secret }) => {
+                    (self.key_place(name, scheme)?, mark(secret))
+                }
+                (_, Credential::Key { secret }) => {
+                    (authorization(), format!("Bearer {}", mark(secret)))
+                }
+            };
+            outgoing::put_shown(&mut shown, &place, &text);
+        }
+        Ok(shown)
+    }
+
+    /// Reads the secrets, gets the tokens, and makes credentials for a request.
+    pub(crate) async fn ready(
+        &self,
+        client: &Client,
+        request: &Outgoing,
+        choice: &Choice,
+        timeout: Duration,
+    ) -> Result<Ready, AuthError> {
+        self.check_origin(request, choice)?;
+        let origin = self.base.origin();
+        let credentials = Credentials { origin, placed: Vec::new(), mask: Mask::new() };
+        let mut ready = Ready { credentials, tokens: Vec::new() };
+        for scheme in &choice.schemes {
+            self.add(client, scheme, timeout, &mut ready).await?;
+        }
+        Ok(ready)
+    }
+
+    async fn add(
+        &self,
+        client: &Client,
+        (name, scopes): &(String, Vec<String>),
+        timeout: Duration,
+        ready: &mut Ready,
+    ) -> Result<(), AuthError> {
+        let (scheme, credential) = self.both(name)?;
+        let Credentials { placed, mask, .. } = &mut ready.credentials;
+        let (place, value) = match credential {
+            Credential::Key { secret } => {
+                let value = self.secret(secret, mask)?;
+                match scheme {
+                    Scheme::ApiKey { .. } => (self.key_place(name, scheme)?, value),
+                    _ => (authorization(), bearer(&value)),
+                }
+            }
+            Credential::Basic { user, password } => {
+                (authorization(), self.basic(user, password.as_deref(), mask)?)
+            }
+            Credential::Client(credential) => {
+                let scopes = credential.scopes.as_ref().unwrap_or(scopes);
+                let grant = Grant { scheme_name: name, scheme, credential, scopes, timeout };
+                let (id, token) = self.tokens.token(self, client, &grant, mask).await?;
+                mask.add(&token_name(name), &token);
+                ready.tokens.push(id);
+                (authorization(), bearer(&token))
+            }
+        };
+        placed.push(Placed { place, value });
+        Ok(())
+    }
+
+    /// Forgets tokens that were refused.
+    pub(crate) async fn forget(&self, tokens: &[TokenId]) {
+        for token in tokens {
+            self.tokens.forget(token).await;
+        }
+    }
+
+    /// A secret, without the line break that files end in, and known to the mask from here on.
+    pub(crate) fn secret(&self, name: &str, mask: &mut Mask) -> Result<Secret, SecretError> {
+        let secret = self.secrets.secret(name)?;
+        let secret = Secret::new(secret.reveal().trim_end_matches(['\r', '\n']));
+        mask.add(name, &secret);
+        Ok(secret)
+    }
+
+    pub(crate) fn named(&self, named: &Named, mask: &mut Mask) -> Result<String, SecretError> {
+        Ok(match named {
+            Named::Plain(value) => value.clone(),
+            Named::Secret(name) => self.secret(name, mask)?.reveal().to_owned(),
+        })
+    }
+
+    fn basic(
+        &self,
+        user: &Named,
+        password: Option<&str>,
+        mask: &mut Mask,
+    ) -> Result<Secret, AuthError> {
+        let shown = basic_name(user, password);
+        let user = self.named(user, mask)?;
+        let password = match password {
+            Some(name) => self.secret(name, mask)?.reveal().to_owned(),
+            None => String::new(),
+        };
+        let value = STANDARD.encode(format!("{user}:{password}"));
+        // As a whole as well: pieces of base64 are found, but one mark reads better than three.
+        mask.add(&shown, &Secret::new(value.as_str()));
+        Ok(Secret::new(format!("Basic {value}")))
+    }
+
+    /// A scheme and what was given for it, when they fit.
+    fn both(&self, name: &str) -> Result<(&Scheme, &Credential), AuthError> {
+        let pair = self.schemes.get(name).zip(self.credentials.get(name));
+        let (scheme, credential) = pair.ok_or_else(|| AuthError::NoCredentials {
+            catalog: self.catalog.clone(),
+            schemes: vec![name.to_owned()],
+        })?;
+        let wants = match (scheme, credential) {
+            (Scheme::Basic, Credential::Basic { .. }) => None,
+            (Scheme::Basic, _) => Some("a user and a password"),
+            (_, Credential::Key { .. }) => None,
+            (
+                Scheme::ClientCredentials { .. } | Scheme::OpenIdConnect { .. },
+                Credential::Client(_),
+            ) => None,
+            (Scheme::ClientCredentials { .. } | Scheme::OpenIdConnect { .. }, _) => {
+                Some("a client or a token")
+            }
+            (_, Credential::Basic { .. } | Credential::Client(_)) => Some("a key or token"),
+        };
+        wants.map_or(Ok((scheme, credential)), |wants| Err(self.wrong_kind(name, wants)))
+    }
+
+    fn key_place(&self, name: &str, scheme: &Scheme) -> Result<Place, AuthError> {
+        match scheme {
+            Scheme::ApiKey { name, location: Location::Header } => Ok(Place::Header(name.clone())),
+            Scheme::ApiKey { name, location: Location::Query } => Ok(Place::Query(name.clone())),
+            Scheme::ApiKey { name, location: Location::Cookie } => Ok(Place::Cookie(name.clone())),
+            _ => Err(self.wrong_kind(name, "a place that is a header, a query or a cookie")),
+        }
+    }
+
+    fn wrong_kind(&self, scheme: &str, wants: &'static str) -> AuthError {
+        let catalog = self.catalog.clone();
+        AuthError::WrongKind { catalog, scheme: scheme.to_owned(), wants }
+    }
+
+    fn check_origin(&self, request: &Outgoing, choice: &Choice) -> Result<(), AuthError> {
+        let (bound, asked) = (self.base.origin(), request.url.origin());
+        if choice.schemes.is_empty() || bound == asked {
+            return Ok(());
+        }
+        Err(AuthError::OtherOrigin {
+            catalog: self.catalog.clone(),
+            bound: bound.ascii_serialization(),
+            asked: asked.ascii_serialization(),
+        })
+    }
+}
+
+fn authorization() -> Place {
+    Place::Header("Authorization".to_owned())
+}
+
+fn bearer(token: &Secret) -> Secret {
+    Secret::new(format!("Bearer {}", token.reveal()))
+}
+
+fn token_name(scheme: &str) -> String {
+    format!("token of {scheme}")
+}
+
+fn basic_name(user: &Named, password: Option<&str>) -> String {
+    match (user, password) {
+        (_, Some(password)) => password.to_owned(),
+        (Named::Secret(name), None) => name.clone(),
+        (Named::Plain(user), None) => user.clone(),
+    }
+}
+
+fn basic_mark(user: &Named, password: Option<&str>) -> String {
+    mark(&basic_name(user, password))
+}
+
+pub(crate) fn colon(detail: &str) -> String {
+    if detail.is_empty() { String::new() } else { format!(": {detail}") }
+}
+
+fn ticked(names: &[String]) -> String {
+    let ticked: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    ticked.join(" or ")
+}

@@ -1,0 +1,356 @@
+//! Sending one request, once: through the guard, within the limits, along its redirects.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use milepost_model::secret::Mask;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
+use tokio::sync::{OnceCell, Semaphore};
+use tokio::time::Instant;
+use url::Url;
+
+use crate::fault::{Delivery, Failure, Fault, Invalid, Part, RedirectRefusal, SendError};
+use crate::fault::{of_body, of_request};
+use crate::guard::{Policy, Reach};
+use crate::limits;
+use crate::outgoing::{Credentials, Outgoing, masked_url};
+use crate::redirect;
+use crate::resolver::{Guarded, Lookup, SystemLookup};
+
+/// The HTTP client of one catalog: one policy, one set of connections.
+pub struct Client {
+    policy: Policy,
+    lookup: Arc<dyn Lookup>,
+    /// Connections to addresses of the internet, and those to hosts that the user named: kept
+    /// apart, so that none is used where it would not have been made.
+    public: OnceCell<reqwest::Client>,
+    anywhere: OnceCell<reqwest::Client>,
+    in_flight: Semaphore,
+}
+
+/// How one request is sent.
+#[derive(Debug, Clone)]
+pub struct Sending {
+    /// How long it may take in all, redirects and body included.
+    pub timeout: Duration,
+    /// Bytes of the answer's body, unpacked.
+    pub body_bytes: usize,
+    /// What to do with a larger one.
+    pub oversize: Oversize,
+    /// Credentials that are placed on it, where they belong.
+    pub credentials: Option<Credentials>,
+    /// Secrets that stand in the request itself.
+    pub mask: Mask,
+}
+
+impl Default for Sending {
+    fn default() -> Sending {
+        Sending {
+            timeout: limits::TIMEOUT,
+            body_bytes: limits::BODY_BYTES,
+            oversize: Oversize::Fail,
+            credentials: None,
+            mask: Mask::new(),
+        }
+    }
+}
+
+impl Sending {
+    /// Every secret that this request knows.
+    fn all_secrets(&self) -> Mask {
+        let mut mask = self.mask.clone();
+        if let Some(credentials) = &self.credentials {
+            mask.extend(credentials.mask());
+        }
+        mask
+    }
+}
+
+/// What to do with a body that is too large.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Oversize {
+    /// It is an error.
+    Fail,
+    /// It is cut and marked as such.
+    Cut,
+}
+
+/// An answer.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Response {
+    /// Its status.
+    pub status: u16,
+    /// Its headers in order, names in small letters.
+    pub headers: Vec<(String, String)>,
+    /// Its body, unpacked.
+    pub body: Bytes,
+    /// Whether the body was cut.
+    pub truncated: bool,
+    /// The URL that answered: the last one, after redirects. May hold secrets of the request's
+    /// own URL, never a placed credential.
+    pub url: Url,
+    /// How many redirects were followed.
+    pub redirects: usize,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+impl Response {
+    /// The first header of a name, in any letters.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+/// No values: what an API answers may hold secrets, such as a token.
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Response")
+            .field("status", &self.status)
+            .field("headers", &headers)
+            .field("body_bytes", &self.body.len())
+            .field("truncated", &self.truncated)
+            .field("redirects", &self.redirects)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How far a request has come, for the moment its time is up.
+#[derive(Default)]
+struct Progress {
+    begun: AtomicBool,
+    answered: AtomicBool,
+}
+
+impl Progress {
+    fn delivery(&self) -> Delivery {
+        match (self.begun.load(Ordering::Relaxed), self.answered.load(Ordering::Relaxed)) {
+            (_, true) => Delivery::Answered,
+            (true, false) => Delivery::Unknown,
+            (false, false) => Delivery::NotSent,
+        }
+    }
+}
+
+impl Client {
+    /// A client with this policy.
+    pub fn new(policy: Policy) -> Client {
+        Client::with_lookup(policy, Arc::new(SystemLookup))
+    }
+
+    /// A client that finds addresses in another way.
+    pub fn with_lookup(policy: Policy, lookup: Arc<dyn Lookup>) -> Client {
+        Client {
+            policy,
+            lookup,
+            public: OnceCell::new(),
+            anywhere: OnceCell::new(),
+            in_flight: Semaphore::new(limits::IN_FLIGHT),
+        }
+    }
+
+    /// Where its requests may go.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Sends a request once and reads its answer. An answer of any status is one.
+    pub async fn send(&self, request: &Outgoing, sending: &Sending) -> Result<Response, SendError> {
+        let mask = sending.all_secrets();
+        let progress = Progress::default();
+        let mut asked = request.url.clone();
+        let exchange = self.exchange(request, sending, &mask, &progress, &mut asked);
+        let result = tokio::time::timeout(sending.timeout, exchange).await;
+        let late = || Err((Fault::Timeout { after: sending.timeout }, progress.delivery()));
+        result.unwrap_or_else(|_| late()).map_err(|(fault, delivery)| SendError {
+            method: mask.text(&request.method).into_owned(),
+            url: masked_url(&asked, &mask).to_string(),
+            fault: fault.masked(&mask),
+            delivery,
+        })
+    }
+
+    /// The request and every redirect from there.
+    async fn exchange(
+        &self,
+        request: &Outgoing,
+        sending: &Sending,
+        mask: &Mask,
+        progress: &Progress,
+        asked: &mut Url,
+    ) -> Result<Response, Failure> {
+        let began = Instant::now();
+        let permit = self.in_flight.acquire().await;
+        let _permit = permit.map_err(|error| (setup(&error), Delivery::NotSent))?;
+        progress.begun.store(true, Ordering::Relaxed);
+        let mut request = request.clone();
+        for redirects in 0..=limits::REDIRECTS {
+            asked.clone_from(&request.url);
+            let hop = self.hop(&request, sending).await;
+            let answer = hop.map_err(|failure| after_redirects(failure, &request, redirects))?;
+            progress.answered.store(true, Ordering::Relaxed);
+            let status = answer.status().as_u16();
+            let location = answer.headers().get(LOCATION).filter(|_| redirect::is_redirect(status));
+            let Some(location) = location.map(text) else {
+                let read = read(answer, sending).await?;
+                let (url, elapsed) = (request.url, began.elapsed());
+                return Ok(Response { url, redirects, elapsed, ..read });
+            };
+            let next = redirect::follow(&request, status, &location, mask);
+            request = next.map_err(|why| {
+                let target = redirect::target(&request.url, &location);
+                let why = RedirectRefusal::Unfollowed(why);
+                (Fault::RedirectRefused { target, why }, Delivery::Answered)
+            })?;
+        }
+        Err((Fault::TooManyRedirects { limit: limits::REDIRECTS }, Delivery::Answered))
+    }
+
+    async fn hop(
+        &self,
+        request: &Outgoing,
+        sending: &Sending,
+    ) -> Result<reqwest::Response, Failure> {
+        let not_sent = |fault| (fault, Delivery::NotSent);
+        let reach = self.policy.check(&request.url).map_err(|why| not_sent(Fault::Refused(why)))?;
+        let request = match &sending.credentials {
+            Some(credentials) => build(&credentials.placed_on(request.clone())),
+            None => build(request),
+        };
+        let request = request.map_err(|why| not_sent(Fault::Invalid(why)))?;
+        let client = self.connections(reach).await.map_err(not_sent)?;
+        client.execute(request).await.map_err(|error| of_request(&error))
+    }
+
+    async fn connections(&self, reach: Reach) -> Result<&reqwest::Client, Fault> {
+        let cell = match reach {
+            Reach::Public => &self.public,
+            Reach::Anywhere => &self.anywhere,
+        };
+        let lookup = || Guarded { lookup: Arc::clone(&self.lookup), reach };
+        cell.get_or_try_init(async || connections(lookup)).await
+    }
+}
+
+/// A pool of connections whose names are looked up by the guard.
+fn connections(lookup: impl Fn() -> Guarded) -> Result<reqwest::Client, Fault> {
+    // Fails only when one is installed already, which is as good.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let builder = || {
+        reqwest::Client::builder()
+            .user_agent(concat!("milepost/", env!("CARGO_PKG_VERSION")))
+            .dns_resolver(lookup())
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .no_proxy()
+            .tcp_nodelay(true)
+            .connect_timeout(limits::CONNECT_TIMEOUT)
+            .pool_max_idle_per_host(limits::IDLE_CONNECTIONS)
+            .pool_idle_timeout(limits::IDLE_TIMEOUT)
+            .http2_max_header_list_size(limits::HEADER_BYTES as u32)
+    };
+    // A system without certificates can still speak http; https then trusts nobody.
+    let built = builder().build().or_else(|_| builder().tls_certs_only([]).build());
+    built.map_err(|error| setup(&error.without_url()))
+}
+
+fn setup(error: &dyn std::error::Error) -> Fault {
+    Fault::Setup { detail: error.to_string() }
+}
+
+/// What a failure means for the whole when redirects were followed before: the first request did
+/// arrive, and a place that is refused is the redirect's fault.
+fn after_redirects(failure: Failure, request: &Outgoing, redirects: usize) -> Failure {
+    match failure {
+        failure if redirects == 0 => failure,
+        (Fault::Refused(why), _) => {
+            let target = redirect::target(&request.url, "");
+            let why = RedirectRefusal::Refused(why);
+            (Fault::RedirectRefused { target, why }, Delivery::Answered)
+        }
+        (fault, _) => (fault, Delivery::Unknown),
+    }
+}
+
+fn build(request: &Outgoing) -> Result<reqwest::Request, Invalid> {
+    let method = reqwest::Method::from_bytes(request.method.as_bytes());
+    let method = method.ok().filter(|method| *method != reqwest::Method::CONNECT);
+    let method = method.ok_or_else(|| Invalid::Method { method: request.method.clone() })?;
+    let mut built = reqwest::Request::new(method, request.url.clone());
+    for (name, value) in &request.headers {
+        let wrong = || Invalid::Header { name: name.clone() };
+        let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
+        if is_reserved(&header, value, request.body.len()) {
+            return Err(Invalid::Reserved { name: name.clone() });
+        }
+        if header == reqwest::header::CONTENT_LENGTH {
+            continue;
+        }
+        let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| wrong())?;
+        built.headers_mut().append(header, value);
+    }
+    if !request.body.is_empty() {
+        *built.body_mut() = Some(request.body.clone().into());
+    }
+    Ok(built)
+}
+
+/// Headers that decide where a request ends or who reads it; given by a document they could
+/// smuggle another request past a server in between.
+fn is_reserved(name: &HeaderName, value: &str, body_bytes: usize) -> bool {
+    match name.as_str() {
+        "content-length" => value.trim().parse() != Ok(body_bytes),
+        "host" | "connection" | "transfer-encoding" | "upgrade" | "te" | "trailer" => true,
+        "keep-alive" | "expect" | "http2-settings" => true,
+        other => other.starts_with("proxy-"),
+    }
+}
+
+/// Reads an answer within the limits. The body is counted as it comes out of its packing.
+async fn read(mut answer: reqwest::Response, sending: &Sending) -> Result<Response, Failure> {
+    let too_large = |part, limit| (Fault::TooLarge { part, limit }, Delivery::Answered);
+    let headers = headers(answer.headers());
+    let bytes: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if bytes > limits::HEADER_BYTES {
+        return Err(too_large(Part::Headers, limits::HEADER_BYTES));
+    }
+    let limit = sending.body_bytes;
+    let mut body = BytesMut::new();
+    let mut truncated = false;
+    while let Some(chunk) = answer.chunk().await.map_err(|error| of_body(&error))? {
+        if chunk.len() > limit - body.len() {
+            if sending.oversize == Oversize::Fail {
+                return Err(too_large(Part::Body, limit));
+            }
+            body.extend_from_slice(&chunk[..limit - body.len()]);
+            truncated = true;
+            break;
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Response {
+        status: answer.status().as_u16(),
+        headers,
+        body: body.freeze(),
+        truncated,
+        url: answer.url().clone(),
+        redirects: 0,
+        elapsed: Duration::ZERO,
+    })
+}
+
+fn headers(headers: &HeaderMap) -> Vec<(String, String)> {
+    headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect()
+}
+
+/// A header's value: UTF-8 as servers write it today, else Latin-1 as they once did.
+fn text(value: &HeaderValue) -> String {
+    let bytes = value.as_bytes();
+    let latin = || bytes.iter().map(|byte| char::from(*byte)).collect();
+    std::str::from_utf8(bytes).map_or_else(|_| latin(), str::to_owned)
+}

@@ -1,0 +1,201 @@
+//! Where requests may go. Pure decisions: the client asks them for the URL before it sends, for
+//! every address that a name stands for, and for every redirect.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::net::IpAddr;
+
+use url::{Host, Url};
+
+use crate::address::{Range, not_public, not_public_answer};
+
+/// Where requests of one client may go.
+///
+/// Nothing is read from the environment: proxies are not used, because a proxy finds the addresses
+/// of names itself and would lead round every check made here.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Policy {
+    private: BTreeSet<Allowed>,
+}
+
+/// A host that may be reached wherever it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Allowed {
+    host: String,
+    /// `None`: any port.
+    port: Option<u16>,
+}
+
+/// A text that names no host.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no host: write `name`, `name:port`, an address, or `[ipv6]:port`")]
+pub struct NoHost {
+    /// The text.
+    pub text: String,
+}
+
+impl Policy {
+    /// The internet and nothing else.
+    pub fn public() -> Policy {
+        Policy::default()
+    }
+
+    /// Allows a host that the user named, `host` or `host:port`, also where it is private.
+    pub fn allow_private(&mut self, text: &str) -> Result<(), NoHost> {
+        let no_host = || NoHost { text: text.to_owned() };
+        let (host, port) = split_port(text).ok_or_else(no_host)?;
+        let host = Host::parse(host).map_err(|_| no_host())?;
+        self.private.insert(Allowed { host: plain_name(&host.to_string()), port });
+        Ok(())
+    }
+
+    /// Allows the host and port of a URL that the user typed. One that a document brought must not
+    /// be given here.
+    pub fn allow_url(&mut self, url: &Url) {
+        if let Some(host) = url.host_str() {
+            let port = url.port_or_known_default();
+            self.private.insert(Allowed { host: plain_name(host), port });
+        }
+    }
+
+    /// Whether a request may be sent to a URL, and to which of its addresses.
+    pub fn check(&self, url: &Url) -> Result<Reach, Refusal> {
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(Refusal::Scheme { scheme: url.scheme().to_owned() });
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Refusal::UserInfo);
+        }
+        let host = url.host().filter(|host| host.to_string() != "").ok_or(Refusal::NoHost)?;
+        if self.allows(&host, url.port_or_known_default()) {
+            return Ok(Reach::Anywhere);
+        }
+        let address = match host {
+            Host::Ipv4(address) => IpAddr::V4(address),
+            Host::Ipv6(address) => IpAddr::V6(address),
+            Host::Domain(name) if is_localhost(name) => {
+                return Err(Refusal::Name { name: name.to_owned() });
+            }
+            Host::Domain(_) => return Ok(Reach::Public),
+        };
+        match not_public(address) {
+            Some(range) => Err(Refusal::Address { address, range, name: None }),
+            None => Ok(Reach::Public),
+        }
+    }
+
+    fn allows(&self, host: &Host<&str>, port: Option<u16>) -> bool {
+        let host = plain_name(&host.to_string());
+        let matches = |port| self.private.contains(&Allowed { host: host.clone(), port });
+        matches(None) || matches(port)
+    }
+}
+
+/// Which addresses a request may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Those of the internet.
+    Public,
+    /// All: the user named this host.
+    Anywhere,
+}
+
+impl Reach {
+    /// Whether a name may stand for these addresses. One that is not of the internet refuses all:
+    /// whoever mixes them wants the wrong one to be taken.
+    pub fn check(self, name: &str, addresses: &[IpAddr]) -> Result<(), Refusal> {
+        if self == Reach::Anywhere {
+            return Ok(());
+        }
+        let judge = |address: &IpAddr| Some((*address, not_public_answer(*address)?));
+        let wrong = addresses.iter().find_map(judge);
+        let name = Some(name.to_owned());
+        match wrong {
+            Some((address, range)) => Err(Refusal::Address { address, range, name }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why a request may not go somewhere.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Only `http` and `https` are spoken.
+    #[error("`{scheme}` is neither http nor https")]
+    Scheme {
+        /// The scheme.
+        scheme: String,
+    },
+    /// A name or password before the host, which hides where a URL leads.
+    #[error("a URL must not carry a user name or password: give credentials by name")]
+    UserInfo,
+    /// There is no host.
+    #[error("the URL has no host")]
+    NoHost,
+    /// A name that means this machine.
+    #[error("`{name}` is this machine; allow the host in the configuration if that is meant")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// An address that is not of the internet.
+    #[error("{}; allow the host in the configuration if that is meant", Place { address, range, name })]
+    Address {
+        /// The address.
+        address: IpAddr,
+        /// What it is.
+        range: Range,
+        /// The name that stands for it, when it was asked for by name.
+        name: Option<String>,
+    },
+}
+
+impl Refusal {
+    /// The rule, in one word.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Refusal::Scheme { .. } => "scheme",
+            Refusal::UserInfo => "userinfo",
+            Refusal::NoHost => "no-host",
+            Refusal::Name { .. } => "localhost",
+            Refusal::Address { .. } => "address",
+        }
+    }
+}
+
+struct Place<'a> {
+    address: &'a IpAddr,
+    range: &'a Range,
+    name: &'a Option<String>,
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = self.name {
+            write!(f, "`{name}` stands for ")?;
+        }
+        write!(f, "`{}`, which is no public address ({})", self.address, self.range)
+    }
+}
+
+/// `host:port`, where a host of IPv6 stands in brackets.
+fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
+    let bare_v6 = text.parse::<std::net::Ipv6Addr>().is_ok();
+    match text.rsplit_once(':') {
+        Some((host, port)) if !bare_v6 && !port.ends_with(']') => {
+            Some((host, Some(port.parse().ok()?)))
+        }
+        _ if bare_v6 => None,
+        _ => Some((text, None)),
+    }
+}
+
+/// A name with one dot at its end is the same name.
+fn plain_name(host: &str) -> String {
+    host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()
+}
+
+fn is_localhost(name: &str) -> bool {
+    let name = plain_name(name);
+    name == "localhost" || name.ends_with(".localhost") || name == "localhost.localdomain"
+}

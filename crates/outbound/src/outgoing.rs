@@ -1,0 +1,170 @@
+//! A request as plain parts, without credentials: those are placed on it at the moment it is sent.
+
+use std::fmt;
+
+use bytes::Bytes;
+use milepost_model::secret::{Mask, Secret};
+use url::{Origin, Url};
+
+/// A request.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Outgoing {
+    /// The method, in capitals as it goes on the wire.
+    pub method: String,
+    /// Where it goes.
+    pub url: Url,
+    /// Its headers, in order.
+    pub headers: Vec<(String, String)>,
+    /// Its body; empty when it has none.
+    pub body: Bytes,
+}
+
+impl Outgoing {
+    /// A `GET` without headers.
+    pub fn get(url: Url) -> Outgoing {
+        Outgoing { method: "GET".to_owned(), url, headers: Vec::new(), body: Bytes::new() }
+    }
+
+    /// With one more header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Outgoing {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+}
+
+/// Names only: a value may be a secret, and nobody says here which ones are.
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let query: Vec<_> = self.url.query_pairs().map(|(name, _)| name.into_owned()).collect();
+        let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Outgoing")
+            .field("method", &self.method)
+            .field("origin", &self.url.origin().ascii_serialization())
+            .field("query", &query)
+            .field("headers", &headers)
+            .field("body_bytes", &self.body.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The request as it may be shown.
+pub fn masked(request: &Outgoing, mask: &Mask) -> Outgoing {
+    Outgoing {
+        method: mask.text(&request.method).into_owned(),
+        url: masked_url(&request.url, mask),
+        headers: mask.headers(&request.headers),
+        body: Bytes::copy_from_slice(&mask.bytes(&request.body)),
+    }
+}
+
+/// A URL as it may be shown.
+pub fn masked_url(url: &Url, mask: &Mask) -> Url {
+    let shown = mask.text(url.as_str());
+    Url::parse(&shown).unwrap_or_else(|_| {
+        // A secret in the host or port: what is left of the URL shows that it is wrong, no more.
+        let mut bare = url.clone();
+        bare.set_path("");
+        bare.set_query(None);
+        bare.set_fragment(None);
+        let hidden = !mask.finds(bare.as_str());
+        Url::parse(if hidden { bare.as_str() } else { "masked:url" }).unwrap_or(bare)
+    })
+}
+
+/// Where a credential is written in a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// In this header.
+    Header(String),
+    /// In this parameter behind the `?`.
+    Query(String),
+    /// In this cookie.
+    Cookie(String),
+}
+
+/// A credential that is ready to be sent, to one origin.
+#[derive(Debug, Clone)]
+pub(crate) struct Placed {
+    pub(crate) place: Place,
+    pub(crate) value: Secret,
+}
+
+/// Credentials that are ready to be sent. They are bound to the origin they were made for: a
+/// request or redirect to any other goes without them.
+#[derive(Debug, Clone)]
+pub struct Credentials {
+    pub(crate) origin: Origin,
+    pub(crate) placed: Vec<Placed>,
+    pub(crate) mask: Mask,
+}
+
+impl Credentials {
+    /// What these would show if they were not masked.
+    pub fn mask(&self) -> &Mask {
+        &self.mask
+    }
+
+    /// The request with these on it, when it goes where they belong.
+    pub(crate) fn placed_on(&self, mut request: Outgoing) -> Outgoing {
+        if request.url.origin() != self.origin {
+            return request;
+        }
+        for Placed { place, value } in &self.placed {
+            put(&mut request, place, value.reveal());
+        }
+        request
+    }
+}
+
+/// Writes a credential into a request, in place of what stands there under the same name.
+pub(crate) fn put(request: &mut Outgoing, place: &Place, value: &str) {
+    match place {
+        Place::Header(name) => {
+            request.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
+            request.headers.push((name.clone(), value.to_owned()));
+        }
+        Place::Query(name) => put_query(&mut request.url, name, &encoded(value)),
+        Place::Cookie(name) => put_cookie(&mut request.headers, name, value),
+    }
+}
+
+/// The same with a text that stands for the credential and is to be read, not sent.
+pub(crate) fn put_shown(request: &mut Outgoing, place: &Place, text: &str) {
+    match place {
+        Place::Query(name) => put_query(&mut request.url, name, text),
+        Place::Header(_) | Place::Cookie(_) => put(request, place, text),
+    }
+}
+
+/// Only the pair itself is touched: the bytes of all others stay as they were written.
+fn put_query(url: &mut Url, name: &str, value: &str) {
+    let is_name = |pair: &str| {
+        url::form_urlencoded::parse(pair.as_bytes()).next().is_some_and(|(found, _)| found == name)
+    };
+    let old = url.query().unwrap_or_default();
+    let kept: Vec<_> = old.split('&').filter(|pair| !pair.is_empty() && !is_name(pair)).collect();
+    let added = format!("{}={value}", encoded(name));
+    let query = kept.into_iter().chain([added.as_str()]).collect::<Vec<_>>().join("&");
+    url.set_query(Some(&query));
+}
+
+fn encoded(text: &str) -> String {
+    // `+` means a space only in forms; `%20` means it everywhere.
+    let form: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
+    form.replace('+', "%20")
+}
+
+fn put_cookie(headers: &mut Vec<(String, String)>, name: &str, value: &str) {
+    let is_cookie = |(name, _): &&mut (String, String)| name.eq_ignore_ascii_case("cookie");
+    let pair = format!("{name}={value}");
+    match headers.iter_mut().find(is_cookie) {
+        Some((_, cookies)) => {
+            let is_name = |pair: &&str| pair.split('=').next().is_some_and(|n| n.trim() == name);
+            let kept = cookies.split(';').filter(|pair| !is_name(pair)).map(str::trim);
+            let kept: Vec<_> = kept.filter(|pair| !pair.is_empty()).chain([&*pair]).collect();
+            *cookies = kept.join("; ");
+        }
+        None => headers.push(("Cookie".to_owned(), pair)),
+    }
+}

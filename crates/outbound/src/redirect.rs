@@ -1,0 +1,182 @@
+//! What to do with an answer that points elsewhere. Pure: the client asks, then guards the new URL
+//! as it guarded the first one.
+
+use bytes::Bytes;
+use milepost_model::secret::Mask;
+use url::Url;
+
+use crate::outgoing::Outgoing;
+
+/// Why a redirect is not followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unfollowed {
+    /// Its target is no URL.
+    #[error("its target is no URL")]
+    NoUrl,
+    /// From `https` to `http`.
+    #[error("it leads from https to http")]
+    Downgrade,
+    /// A secret would reach another origin.
+    #[error("it would carry a secret to another origin")]
+    CarriesSecret,
+}
+
+/// Whether this status asks for another request.
+pub(crate) fn is_redirect(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
+}
+
+/// The request that a redirect asks for.
+pub(crate) fn follow(
+    request: &Outgoing,
+    status: u16,
+    location: &str,
+    mask: &Mask,
+) -> Result<Outgoing, Unfollowed> {
+    let url = request.url.join(location).map_err(|_| Unfollowed::NoUrl)?;
+    if request.url.scheme() == "https" && url.scheme() == "http" {
+        return Err(Unfollowed::Downgrade);
+    }
+    let mut next = Outgoing { url, ..request.clone() };
+    next.url.set_fragment(None);
+    if becomes_get(&request.method, status) {
+        "GET".clone_into(&mut next.method);
+        next.body = Bytes::new();
+        next.headers.retain(|(name, _)| !is_about_body(name));
+    }
+    if next.url.origin() != request.url.origin() {
+        next.headers.retain(|(name, _)| may_cross(name));
+        if carries_secret(&next, mask) {
+            return Err(Unfollowed::CarriesSecret);
+        }
+    }
+    Ok(next)
+}
+
+/// As browsers do: a form that was taken is not sent again.
+fn becomes_get(method: &str, status: u16) -> bool {
+    match status {
+        301 | 302 => method == "POST",
+        303 => !matches!(method, "GET" | "HEAD"),
+        _ => false,
+    }
+}
+
+fn is_about_body(name: &str) -> bool {
+    name.to_ascii_lowercase().starts_with("content-")
+}
+
+/// Headers that say nothing about who is asking. All others stay behind at another origin: which
+/// of them are credentials is known to the API alone.
+fn may_cross(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    matches!(name.as_str(), "accept" | "accept-language" | "content-type" | "content-language")
+        || matches!(name.as_str(), "range" | "user-agent" | "if-none-match" | "if-modified-since")
+}
+
+fn carries_secret(next: &Outgoing, mask: &Mask) -> bool {
+    let in_headers = || next.headers.iter().any(|(_, value)| mask.finds(value));
+    mask.finds(next.url.as_str()) || in_headers() || mask.finds_bytes(&next.body)
+}
+
+/// The part of a URL that may be told when the redirect there is refused.
+pub(crate) fn target(from: &Url, location: &str) -> String {
+    match from.join(location) {
+        Ok(mut url) => {
+            url.set_query(None);
+            url.set_fragment(None);
+            url.to_string()
+        }
+        Err(_) => location.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use milepost_model::secret::Secret;
+
+    fn request(method: &str, url: &str) -> Outgoing {
+        Outgoing {
+            method: method.to_owned(),
+            url: Url::parse(url).expect("a URL"),
+            headers: Vec::new(),
+            body: Bytes::from_static(b"body"),
+        }
+        .header("Content-Type", "text/plain")
+        .header("X-Trace", "1")
+        .header("Authorization", "Bearer user-typed")
+    }
+
+    fn go(method: &str, status: u16, location: &str) -> Result<Outgoing, Unfollowed> {
+        follow(&request(method, "https://a.test/x/y"), status, location, &Mask::new())
+    }
+
+    #[test]
+    fn methods_change_as_browsers_change_them() {
+        let table = [
+            ("POST", 301, "GET"),
+            ("POST", 302, "GET"),
+            ("POST", 303, "GET"),
+            ("POST", 307, "POST"),
+            ("POST", 308, "POST"),
+            ("PUT", 301, "PUT"),
+            ("PUT", 303, "GET"),
+            ("DELETE", 302, "DELETE"),
+            ("HEAD", 303, "HEAD"),
+            ("GET", 302, "GET"),
+        ];
+        for (method, status, expected) in table {
+            let next = go(method, status, "/z").expect("is followed");
+            assert_eq!(next.method, expected, "{method} {status}");
+            assert_eq!(next.body.is_empty(), expected == "GET" && method != "GET");
+            let typed = next.headers.iter().any(|(name, _)| name == "Content-Type");
+            assert_eq!(typed, !next.body.is_empty(), "{method} {status}");
+        }
+    }
+
+    #[test]
+    fn targets_are_relative_to_the_request() {
+        for (location, expected) in [
+            ("z", "https://a.test/x/z"),
+            ("/z?q=1#f", "https://a.test/z?q=1"),
+            ("//b.test/z", "https://b.test/z"),
+            ("?q", "https://a.test/x/y?q"),
+        ] {
+            assert_eq!(go("GET", 302, location).expect("is followed").url.as_str(), expected);
+        }
+    }
+
+    #[test]
+    fn https_never_becomes_http() {
+        assert_eq!(go("GET", 302, "http://a.test/"), Err(Unfollowed::Downgrade));
+        assert_eq!(go("GET", 302, "https://[::g]/"), Err(Unfollowed::NoUrl));
+    }
+
+    #[test]
+    fn only_headers_without_an_owner_cross_origins() {
+        let names = |location| -> Vec<String> {
+            let next = go("GET", 307, location).expect("is followed");
+            next.headers.into_iter().map(|(name, _)| name).collect()
+        };
+        assert_eq!(names("/same"), ["Content-Type", "X-Trace", "Authorization"]);
+        for other in ["https://b.test/", "https://a.test:444/", "https://a.test./"] {
+            assert_eq!(names(other), ["Content-Type"], "{other}");
+        }
+    }
+
+    #[test]
+    fn a_secret_never_crosses_origins() {
+        let mut mask = Mask::new();
+        mask.add("key", &Secret::new("s3cr/et"));
+        let from = request("POST", "https://a.test/?key=s3cr%2Fet");
+        let go = |status, location| follow(&from, status, location, &mask);
+        assert!(go(302, "/z?key=s3cr%2Fet").is_ok());
+        for location in ["https://b.test/?key=s3cr%2Fet", "https://b.test/s3cr/et/z"] {
+            assert_eq!(go(302, location), Err(Unfollowed::CarriesSecret), "{location}");
+        }
+        let body = Outgoing { body: Bytes::from_static(b"{\"k\":\"s3cr\\/et\"}"), ..from };
+        let crossed = follow(&body, 307, "https://b.test/", &mask);
+        assert_eq!(crossed, Err(Unfollowed::CarriesSecret));
+    }
+}

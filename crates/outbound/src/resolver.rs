@@ -1,0 +1,72 @@
+//! Finding the addresses of names, with the guard in between: what is checked here is what the
+//! connection is made to, because nothing is asked a second time.
+
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use crate::guard::Reach;
+use crate::limits;
+
+/// Addresses on their way.
+pub type Addresses = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+
+/// Where the addresses of names come from.
+pub trait Lookup: Send + Sync {
+    /// The addresses a name stands for.
+    fn lookup(&self, name: &str) -> Addresses;
+}
+
+/// What the operating system knows.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemLookup;
+
+impl Lookup for SystemLookup {
+    fn lookup(&self, name: &str) -> Addresses {
+        let name = name.to_owned();
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            Ok(found.map(|address| address.ip()).collect())
+        })
+    }
+}
+
+/// No address was found.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot find the address of `{name}`")]
+pub(crate) struct NoAddress {
+    pub(crate) name: String,
+    /// What the system says.
+    #[source]
+    pub(crate) source: Option<io::Error>,
+}
+
+/// A lookup that gives only addresses that may be connected to.
+pub(crate) struct Guarded {
+    pub(crate) lookup: Arc<dyn Lookup>,
+    pub(crate) reach: Reach,
+}
+
+impl Resolve for Guarded {
+    fn resolve(&self, name: Name) -> Resolving {
+        let addresses = self.lookup.lookup(name.as_str());
+        let reach = self.reach;
+        Box::pin(async move {
+            let name = name.as_str();
+            let no_address = |source| NoAddress { name: name.to_owned(), source };
+            let addresses = addresses.await.map_err(|error| no_address(Some(error)))?;
+            if addresses.is_empty() {
+                return Err(no_address(None).into());
+            }
+            // All are looked at, and only then are those beyond the limit left out.
+            reach.check(name, &addresses)?;
+            let sockets = addresses.into_iter().take(limits::ADDRESSES);
+            let sockets: Vec<_> = sockets.map(|address| SocketAddr::new(address, 0)).collect();
+            Ok(Box::new(sockets.into_iter()) as Addrs)
+        })
+    }
+}

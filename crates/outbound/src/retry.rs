@@ -1,0 +1,328 @@
+//! When a request is tried again. Deciding is pure; waiting uses the timer of the runtime, so that
+//! a test can stop it.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, SystemTime};
+
+use milepost_model::retry::{self, Backoff, RetryOn};
+
+use crate::client::Response;
+use crate::fault::{Delivery, Fault, SendError};
+use crate::{http_date, limits};
+
+/// When a request is tried again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retry {
+    /// Tries in all, the first one included.
+    pub max_attempts: u32,
+    /// How the pauses grow.
+    pub backoff: Backoff,
+    /// The first pause.
+    pub first: Duration,
+    /// The longest pause that the server does not ask for.
+    pub max: Duration,
+    /// Whether pauses vary.
+    pub jitter: bool,
+    /// What is worth another try.
+    pub on: Vec<RetryOn>,
+}
+
+impl Retry {
+    /// The rule unless another is given: three tries of what may be repeated, one of the rest.
+    pub fn of(may_repeat: bool) -> Retry {
+        Retry {
+            max_attempts: if may_repeat { limits::ATTEMPTS } else { 1 },
+            backoff: Backoff::Exponential,
+            first: limits::BACKOFF_FIRST,
+            max: limits::BACKOFF_MAX,
+            jitter: true,
+            on: vec![
+                RetryOn::Network,
+                RetryOn::Status(429),
+                RetryOn::Status(502),
+                RetryOn::Status(503),
+                RetryOn::Status(504),
+            ],
+        }
+    }
+
+    /// One try.
+    pub fn never() -> Retry {
+        Retry::of(false)
+    }
+
+    /// The rule of a workflow's author, filled up with the usual one.
+    pub fn authored(authored: &retry::Retry, may_repeat: bool) -> Retry {
+        let usual = Retry::of(may_repeat);
+        let attempts = authored
+            .max_attempts
+            .as_ref()
+            .map(|attempts| u32::try_from(attempts.0).unwrap_or(limits::ATTEMPTS_MAX));
+        Retry {
+            max_attempts: attempts.unwrap_or(usual.max_attempts),
+            backoff: authored.backoff.unwrap_or(usual.backoff),
+            first: authored.initial.map_or(usual.first, |period| period.0),
+            max: authored.max.map_or(usual.max, |period| period.0),
+            jitter: authored.jitter.unwrap_or(usual.jitter),
+            on: authored.on.clone().unwrap_or(usual.on),
+        }
+    }
+
+    /// How long to wait for the next try after this many; `None` when there is none.
+    ///
+    /// A server that asks for a longer pause than [`limits::RETRY_AFTER_MAX`] is not asked again:
+    /// an earlier try would only be refused too.
+    pub fn next(&self, tried: u32, outcome: &Outcome, chance: f64) -> Option<Duration> {
+        if tried >= self.max_attempts.min(limits::ATTEMPTS_MAX) || !self.covers(outcome) {
+            return None;
+        }
+        if let Outcome::Answered { retry_after: Some(asked), .. } = outcome {
+            return (*asked <= limits::RETRY_AFTER_MAX).then_some(*asked);
+        }
+        let pause = match self.backoff {
+            Backoff::Fixed => self.first,
+            Backoff::Exponential => {
+                self.first.saturating_mul(2_u32.saturating_pow(tried.saturating_sub(1)))
+            }
+        };
+        let pause = pause.min(self.max);
+        // Half of it is certain: a pause of nothing would be no pause.
+        Some(if self.jitter { pause.mul_f64(0.5 + chance.clamp(0.0, 1.0) / 2.0) } else { pause })
+    }
+
+    fn covers(&self, outcome: &Outcome) -> bool {
+        self.on.iter().any(|on| match (on, outcome) {
+            (RetryOn::Status(wanted), Outcome::Answered { status, .. }) => status == wanted,
+            (RetryOn::Class(class), Outcome::Answered { status, .. }) => {
+                status / 100 == u16::from(*class)
+            }
+            (RetryOn::Timeout, Outcome::Failed { fault: Fault::Timeout { .. }, .. }) => true,
+            // Time that ran out while connecting is a matter of the network.
+            (RetryOn::Network, Outcome::Failed { fault: Fault::Timeout { .. }, delivery }) => {
+                *delivery == Delivery::NotSent
+            }
+            (RetryOn::Network, Outcome::Failed { fault, .. }) => fault.is_passing(),
+            _ => false,
+        })
+    }
+}
+
+/// What a try came to, as far as another one depends on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// An answer.
+    Answered {
+        /// Its status.
+        status: u16,
+        /// How long the server asks to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// None.
+    Failed {
+        /// Why.
+        fault: Fault,
+        /// Whether the request arrived.
+        delivery: Delivery,
+    },
+}
+
+impl Outcome {
+    /// What a try came to.
+    pub fn of(result: &Result<Response, SendError>) -> Outcome {
+        match result {
+            Ok(response) => Outcome::Answered {
+                status: response.status,
+                retry_after: retry_after(
+                    response.header("retry-after"),
+                    response.header("date"),
+                    SystemTime::now(),
+                ),
+            },
+            Err(error) => Outcome::Failed { fault: error.fault.clone(), delivery: error.delivery },
+        }
+    }
+}
+
+/// A try, for whoever watches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// Its number, from 1.
+    pub number: u32,
+    /// What it came to.
+    pub outcome: Outcome,
+    /// When the next one begins.
+    pub next_in: Option<Duration>,
+}
+
+/// The tries of one request.
+pub(crate) struct Tries<'a> {
+    retry: &'a Retry,
+    watch: &'a (dyn Fn(&Attempt) + Sync),
+    chance: fn() -> f64,
+    number: u32,
+}
+
+impl<'a> Tries<'a> {
+    pub(crate) fn new(retry: &'a Retry, watch: &'a (dyn Fn(&Attempt) + Sync)) -> Tries<'a> {
+        Tries { retry, watch, chance, number: 1 }
+    }
+
+    /// The number of the last try.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Tells of a try that ended, and waits for the next one. Whether there is one.
+    pub(crate) async fn again(&mut self, result: &Result<Response, SendError>) -> bool {
+        let outcome = Outcome::of(result);
+        let next_in = self.retry.next(self.number, &outcome, (self.chance)());
+        (self.watch)(&Attempt { number: self.number, outcome, next_in });
+        let Some(pause) = next_in else { return false };
+        tokio::time::sleep(pause).await;
+        self.number += 1;
+        true
+    }
+}
+
+/// How long a server asks to be left alone. A date is compared with the server's own clock when
+/// it shows it, because ours may be wrong.
+fn retry_after(value: Option<&str>, date: Option<&str>, now: SystemTime) -> Option<Duration> {
+    let value = value?.trim();
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let now = || now.duration_since(SystemTime::UNIX_EPOCH).ok();
+    let now = date.and_then(http_date::parse).or_else(now)?;
+    Some(http_date::parse(value)?.saturating_sub(now))
+}
+
+/// A number from 0 to 1 that spreads the tries of many callers. It need not be a good one.
+fn chance() -> f64 {
+    let bits = RandomState::new().hash_one(()) >> 11;
+    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
+    let chance = bits as f64 / (1_u64 << 53) as f64;
+    chance
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(status: u16) -> Outcome {
+        Outcome::Answered { status, retry_after: None }
+    }
+
+    fn failed(fault: Fault, delivery: Delivery) -> Outcome {
+        Outcome::Failed { fault, delivery }
+    }
+
+    #[test]
+    fn the_usual_rule() {
+        let retry = Retry::of(true);
+        for (status, again) in [(200, false), (400, false), (401, false), (429, true)] {
+            assert_eq!(retry.next(1, &answered(status), 0.0).is_some(), again, "{status}");
+        }
+        for (status, again) in [(500, false), (501, false), (502, true), (503, true), (504, true)] {
+            assert_eq!(retry.next(1, &answered(status), 0.0).is_some(), again, "{status}");
+            assert_eq!(Retry::of(false).next(1, &answered(status), 0.0), None);
+        }
+        assert!(retry.next(2, &answered(503), 0.0).is_some());
+        assert_eq!(retry.next(3, &answered(503), 0.0), None);
+    }
+
+    #[test]
+    fn only_passing_faults_are_tried_again() {
+        let retry = Retry::of(true);
+        let lost = || Fault::Lost { detail: String::new() };
+        assert!(retry.next(1, &failed(lost(), Delivery::Unknown), 0.0).is_some());
+        let late = || Fault::Timeout { after: Duration::from_secs(1) };
+        assert!(retry.next(1, &failed(late(), Delivery::NotSent), 0.0).is_some());
+        assert_eq!(retry.next(1, &failed(late(), Delivery::Unknown), 0.0), None);
+        let on_timeout = Retry { on: vec![RetryOn::Timeout], ..retry.clone() };
+        assert!(on_timeout.next(1, &failed(late(), Delivery::Unknown), 0.0).is_some());
+        assert_eq!(on_timeout.next(1, &failed(lost(), Delivery::Unknown), 0.0), None);
+        let tls = Fault::Tls { detail: String::new() };
+        assert_eq!(retry.next(1, &failed(tls, Delivery::NotSent), 0.0), None);
+    }
+
+    #[test]
+    fn pauses_double_up_to_a_bound_and_vary_by_half() {
+        let retry = Retry { max_attempts: 100, ..Retry::of(true) };
+        let pause = |tried, chance| retry.next(tried, &answered(503), chance);
+        let ms = |ms| Some(Duration::from_millis(ms));
+        assert_eq!((pause(1, 1.0), pause(2, 1.0), pause(3, 1.0)), (ms(500), ms(1000), ms(2000)));
+        assert_eq!((pause(1, 0.0), pause(2, 0.0)), (ms(250), ms(500)));
+        assert_eq!((pause(6, 1.0), pause(99, 1.0)), (ms(10_000), ms(10_000)));
+        assert_eq!(pause(100, 1.0), None);
+        let fixed = Retry { backoff: Backoff::Fixed, jitter: false, ..retry };
+        assert_eq!(fixed.next(7, &answered(503), 0.3), ms(500));
+    }
+
+    #[test]
+    fn the_servers_wish_is_granted_within_reason() {
+        let asked = |seconds| Outcome::Answered {
+            status: 503,
+            retry_after: Some(Duration::from_secs(seconds)),
+        };
+        let pause = |seconds| Retry::of(true).next(1, &asked(seconds), 0.5);
+        assert_eq!(pause(0), Some(Duration::ZERO));
+        assert_eq!(pause(60), Some(Duration::from_secs(60)));
+        assert_eq!(pause(61), None);
+    }
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        let after = |value, date| retry_after(Some(value), date, now);
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!(after("120", None), seconds(120));
+        assert_eq!(after("Sun, 06 Nov 1994 08:50:07 GMT", None), seconds(30));
+        assert_eq!(after("Sun, 06 Nov 1994 08:00:00 GMT", None), seconds(0));
+        let clock = Some("Sun, 06 Nov 1994 08:50:00 GMT");
+        assert_eq!(after("Sun, 06 Nov 1994 08:50:07 GMT", clock), seconds(7));
+        assert_eq!(after("soon", clock), None);
+        assert_eq!(after("-1", clock), None);
+        assert_eq!(retry_after(None, clock, now), None);
+    }
+
+    fn busy(retry_after: &[(&str, &str)]) -> Result<Response, SendError> {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Ok(Response {
+            status: 503,
+            headers: retry_after.iter().map(own).collect(),
+            body: bytes::Bytes::new(),
+            truncated: false,
+            url: url::Url::parse("https://a.test/").expect("a URL"),
+            redirects: 0,
+            elapsed: Duration::ZERO,
+        })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tries_are_told_and_waited_for() {
+        let told = std::sync::Mutex::new(Vec::new());
+        let watch = |attempt: &Attempt| {
+            told.lock().expect("is whole").push((attempt.number, attempt.next_in));
+        };
+        let retry = Retry { max_attempts: 4, ..Retry::of(true) };
+        let mut tries = Tries { chance: || 0.5, ..Tries::new(&retry, &watch) };
+        let began = tokio::time::Instant::now();
+        let date = [
+            ("date", "Sun, 06 Nov 1994 08:49:37 GMT"),
+            ("retry-after", "Sun, 06 Nov 1994 08:49:57 GMT"),
+        ];
+        assert!(tries.again(&busy(&[])).await);
+        assert!(tries.again(&busy(&[("retry-after", "7")])).await);
+        assert!(tries.again(&busy(&date)).await);
+        assert!(!tries.again(&busy(&[])).await);
+        assert_eq!(began.elapsed().as_millis(), 375 + 7_000 + 20_000);
+        let ms = |ms| Some(Duration::from_millis(ms));
+        let expected = vec![(1, ms(375)), (2, ms(7_000)), (3, ms(20_000)), (4, None)];
+        assert_eq!(told.into_inner().expect("is whole"), expected);
+    }
+
+    #[test]
+    fn chance_stays_between_its_bounds() {
+        assert!((0..1000).all(|_| (0.0..=1.0).contains(&chance())));
+    }
+}

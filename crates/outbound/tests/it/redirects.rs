@@ -1,0 +1,153 @@
+//! Redirects: how far they are followed, and what goes along.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use milepost_catalog::command::{Location, Requirement, Scheme};
+use milepost_model::id::CatalogId;
+use milepost_outbound::{Api, Auth, Call, Credential, Delivery, Fault, Outgoing, RedirectRefusal};
+use milepost_outbound::{CallError, Called, Retry, Sending, Unfollowed, limits};
+
+use crate::server::{Server, answer, ok, redirect};
+use crate::{Kept, client, send, text};
+
+#[tokio::test]
+async fn three_redirects_are_followed_and_no_more() {
+    let hops = |last: usize| {
+        Server::start(move |number, _| {
+            if number < last { redirect(302, &format!("/{number}")) } else { ok("there") }
+        })
+    };
+    let server = hops(limits::REDIRECTS).await;
+    let response = send(&server, &Outgoing::get(server.url("/"))).await.expect("answers");
+    assert_eq!((response.redirects, text(&response).as_str()), (3, "there"));
+    assert_eq!(response.url, server.url("/2"));
+    let server = hops(limits::REDIRECTS + 1).await;
+    let error = send(&server, &Outgoing::get(server.url("/"))).await.expect_err("too many");
+    assert_eq!(error.fault, Fault::TooManyRedirects { limit: limits::REDIRECTS });
+    assert_eq!((error.delivery, server.received().len()), (Delivery::Answered, 4));
+}
+
+#[tokio::test]
+async fn an_answer_that_leads_nowhere_is_the_answer() {
+    for reply in
+        [answer(302, &[], b"x"), answer(304, &[("location", "/y")], b""), redirect(300, "/")]
+    {
+        let server = Server::replies(vec![reply]).await;
+        let response = send(&server, &Outgoing::get(server.url("/"))).await.expect("answers");
+        assert_eq!(response.redirects, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_was_redirected_has_been_sent() {
+    let server = Server::replies(vec![redirect(303, "http://127.0.0.1:1/gone")]).await;
+    let mut policy = crate::policy(&[&server]);
+    policy.allow_private("127.0.0.1:1").expect("a host");
+    let client = milepost_outbound::Client::new(policy);
+    let request = Outgoing { method: "POST".to_owned(), ..Outgoing::get(server.url("/")) };
+    let error = client.send(&request, &Sending::default()).await.expect_err("nobody is there");
+    assert!(matches!(error.fault, Fault::Connect { .. }), "{error}");
+    assert!(!error.certainly_not_sent());
+}
+
+#[tokio::test]
+async fn methods_and_bodies_go_along_as_they_should() {
+    for (status, expected, body) in [
+        (301, "GET", ""),
+        (302, "GET", ""),
+        (303, "GET", ""),
+        (307, "POST", "b"),
+        (308, "POST", "b"),
+    ] {
+        let server = Server::replies(vec![redirect(status, "/next"), ok("")]).await;
+        let request = Outgoing {
+            method: "POST".to_owned(),
+            body: Bytes::from_static(b"b"),
+            ..Outgoing::get(server.url("/")).header("Content-Type", "text/plain")
+        };
+        send(&server, &request).await.expect("answers");
+        let second = &server.received()[1];
+        assert_eq!(second.line(), format!("{expected} /next HTTP/1.1"));
+        assert_eq!(second.body(), body);
+        assert_eq!(second.headers("content-type").len(), usize::from(!body.is_empty()));
+    }
+}
+
+fn key(location: Location) -> Scheme {
+    Scheme::ApiKey { name: "X-Key".to_owned(), location }
+}
+
+async fn call(api: &Api, server: &Server) -> Result<Called, CallError> {
+    let request = Outgoing::get(server.url("/start?q=1"))
+        .header("Authorization", "Bearer typed-by-hand")
+        .header("X-Trace", "t")
+        .header("Accept", "text/plain");
+    let security = [Requirement { schemes: vec![("s".to_owned(), Vec::new())] }];
+    let call = Call {
+        request: &request,
+        security: &security,
+        retry: &Retry::never(),
+        sending: Sending::default(),
+        watch: &|_| {},
+    };
+    api.call(call).await
+}
+
+fn api(home: &Server, other: &Server, scheme: Scheme) -> Api {
+    let schemes = BTreeMap::from([("s".to_owned(), scheme)]);
+    let secret = "api-key".to_owned();
+    let credentials = BTreeMap::from([("s".to_owned(), Credential::Key { secret })]);
+    let secrets = Kept::of(&[("api-key", "k3y-0f-the-h0use")]);
+    let catalog = CatalogId::parse("shop").expect("an id");
+    let auth = Auth::new(catalog, home.url("/"), schemes, credentials, secrets);
+    Api { client: client(&[home, other]), auth }
+}
+
+#[tokio::test]
+async fn credentials_stay_at_their_origin() {
+    let schemes =
+        [key(Location::Header), key(Location::Query), key(Location::Cookie), Scheme::Bearer];
+    for scheme in schemes {
+        let other = Server::replies(vec![ok("other")]).await;
+        let url = other.url("/landing?q=1").to_string();
+        let home = Server::start(move |_, _| redirect(307, &url)).await;
+        let api = api(&home, &other, scheme.clone());
+        assert_eq!(text(&call(&api, &home).await.expect("answers").response), "other");
+        assert!(home.received()[0].head().contains("k3y-0f-the-h0use"), "{scheme:?}");
+        let landed = &other.received()[0];
+        assert_eq!(landed.target(), "/landing?q=1");
+        assert_eq!(landed.headers("accept"), ["text/plain"]);
+        for gone in ["authorization", "cookie", "x-key", "x-trace", "referer"] {
+            assert_eq!(landed.headers(gone), Vec::<String>::new(), "{scheme:?} {gone}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn credentials_go_along_within_their_origin() {
+    for scheme in [key(Location::Header), key(Location::Query), key(Location::Cookie)] {
+        let home = Server::replies(vec![redirect(302, "/next?a=b"), ok("home")]).await;
+        let api = api(&home, &home, scheme.clone());
+        assert_eq!(text(&call(&api, &home).await.expect("answers").response), "home");
+        assert!(home.received()[1].head().contains("k3y-0f-the-h0use"), "{scheme:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_cannot_send_a_secret_elsewhere() {
+    let other = Server::replies(vec![ok("other")]).await;
+    let base = other.url("/");
+    let home = Server::start(move |_, received| {
+        redirect(302, &format!("{base}?stolen={}", received.target().replace('?', "&")))
+    })
+    .await;
+    let api = api(&home, &other, key(Location::Query));
+    let CallError::Send(error) = call(&api, &home).await.expect_err("is refused") else {
+        panic!("another error")
+    };
+    let why = RedirectRefusal::Unfollowed(Unfollowed::CarriesSecret);
+    let target = other.url("/").to_string();
+    assert_eq!(error.fault, Fault::RedirectRefused { target, why });
+    assert_eq!(other.connections(), 0);
+}

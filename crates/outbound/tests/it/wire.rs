@@ -1,0 +1,103 @@
+//! What goes over the wire, byte for byte.
+
+use bytes::Bytes;
+use milepost_outbound::{Fault, Invalid, Outgoing, Sending};
+
+use crate::server::{Server, ok};
+use crate::{client, send};
+
+fn request(server: &Server, method: &str, target: &str, body: &'static str) -> Outgoing {
+    let body = Bytes::from_static(body.as_bytes());
+    Outgoing { method: method.to_owned(), url: server.url(target), headers: Vec::new(), body }
+}
+
+#[tokio::test]
+async fn a_request_is_sent_as_it_is_given() {
+    let server = Server::replies(vec![ok("")]).await;
+    let request = request(&server, "POST", "/a%2Fb/ü?q=a+b&r=%20&s=[x]", "body")
+        .header("Content-Type", "text/plain; charset=utf-8")
+        .header("X-Twice", "1")
+        .header("X-Twice", "2")
+        .header("X-Empty", "")
+        .header("X-Unicode", "grün");
+    send(&server, &request).await.expect("answers");
+    let received = &server.received()[0];
+    let version = env!("CARGO_PKG_VERSION");
+    let expected = format!(
+        "POST /a%2Fb/%C3%BC?q=a+b&r=%20&s=[x] HTTP/1.1\r\n\
+         content-type: text/plain; charset=utf-8\r\n\
+         x-twice: 1\r\nx-twice: 2\r\nx-empty: \r\nx-unicode: grün\r\n\
+         user-agent: milepost/{version}\r\naccept: */*\r\naccept-encoding: gzip,deflate,br\r\n\
+         host: {}\r\ncontent-length: 4\r\n\r\nbody",
+        server.host(),
+    );
+    assert_eq!(sorted(&String::from_utf8_lossy(&received.raw)), sorted(&expected));
+}
+
+/// The lines; which of different headers comes first has no meaning.
+fn sorted(text: &str) -> Vec<&str> {
+    let mut lines: Vec<_> = text.split("\r\n").collect();
+    lines[1..].sort_unstable();
+    lines
+}
+
+#[tokio::test]
+async fn every_method_goes_out_with_and_without_a_body() {
+    let server = Server::replies(vec![ok("")]).await;
+    let client = client(&[&server]);
+    let methods = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "PATCH", "TRACE", "QUERY"];
+    for method in methods {
+        for body in ["", "x"] {
+            let request = request(&server, method, "/", body);
+            client.send(&request, &Sending::default()).await.expect("answers");
+            let received = server.received().pop().expect("arrived");
+            assert_eq!(received.line(), format!("{method} / HTTP/1.1"));
+            assert_eq!(received.body(), body, "{method}");
+        }
+    }
+    // All on one connection.
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn headers_of_the_connection_cannot_be_given() {
+    let server = Server::replies(vec![ok("")]).await;
+    let client = client(&[&server]);
+    for (name, value) in [
+        ("Host", "evil.test"),
+        ("Transfer-Encoding", "chunked"),
+        ("Content-Length", "99"),
+        ("Connection", "close, x-secret"),
+        ("Upgrade", "h2c"),
+        ("Proxy-Authorization", "x"),
+        ("Expect", "100-continue"),
+    ] {
+        let request = request(&server, "POST", "/", "body").header(name, value);
+        let error = client.send(&request, &Sending::default()).await.expect_err("is refused");
+        assert_eq!(error.fault, Fault::Invalid(Invalid::Reserved { name: name.to_owned() }));
+        assert!(error.certainly_not_sent());
+    }
+    // A length that is right says nothing new.
+    let right = request(&server, "POST", "/", "body").header("content-length", "4");
+    client.send(&right, &Sending::default()).await.expect("answers");
+    assert_eq!(server.received().len(), 1);
+    assert_eq!(server.received()[0].headers("content-length"), ["4"]);
+}
+
+#[tokio::test]
+async fn nothing_can_be_smuggled_into_a_header_or_method() {
+    let server = Server::replies(vec![ok("")]).await;
+    for (name, value) in
+        [("X-A", "1\r\nX-B: 2"), ("X-A", "1\nX-B: 2"), ("X A", "1"), ("", "1"), ("X:A", "1")]
+    {
+        let request = request(&server, "GET", "/", "").header(name, value);
+        let error = send(&server, &request).await.expect_err("is refused");
+        assert_eq!(error.fault, Fault::Invalid(Invalid::Header { name: name.to_owned() }));
+    }
+    for method in ["GET / HTTP/1.1\r\nX: y", "", "G T", "CONNECT"] {
+        let error =
+            send(&server, &request(&server, method, "/", "")).await.expect_err("is refused");
+        assert!(matches!(error.fault, Fault::Invalid(Invalid::Method { .. })), "{method}");
+    }
+    assert_eq!(server.connections(), 0);
+}

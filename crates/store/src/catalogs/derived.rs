@@ -1,0 +1,115 @@
+//! What was derived from a catalog and is quicker read than made again. May be deleted at any time;
+//! what is damaged, old or of another program is not there.
+
+use std::path::{Path, PathBuf};
+
+use milepost_model::id::CatalogId;
+
+use super::record::{Auth, Record};
+use super::text;
+use crate::digest::Digest;
+use crate::directory::Directory;
+use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::limits;
+use crate::locations::Locations;
+
+/// What derived data was derived from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DerivedKey {
+    id: CatalogId,
+    hash: Digest,
+}
+
+impl DerivedKey {
+    /// From a record, its document and the version of what is derived. Whether a catalog is
+    /// enabled and how it authenticates has no part in it: neither changes a command.
+    pub fn of(record: &Record, document: Digest, version: u32) -> DerivedKey {
+        let shaping = Record { enabled: true, auth: Auth::new(), ..record.clone() };
+        let text = text::render(&shaping);
+        let parts: [&[u8]; 3] = [document.bytes(), text.as_bytes(), &version.to_le_bytes()];
+        DerivedKey { id: record.id.clone(), hash: Digest::of_parts(&parts) }
+    }
+
+    fn file_name(&self) -> String {
+        format!("{}-{}.bin", self.id, &self.hash.to_string()[..16])
+    }
+}
+
+/// Derived data of all catalogs.
+#[derive(Debug)]
+pub struct Derived {
+    path: PathBuf,
+}
+
+/// Stands in front of every file, with the key and the checksum of what follows behind it.
+const MAGIC: &[u8; 8] = b"mpderiv1";
+const HEAD: usize = MAGIC.len() + 32 + 32;
+
+impl Derived {
+    /// The derived data in the cache. Looks at nothing yet.
+    pub fn open(locations: &Locations) -> Derived {
+        Derived { path: locations.cache.join("derived") }
+    }
+
+    /// What was derived before; `None` whenever it is not there whole.
+    pub fn read(&self, key: &DerivedKey) -> Option<Vec<u8>> {
+        let directory = Directory::open(&self.path).ok()??;
+        let limit = limits::DERIVED_BYTES + HEAD;
+        let mut bytes = directory.read(Path::new(&key.file_name()), limit).ok()?;
+        let head = bytes.get(..HEAD)?;
+        if head != head_of(key, &bytes[HEAD..]) {
+            return None;
+        }
+        bytes.drain(..HEAD);
+        Some(bytes)
+    }
+
+    /// Keeps what was derived, instead of what was derived from the same catalog before.
+    pub fn write(&self, key: &DerivedKey, bytes: &[u8]) -> Result<(), FileError> {
+        let path = self.path.join(key.file_name());
+        if bytes.len() > limits::DERIVED_BYTES {
+            return Err(FileError::TooLarge { path, bytes: bytes.len() as u64 });
+        }
+        file::make_directory(&self.path, Readers::Owner)?;
+        // What is there is of no worth: a link is replaced, not written through.
+        file::remove(&path)?;
+        let mut whole = Vec::with_capacity(HEAD + bytes.len());
+        whole.extend(head_of(key, bytes));
+        whole.extend(bytes);
+        let manner =
+            Manner { replace: Replace::Yes, readers: Readers::Owner, lasting: Lasting::Unsynced };
+        file::write(&path, &whole, manner)?;
+        let name = key.file_name();
+        self.forget_but(&key.id, |other| other == name)
+    }
+
+    /// Lets go of all that was derived from a catalog.
+    pub fn forget(&self, id: &CatalogId) -> Result<(), FileError> {
+        self.forget_but(id, |_| false)
+    }
+
+    fn forget_but(&self, id: &CatalogId, keep: impl Fn(&str) -> bool) -> Result<(), FileError> {
+        let Some(directory) = Directory::open(&self.path)? else { return Ok(()) };
+        let of_id = |name: &str| {
+            name.strip_suffix(".bin")
+                .and_then(|stem| stem.rsplit_once('-'))
+                .is_some_and(|(other, hash)| other == id.as_str() && hash.len() == 16)
+        };
+        for name in directory.files(Path::new(""), of_id)? {
+            if !keep(&name) {
+                file::remove(&self.path.join(name))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn head_of(key: &DerivedKey, bytes: &[u8]) -> [u8; HEAD] {
+    let mut head = [0; HEAD];
+    let (magic, rest) = head.split_at_mut(MAGIC.len());
+    let (hash, checksum) = rest.split_at_mut(32);
+    magic.copy_from_slice(MAGIC);
+    hash.copy_from_slice(key.hash.bytes());
+    checksum.copy_from_slice(Digest::of(bytes).bytes());
+    head
+}

@@ -1,0 +1,116 @@
+//! The configuration file. Everything in it is optional, and so is the file.
+
+use std::path::{Path, PathBuf};
+
+use crate::file::{self, FileError};
+use crate::hosts::PrivateHost;
+use crate::limits;
+use crate::locations::Locations;
+use crate::settings::{self, Fault, Field, Table, UnknownKey};
+
+/// What the configuration says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Config {
+    /// Private hosts that may be called.
+    pub allow_private: Vec<PrivateHost>,
+    /// Directories that a model may name documents in, beside the project and the working
+    /// directory.
+    pub source_roots: Vec<PathBuf>,
+    /// Where secrets are kept.
+    pub secrets: SecretsBackend,
+    /// Keys that mean nothing.
+    pub warnings: Vec<UnknownKey>,
+}
+
+/// Where secrets are kept. The environment is asked first whatever is chosen here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SecretsBackend {
+    /// In an encrypted file.
+    #[default]
+    File,
+    /// With the operating system.
+    Keyring,
+    /// Nowhere: the environment is all there is.
+    Env,
+}
+
+/// Why there is no configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The file says what it must not.
+    #[error("`{}`: {fault}", path.display())]
+    Fault {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        fault: Fault,
+    },
+}
+
+const KEYS: &[&str] = &["allow_private", "source_roots", "secrets"];
+const SECRETS_KEYS: &[&str] = &["backend"];
+const BACKEND: &str = "`file`, `keyring` or `env`";
+
+impl SecretsBackend {
+    /// The word in the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            SecretsBackend::File => "file",
+            SecretsBackend::Keyring => "keyring",
+            SecretsBackend::Env => "env",
+        }
+    }
+
+    fn parse(text: &str) -> Option<SecretsBackend> {
+        let all = [SecretsBackend::File, SecretsBackend::Keyring, SecretsBackend::Env];
+        all.into_iter().find(|backend| backend.name() == text)
+    }
+}
+
+impl Config {
+    /// Reads the configuration; without a file everything is as it is by default.
+    pub fn read(locations: &Locations) -> Result<Config, ConfigError> {
+        let bytes = match file::read_document(&locations.config, limits::CONFIG_BYTES) {
+            Ok(bytes) => bytes,
+            Err(FileError::NotFound { .. }) => return Ok(Config::default()),
+            Err(error) => return Err(error.into()),
+        };
+        let folder = locations.config.parent().unwrap_or(Path::new("."));
+        let config = Config::parse(&bytes, folder, locations.home.as_deref());
+        config.map_err(|fault| ConfigError::Fault { path: locations.config.clone(), fault })
+    }
+
+    fn parse(bytes: &[u8], folder: &Path, home: Option<&Path>) -> Result<Config, Fault> {
+        let mut top = Table::read(settings::decoded(bytes)?)?;
+        let mut config = Config::default();
+        if let Some(field) = top.take("allow_private") {
+            config.allow_private = field.parsed_list(PrivateHost::EXPECTED, PrivateHost::parse)?;
+        }
+        if let Some(field) = top.take("source_roots") {
+            config.source_roots =
+                field.parsed_list("a directory", |text| source_root(text, folder, home))?;
+        }
+        if let Some(field) = top.take("secrets") {
+            let mut secrets = field.table()?;
+            let backend = secrets.take("backend");
+            let backend = backend.map(|field: Field| field.parsed(BACKEND, SecretsBackend::parse));
+            config.secrets = backend.transpose()?.unwrap_or_default();
+            secrets.unknown(SECRETS_KEYS, &mut config.warnings);
+        }
+        top.unknown(KEYS, &mut config.warnings);
+        Ok(config)
+    }
+}
+
+/// `~` is the home; a relative directory lies beside the configuration.
+fn source_root(text: &str, folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    match text.strip_prefix('~') {
+        _ if text.is_empty() => None,
+        Some("") => home.map(Path::to_owned),
+        Some(below) if below.starts_with('/') => Some(home?.join(&below[1..])),
+        _ => Some(folder.join(text)),
+    }
+}

@@ -1,0 +1,83 @@
+//! Hosts that may be called although they are private, as people write them down.
+
+use std::fmt;
+
+use url::Host;
+
+/// A host in a private network, with one port or all of them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PrivateHost {
+    host: Host<String>,
+    port: Option<u16>,
+}
+
+impl PrivateHost {
+    /// What one looks like, for messages.
+    pub const EXPECTED: &'static str = "a host such as `localhost`, `10.0.0.7:8080` or `[::1]:80`";
+
+    /// Reads `host` or `host:port`. Every spelling of an address is the same host.
+    pub fn parse(text: &str) -> Option<PrivateHost> {
+        let behind_bracket = text.rfind(']').map_or(0, |bracket| bracket + 1);
+        let (host, port) = match text[behind_bracket..].find(':') {
+            Some(colon) => {
+                let (host, port) = text.split_at(behind_bracket + colon);
+                // Not what `u16` would read: it takes a plus sign.
+                let digits = port[1..].bytes().all(|byte| byte.is_ascii_digit());
+                (host, Some(port[1..].parse().ok().filter(|_| digits)?))
+            }
+            None => (text, None),
+        };
+        let host = Host::parse(host.strip_suffix('.').unwrap_or(host)).ok()?;
+        // URLs allow more than names of hosts have, a `*` that would mean nothing for one.
+        let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let named = !matches!(&host, Host::Domain(name) if !name.bytes().all(letters));
+        named.then_some(PrivateHost { host, port })
+    }
+
+    /// The host.
+    pub fn host(&self) -> &Host<String> {
+        &self.host
+    }
+
+    /// The only port, if there is but one.
+    pub fn port(&self) -> Option<u16> {
+        self.port
+    }
+}
+
+impl fmt::Display for PrivateHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.port {
+            Some(port) => write!(f, "{}:{port}", self.host),
+            None => write!(f, "{}", self.host),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PrivateHost;
+
+    fn check(text: &str, expected: Option<&str>) {
+        let found = PrivateHost::parse(text).map(|host| host.to_string());
+        assert_eq!(found.as_deref(), expected, "{text}");
+    }
+
+    #[test]
+    fn hosts_with_and_without_a_port() {
+        check("localhost", Some("localhost"));
+        check("LOCALHOST.:8080", Some("localhost:8080"));
+        check("0x7f.1:80", Some("127.0.0.1:80"));
+        check("[::1]", Some("[::1]"));
+        check("[0:0::1]:443", Some("[::1]:443"));
+        check("api.intern", Some("api.intern"));
+    }
+
+    #[test]
+    fn what_is_no_host() {
+        let wrong = ["", ":80", "a:", "a:b", "a:+1", "a:70000", "http://a", "a/b", "a@b", "::1"];
+        for text in wrong.into_iter().chain(["[::1", "a b", "*", "[::1]x", "a:1:2", "."]) {
+            check(text, None);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Secrets in one file, encrypted by the age format: with a key beside it that only its owner may
+//! read, or with a passphrase. The key file is one that the `age` tool understands.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use age::secrecy::{ExposeSecret, SecretString};
+use age::{DecryptError, Decryptor, scrypt, x25519};
+use milepost_model::secret::Secret;
+
+use super::entry::{self, Entries, Kept};
+use super::{Origins, SecretError, SecretName, origins};
+use crate::directory::Directory;
+use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::limits;
+use crate::lock::Lock;
+use crate::stamp::Seen;
+
+const FILE: &str = "secrets.age";
+const KEY: &str = "secrets.key";
+const KEY_HEAD: &str = "# The key of the secrets beside it. Whoever has both has the secrets.\n";
+
+/// The encrypted file.
+#[derive(Debug)]
+pub(super) struct EncryptedFile {
+    directory: PathBuf,
+    passphrase: Option<Secret>,
+    /// What was last read: a passphrase takes long to try.
+    known: Mutex<Option<(Seen, Arc<Entries>)>>,
+}
+
+impl EncryptedFile {
+    pub(super) fn new(directory: &Path, passphrase: Option<Secret>) -> EncryptedFile {
+        let directory = directory.to_owned();
+        EncryptedFile { directory, passphrase, known: Mutex::new(None) }
+    }
+
+    pub(super) fn get(&self, name: &SecretName) -> Result<Option<Kept>, SecretError> {
+        Ok(self.read()?.and_then(|entries| entries.get(name).cloned()))
+    }
+
+    pub(super) fn origins(&self) -> Result<Origins, SecretError> {
+        Ok(self.read()?.map(|entries| origins(&entries)).unwrap_or_default())
+    }
+
+    /// Changes the secrets; nothing is written when the change fails.
+    pub(super) fn change(
+        &self,
+        change: impl FnOnce(&mut Entries) -> Result<(), SecretError>,
+    ) -> Result<(), SecretError> {
+        file::make_directory(&self.directory, Readers::Owner)?;
+        let _lock = Lock::of(&self.directory)?;
+        let before = self.read()?;
+        let mut entries = before.as_deref().cloned().unwrap_or_default();
+        change(&mut entries)?;
+        let bytes = self.encrypted(&entry::render(&entries), before.is_some())?;
+        if bytes.len() > limits::SECRETS_FILE_BYTES {
+            return Err(SecretError::TooLarge);
+        }
+        write(&self.path(), &bytes, Replace::Yes)?;
+        Ok(())
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.join(FILE)
+    }
+
+    fn key_path(&self) -> PathBuf {
+        self.directory.join(KEY)
+    }
+
+    /// What the file says; read and decrypted only if it changed. `None` when there is none.
+    fn read(&self) -> Result<Option<Arc<Entries>>, SecretError> {
+        let Some(directory) = Directory::open(&self.directory)? else { return Ok(None) };
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = match directory.stamp(Path::new(FILE)) {
+            Ok(stamp) => stamp,
+            Err(FileError::NotFound { .. }) => {
+                *known = None;
+                return Ok(None);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if let Some((seen, entries)) = &*known
+            && seen.is_still(stamp)
+        {
+            return Ok(Some(Arc::clone(entries)));
+        }
+        let (seen, bytes) = directory.read_seen(Path::new(FILE), limits::SECRETS_FILE_BYTES)?;
+        let text = self.decrypted(&directory, &bytes)?;
+        let damaged = || SecretError::Damaged { path: self.path() };
+        let entries = Arc::new(entry::parse(&text).ok_or_else(damaged)?);
+        *known = Some((seen, Arc::clone(&entries)));
+        Ok(Some(entries))
+    }
+
+    fn decrypted(&self, directory: &Directory, bytes: &[u8]) -> Result<Vec<u8>, SecretError> {
+        let damaged = || SecretError::Damaged { path: self.path() };
+        let decryptor = Decryptor::new_buffered(bytes).map_err(|_| damaged())?;
+        let wrong = |error: &DecryptError, wrong| match error {
+            DecryptError::NoMatchingKeys
+            | DecryptError::KeyDecryptionFailed
+            | DecryptError::DecryptionFailed => wrong,
+            _ => damaged(),
+        };
+        if decryptor.is_scrypt() {
+            let needs = || SecretError::NeedsPassphrase { path: self.path() };
+            let passphrase = self.passphrase.as_ref().ok_or_else(needs)?;
+            let mut identity = scrypt::Identity::new(secret_string(passphrase));
+            identity.set_max_work_factor(limits::SCRYPT_LOG_N_MAX);
+            age::decrypt(&identity, bytes)
+                .map_err(|error| wrong(&error, SecretError::WrongPassphrase { path: self.path() }))
+        } else {
+            let missing = || SecretError::KeyMissing { path: self.key_path() };
+            let key = self.key(directory)?.ok_or_else(missing)?;
+            age::decrypt(&key, bytes)
+                .map_err(|error| wrong(&error, SecretError::WrongKey { path: self.key_path() }))
+        }
+    }
+
+    /// Encrypted with the passphrase where there is one, else to the key.
+    fn encrypted(&self, text: &[u8], has_file: bool) -> Result<Vec<u8>, SecretError> {
+        let outcome = if let Some(passphrase) = &self.passphrase {
+            let mut recipient = scrypt::Recipient::new(secret_string(passphrase));
+            recipient.set_work_factor(limits::SCRYPT_LOG_N);
+            age::encrypt(&recipient, text)
+        } else {
+            let missing = || SecretError::KeyMissing { path: self.key_path() };
+            let directory = Directory::open(&self.directory)?.ok_or_else(missing)?;
+            let key = match self.key(&directory)? {
+                Some(key) => key,
+                // With another key than before nobody would know which one opens what.
+                None if has_file => return Err(missing()),
+                None => self.new_key()?,
+            };
+            age::encrypt(&key.to_public(), text)
+        };
+        // Encrypting to memory fails for no reason that the contents could tell.
+        outcome.map_err(|_| SecretError::WrongKey { path: self.key_path() })
+    }
+
+    fn key(&self, directory: &Directory) -> Result<Option<x25519::Identity>, SecretError> {
+        let path = self.key_path();
+        let bytes = match directory.read(Path::new(KEY), limits::KEY_BYTES) {
+            Ok(bytes) => bytes,
+            Err(FileError::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        check_mode(&path)?;
+        let text = std::str::from_utf8(&bytes).unwrap_or_default();
+        let mut lines = text.lines().map(str::trim);
+        let line = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+        let key = line.and_then(|line| line.parse().ok());
+        key.map(Some).ok_or(SecretError::WrongKey { path })
+    }
+
+    fn new_key(&self) -> Result<x25519::Identity, SecretError> {
+        let key = x25519::Identity::generate();
+        let text = format!("{KEY_HEAD}{}\n", key.to_string().expose_secret());
+        write(&self.key_path(), text.as_bytes(), Replace::No)?;
+        Ok(key)
+    }
+}
+
+fn secret_string(secret: &Secret) -> SecretString {
+    SecretString::from(secret.reveal().to_owned())
+}
+
+fn write(path: &Path, bytes: &[u8], replace: Replace) -> Result<(), FileError> {
+    file::write(path, bytes, Manner { replace, readers: Readers::Owner, lasting: Lasting::Synced })
+}
+
+/// A key that others may read is no key any more.
+#[cfg(unix)]
+fn check_mode(path: &Path) -> Result<(), SecretError> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let metadata = std::fs::metadata(path).map_err(|error| FileError::of(path, error))?;
+    let mode = metadata.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(SecretError::KeyExposed { path: path.to_owned(), mode });
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_mode(_: &Path) -> Result<(), SecretError> {
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! A secret with what it is bound to, and all of them as the text that is encrypted.
+
+use std::collections::BTreeMap;
+
+use milepost_model::secret::Secret;
+use serde::{Deserialize, Serialize};
+use url::{Origin, Url};
+
+use super::{SecretError, SecretName};
+use crate::limits;
+
+/// Every secret that is kept.
+pub(super) type Entries = BTreeMap<SecretName, Kept>;
+
+/// A secret and the only origin it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Kept {
+    value: Secret,
+    origin: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct All<'t> {
+    version: u32,
+    #[serde(borrow)]
+    secrets: BTreeMap<&'t str, One>,
+}
+
+/// As it is written. Has no `Debug`: it holds the value.
+#[derive(Serialize, Deserialize)]
+struct One {
+    value: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+}
+
+const VERSION: u32 = 1;
+
+impl Kept {
+    pub(super) fn new(value: Secret, origin: Option<&Origin>) -> Result<Kept, SecretError> {
+        match value.reveal().len() {
+            0 => return Err(SecretError::Empty),
+            1..=limits::SECRET_BYTES => {}
+            _ => return Err(SecretError::TooLarge),
+        }
+        if origin.is_some_and(|origin| !origin.is_tuple()) {
+            return Err(SecretError::NoOrigin);
+        }
+        Ok(Kept { value, origin: origin.map(Origin::ascii_serialization) })
+    }
+
+    pub(super) fn origin(&self) -> Option<&str> {
+        self.origin.as_deref()
+    }
+
+    /// The secret, if it is for this origin.
+    pub(super) fn for_origin(
+        self,
+        name: &SecretName,
+        origin: Option<&Origin>,
+    ) -> Result<Secret, SecretError> {
+        match (self.origin, origin) {
+            (None, _) => Ok(self.value),
+            (Some(own), Some(asked)) if same_origin(&own, asked) => Ok(self.value),
+            (Some(origin), _) => Err(SecretError::OtherOrigin { name: name.clone(), origin }),
+        }
+    }
+
+    /// One secret as text.
+    #[cfg(feature = "keyring")]
+    pub(super) fn text(&self) -> String {
+        let one = One { value: self.value.reveal().to_owned(), origin: self.origin.clone() };
+        serde_json::to_string(&one).expect("texts are JSON")
+    }
+
+    /// One secret from its text.
+    #[cfg(feature = "keyring")]
+    pub(super) fn parse(text: &str) -> Option<Kept> {
+        let one: One = serde_json::from_str(text).ok()?;
+        Some(Kept { value: Secret::new(one.value), origin: one.origin })
+    }
+}
+
+fn same_origin(own: &str, asked: &Origin) -> bool {
+    // Two opaque origins are never the same, so what is no origin matches nothing.
+    Url::parse(own).is_ok_and(|own| own.origin() == *asked)
+}
+
+/// Every secret as text.
+pub(super) fn render(entries: &Entries) -> Vec<u8> {
+    let one =
+        |kept: &Kept| One { value: kept.value.reveal().to_owned(), origin: kept.origin.clone() };
+    let secrets = entries.iter().map(|(name, kept)| (name.as_str(), one(kept)));
+    let all = All { version: VERSION, secrets: secrets.collect() };
+    serde_json::to_vec(&all).expect("texts are JSON")
+}
+
+/// Every secret from the text; `None` when it is none of ours.
+pub(super) fn parse(text: &[u8]) -> Option<Entries> {
+    let all: All<'_> = serde_json::from_slice(text).ok()?;
+    if all.version != VERSION {
+        return None;
+    }
+    let entries = all.secrets.into_iter().map(|(name, one)| {
+        let name = SecretName::parse(name).ok()?;
+        Some((name, Kept { value: Secret::new(one.value), origin: one.origin }))
+    });
+    entries.collect()
+}

@@ -1,0 +1,115 @@
+//! Secrets kept by the operating system: Keychain, Credential Manager, Secret Service.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use keyring::Error;
+use keyring::v1::Entry;
+
+use super::entry::Kept;
+use super::{Origins, SecretError, SecretName};
+use crate::file::{self, Readers};
+use crate::limits;
+use crate::lock::Lock;
+
+const SERVICE: &str = "milepost";
+/// Keyrings cannot be listed, so one entry holds the names of the others. No secret has this name.
+const NAMES: &str = ".names";
+
+/// The keyring of the user.
+#[derive(Debug)]
+pub(super) struct Keyring {
+    /// Where the lock is: the list of names is read, changed and written.
+    directory: PathBuf,
+}
+
+impl Keyring {
+    pub(super) fn new(directory: &Path) -> Keyring {
+        Keyring { directory: directory.to_owned() }
+    }
+
+    pub(super) fn get(&self, name: &SecretName) -> Result<Option<Kept>, SecretError> {
+        let Some(text) = read(name.as_str())? else { return Ok(None) };
+        Kept::parse(&text).map(Some).ok_or_else(|| self.damaged())
+    }
+
+    pub(super) fn set(&self, name: &SecretName, kept: &Kept) -> Result<(), SecretError> {
+        let _lock = self.lock()?;
+        let mut names = self.names()?;
+        if names.insert(name.as_str().to_owned()) {
+            if names.len() > limits::SECRETS {
+                return Err(SecretError::TooLarge);
+            }
+            // First, so that every secret is listed, even if only its name is.
+            write(NAMES, &listed(&names))?;
+        }
+        write(name.as_str(), &kept.text())
+    }
+
+    pub(super) fn remove(&self, name: &SecretName) -> Result<(), SecretError> {
+        let _lock = self.lock()?;
+        let mut names = self.names()?;
+        let known = names.remove(name.as_str());
+        match entry(name.as_str())?.delete_credential() {
+            Ok(()) => {}
+            Err(Error::NoEntry) if known => {}
+            Err(Error::NoEntry) => return Err(SecretError::NotFound { name: name.clone() }),
+            Err(error) => return Err(failed(&error)),
+        }
+        write(NAMES, &listed(&names))
+    }
+
+    pub(super) fn origins(&self) -> Result<Origins, SecretError> {
+        let names = self.names()?;
+        let names = names.iter().filter_map(|name| SecretName::parse(name).ok());
+        names
+            .filter_map(|name| {
+                let kept = self.get(&name).transpose()?;
+                Some(kept.map(|kept| (name, kept.origin().map(str::to_owned))))
+            })
+            .collect()
+    }
+
+    fn names(&self) -> Result<BTreeSet<String>, SecretError> {
+        let Some(text) = read(NAMES)? else { return Ok(BTreeSet::new()) };
+        serde_json::from_str(&text).map_err(|_| self.damaged())
+    }
+
+    fn lock(&self) -> Result<Lock, SecretError> {
+        file::make_directory(&self.directory, Readers::Owner)?;
+        Ok(Lock::of(&self.directory)?)
+    }
+
+    fn damaged(&self) -> SecretError {
+        SecretError::Damaged { path: PathBuf::from(SERVICE) }
+    }
+}
+
+fn listed(names: &BTreeSet<String>) -> String {
+    serde_json::to_string(names).expect("texts are JSON")
+}
+
+fn entry(user: &str) -> Result<Entry, SecretError> {
+    Entry::new(SERVICE, user).map_err(|error| failed(&error))
+}
+
+fn read(user: &str) -> Result<Option<String>, SecretError> {
+    match entry(user)?.get_password() {
+        Ok(text) => Ok(Some(text)),
+        Err(Error::NoEntry) => Ok(None),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+fn write(user: &str, text: &str) -> Result<(), SecretError> {
+    entry(user)?.set_password(text).map_err(|error| failed(&error))
+}
+
+/// The error itself is not kept: one of them holds the bytes of the secret.
+fn failed(error: &Error) -> SecretError {
+    match error {
+        Error::TooLong(..) => SecretError::TooLarge,
+        Error::BadEncoding(_) => SecretError::Damaged { path: PathBuf::from(SERVICE) },
+        _ => SecretError::NoKeyring,
+    }
+}

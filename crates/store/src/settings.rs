@@ -1,0 +1,250 @@
+//! TOML files that people edit, read with places: a wrong type is a fault with line and column, an
+//! unknown key a warning with the key that was probably meant.
+//!
+//! No fault quotes a value: somebody may have written a secret where its name belongs.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use milepost_model::suggest;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Where something stands in a file, counted from 1; the column in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
+
+/// What is wrong with a file, at the first place that is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// Bytes that are no text.
+    #[error("it is no UTF-8 text: save it as UTF-8")]
+    NotText,
+    /// No TOML.
+    #[error("{at}: it is no TOML: {message}")]
+    Syntax {
+        /// Where.
+        at: Place,
+        /// What the reader says.
+        message: String,
+    },
+    /// A value of another type.
+    #[error("{at}: `{key}` must be {expected}, not {found}")]
+    Type {
+        /// Where.
+        at: Place,
+        /// The key, with those above it.
+        key: String,
+        /// What it must be.
+        expected: &'static str,
+        /// The type it is.
+        found: &'static str,
+    },
+    /// A value of the right type that does not fit.
+    #[error("{at}: `{key}` must be {expected}")]
+    Value {
+        /// Where.
+        at: Place,
+        /// The key, with those above it.
+        key: String,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// A key that is not there.
+    #[error("`{key}` is missing: add it")]
+    Missing {
+        /// The key, with those above it.
+        key: String,
+    },
+}
+
+/// A key that means nothing here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownKey {
+    /// Where.
+    pub at: Place,
+    /// The key, with those above it.
+    pub key: String,
+    /// The key that was probably meant.
+    pub meant: Option<&'static str>,
+}
+
+impl fmt::Display for UnknownKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let UnknownKey { at, key, meant } = self;
+        write!(f, "{at}: `{key}` means nothing here")?;
+        match meant {
+            Some(meant) => write!(f, ": did you mean `{meant}`?"),
+            None => write!(f, ": remove it"),
+        }
+    }
+}
+
+/// A table whose values are taken out one by one; what is left is unknown.
+#[derive(Debug)]
+pub(crate) struct Table<'t> {
+    text: &'t str,
+    /// The keys above it, with a dot behind; empty at the top.
+    prefix: String,
+    values: DeTable<'t>,
+}
+
+/// A value that was taken out of a table.
+#[derive(Debug)]
+pub(crate) struct Field<'t> {
+    text: &'t str,
+    /// The key it stood under.
+    pub(crate) key: String,
+    offset: usize,
+    value: DeValue<'t>,
+}
+
+/// Bytes as text, without a byte order mark in front.
+pub(crate) fn decoded(bytes: &[u8]) -> Result<&str, Fault> {
+    let text = std::str::from_utf8(bytes).map_err(|_| Fault::NotText)?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+impl<'t> Table<'t> {
+    /// Reads a whole file.
+    pub(crate) fn read(text: &'t str) -> Result<Table<'t>, Fault> {
+        match DeTable::parse(text) {
+            Ok(values) => Ok(Table { text, prefix: String::new(), values: values.into_inner() }),
+            Err(error) => {
+                let offset = error.span().map_or(0, |span| span.start);
+                let message = error.message().to_owned();
+                Err(Fault::Syntax { at: place(text, offset), message })
+            }
+        }
+    }
+
+    /// Takes a value out.
+    pub(crate) fn take(&mut self, key: &str) -> Option<Field<'t>> {
+        let value = self.values.remove(key)?;
+        Some(self.field(key, value))
+    }
+
+    /// Takes a value out that must be there.
+    pub(crate) fn need(&mut self, key: &str) -> Result<Field<'t>, Fault> {
+        let missing = || Fault::Missing { key: format!("{}{key}", self.prefix) };
+        let value = self.values.remove(key).ok_or_else(missing)?;
+        Ok(self.field(key, value))
+    }
+
+    /// Every value that is left, in the order of the keys.
+    pub(crate) fn fields(mut self) -> impl Iterator<Item = (Cow<'t, str>, Field<'t>)> {
+        let values = std::mem::take(&mut self.values);
+        values.into_iter().map(move |(key, value)| {
+            let field = self.field(key.get_ref(), value);
+            (key.into_inner(), field)
+        })
+    }
+
+    /// Reports every key that is left.
+    pub(crate) fn unknown(self, known: &[&'static str], warnings: &mut Vec<UnknownKey>) {
+        warnings.extend(self.values.keys().map(|key| UnknownKey {
+            at: place(self.text, key.span().start),
+            key: format!("{}{}", self.prefix, suggest::excerpt(key.get_ref())),
+            meant: suggest::nearest_word(key.get_ref(), known.iter().copied()),
+        }));
+    }
+
+    fn field(&self, key: &str, value: Spanned<DeValue<'t>>) -> Field<'t> {
+        let offset = value.span().start;
+        let key = format!("{}{}", self.prefix, key);
+        Field { text: self.text, key, offset, value: value.into_inner() }
+    }
+}
+
+impl<'t> Field<'t> {
+    /// `true` or `false`.
+    pub(crate) fn flag(self) -> Result<bool, Fault> {
+        match self.value {
+            DeValue::Boolean(flag) => Ok(flag),
+            _ => Err(self.wrong_type("`true` or `false`")),
+        }
+    }
+
+    /// A table.
+    pub(crate) fn table(self) -> Result<Table<'t>, Fault> {
+        match self.value {
+            DeValue::Table(values) => {
+                Ok(Table { text: self.text, prefix: format!("{}.", self.key), values })
+            }
+            _ => Err(self.wrong_type("a table")),
+        }
+    }
+
+    /// A list.
+    pub(crate) fn list(self) -> Result<Vec<Field<'t>>, Fault> {
+        let DeValue::Array(items) = self.value else { return Err(self.wrong_type("a list")) };
+        let Field { text, key, .. } = self;
+        let item = |(number, value): (usize, Spanned<DeValue<'t>>)| {
+            let (key, offset) = (format!("{key}[{number}]"), value.span().start);
+            Field { text, key, offset, value: value.into_inner() }
+        };
+        Ok(items.into_iter().enumerate().map(item).collect())
+    }
+
+    /// A text that something can be made of.
+    pub(crate) fn parsed<T>(
+        self,
+        expected: &'static str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<T, Fault> {
+        match &self.value {
+            DeValue::String(text) => parse(text).ok_or_else(|| self.wrong_value(expected)),
+            _ => Err(self.wrong_type(expected)),
+        }
+    }
+
+    /// A list of texts that something can be made of.
+    pub(crate) fn parsed_list<T>(
+        self,
+        expected: &'static str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Vec<T>, Fault> {
+        self.list()?.into_iter().map(|item| item.parsed(expected, &parse)).collect()
+    }
+
+    /// Whether it is a text.
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self.value, DeValue::String(_))
+    }
+
+    /// The fault of a value that does not fit.
+    pub(crate) fn wrong_value(&self, expected: &'static str) -> Fault {
+        let at = place(self.text, self.offset);
+        Fault::Value { at, key: suggest::excerpt(&self.key), expected }
+    }
+
+    fn wrong_type(&self, expected: &'static str) -> Fault {
+        let at = place(self.text, self.offset);
+        let found = match &self.value {
+            DeValue::String(_) => "a text",
+            DeValue::Integer(_) | DeValue::Float(_) => "a number",
+            DeValue::Boolean(_) => "`true` or `false`",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "a list",
+            DeValue::Table(_) => "a table",
+        };
+        Fault::Type { at, key: suggest::excerpt(&self.key), expected, found }
+    }
+}
+
+fn place(text: &str, offset: usize) -> Place {
+    let before = text.get(..offset).unwrap_or(text);
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    Place { line: before.matches('\n').count() + 1, column: before[start..].chars().count() + 1 }
+}

@@ -1,0 +1,311 @@
+//! Documents to import from local files, and the files they refer to.
+//!
+//! Who named the document decides what may be read: a user may name any file, a model only one in
+//! the directories that are open to it. What a document refers to is the document's wish and
+//! nobody's else, so it stays below a root, and hidden files are never read for it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use milepost_catalog::limits::DOCUMENT_BYTES;
+
+use crate::config::Config;
+use crate::directory::Directory;
+use crate::file::{self, FileError};
+use crate::limits;
+use crate::locations::Locations;
+
+/// Who named a document, and what that opens.
+#[derive(Debug, Clone)]
+pub enum Trust {
+    /// A person typed its path.
+    User(UserTrust),
+    /// A model put its path into a tool call.
+    Agent(AgentTrust),
+}
+
+/// What a person's word opens: any file.
+#[derive(Debug, Clone)]
+pub struct UserTrust {
+    working: PathBuf,
+    home: Option<PathBuf>,
+    root: Option<PathBuf>,
+}
+
+/// What a model's word opens: files below some directories.
+#[derive(Debug, Clone)]
+pub struct AgentTrust {
+    working: PathBuf,
+    roots: Vec<AgentRoot>,
+}
+
+#[derive(Debug, Clone)]
+struct AgentRoot {
+    path: PathBuf,
+    /// Whether hidden files below it are open too: not in a home, where keys and tokens lie.
+    hidden: bool,
+}
+
+/// Why a document or a file it refers to was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A file that a tool call may not read, whether it is there or not.
+    #[error(
+        "`{}` lies where a tool call may not read: move it into the project, \
+         or add its folder to `source_roots` in the configuration",
+        path.display()
+    )]
+    NotOpen {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The document does not lie below the root that was given for it.
+    #[error("`{}` does not lie below the root `{}`", path.display(), root.display())]
+    NotBelowRoot {
+        /// The document.
+        path: PathBuf,
+        /// The root.
+        root: PathBuf,
+    },
+    /// A reference to a file that a document may not refer to.
+    #[error("`{reference}` leads out of `{}` or to a hidden file", root.display())]
+    Reference {
+        /// The reference.
+        reference: String,
+        /// The root.
+        root: PathBuf,
+    },
+    /// More files than a document may consist of.
+    #[error("the document consists of more than {} files", limits::REFERENCED_FILES)]
+    TooManyFiles,
+    /// More bytes than a document may consist of.
+    #[error("the files of the document have more than {} bytes", limits::REFERENCED_BYTES)]
+    TooManyBytes,
+}
+
+impl Trust {
+    /// A person's. References stay below the folder above that of the document, unless that one
+    /// is the home or holds it.
+    pub fn user(locations: &Locations) -> Trust {
+        let home = locations.home.clone();
+        Trust::User(UserTrust { working: locations.working.clone(), home, root: None })
+    }
+
+    /// A person's, who says below which folder references stay.
+    pub fn user_with_root(locations: &Locations, root: &Path) -> Trust {
+        let home = locations.home.clone();
+        let root = Some(locations.working.join(root));
+        Trust::User(UserTrust { working: locations.working.clone(), home, root })
+    }
+
+    /// A model's: the project, the working directory and the configured roots are open to it.
+    pub fn agent(locations: &Locations, config: &Config) -> Trust {
+        let home = locations.home.as_deref().and_then(|home| fs::canonicalize(home).ok());
+        let near = locations.project.iter().chain([&locations.working]);
+        // Programs are often started in the root directory: that opens nothing.
+        let near = near.filter_map(|path| canonical(path)).filter(|path| path.parent().is_some());
+        let near = near.map(|path| {
+            let hidden = !home.as_deref().is_some_and(|home| home.starts_with(&path));
+            AgentRoot { path, hidden }
+        });
+        let named = config.source_roots.iter().filter_map(|path| canonical(path));
+        let named = named.map(|path| AgentRoot { path, hidden: true });
+        let roots = near.chain(named).collect();
+        Trust::Agent(AgentTrust { working: locations.working.clone(), roots })
+    }
+}
+
+/// A directory under its one name; what is not there opens nothing.
+fn canonical(path: &Path) -> Option<PathBuf> {
+    fs::canonicalize(path).ok()
+}
+
+/// A document that was read from a file, and where its references lead.
+#[derive(Debug)]
+pub struct LocalSource {
+    /// The file under its one name: no links, no `..`.
+    pub path: PathBuf,
+    /// What it says.
+    pub bytes: Vec<u8>,
+    /// The files it may refer to.
+    pub references: RefRoot,
+}
+
+impl LocalSource {
+    /// Reads the document at a path.
+    pub fn open(path: &Path, trust: &Trust) -> Result<LocalSource, SourceError> {
+        match trust {
+            Trust::User(user) => user.open(path),
+            Trust::Agent(agent) => agent.open(path),
+        }
+    }
+}
+
+impl UserTrust {
+    fn open(&self, path: &Path) -> Result<LocalSource, SourceError> {
+        let named = self.working.join(path);
+        let path = fs::canonicalize(&named).map_err(|error| FileError::of(&named, error))?;
+        let bytes = file::read_document(&path, DOCUMENT_BYTES)?;
+        let folder = path.parent().unwrap_or(&path);
+        let root = match &self.root {
+            Some(root) => fs::canonicalize(root).map_err(|error| FileError::of(root, error))?,
+            None => self.root_of(folder).to_owned(),
+        };
+        let Ok(base) = folder.strip_prefix(&root) else {
+            return Err(SourceError::NotBelowRoot { path, root });
+        };
+        let references = RefRoot::below(&root, base)?;
+        Ok(LocalSource { path, bytes, references })
+    }
+
+    /// `spec/openapi.yaml` may refer to `../common/Error.yaml`, but a document in `~/Downloads`
+    /// to nothing in the home.
+    fn root_of<'p>(&self, folder: &'p Path) -> &'p Path {
+        let home = self.home.as_deref().and_then(canonical);
+        let holds_home = |path: &Path| home.as_deref().is_some_and(|home| home.starts_with(path));
+        match folder.parent() {
+            Some(above) if above.parent().is_some() && !holds_home(above) => above,
+            _ => folder,
+        }
+    }
+}
+
+impl AgentTrust {
+    fn open(&self, path: &Path) -> Result<LocalSource, SourceError> {
+        let named = self.working.join(path);
+        let not_open = || SourceError::NotOpen { path: path.to_owned() };
+        let found = match fs::canonicalize(&named) {
+            Ok(found) => found,
+            // That there is no file is told only where one could be read.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let parent = lexical(&named).and_then(|path| canonical(path.parent()?));
+                return match parent.and_then(|parent| self.root_of(&parent.join("_"))) {
+                    Some(_) => Err(FileError::NotFound { path: path.to_owned() }.into()),
+                    None => Err(not_open()),
+                };
+            }
+            Err(_) => return Err(not_open()),
+        };
+        let (root, below) = self.root_of(&found).ok_or_else(not_open)?;
+        // Read through the root, in case a link took the file's place since it was looked at.
+        let directory = Directory::open(&root)?.ok_or_else(not_open)?;
+        let bytes = directory.read(&below, DOCUMENT_BYTES)?;
+        let folder = found.parent().unwrap_or(&found);
+        let references = RefRoot::below(folder, Path::new(""))?;
+        Ok(LocalSource { bytes, references, path: found })
+    }
+
+    /// The root a file lies below, and its path there.
+    fn root_of(&self, file: &Path) -> Option<(PathBuf, PathBuf)> {
+        self.roots.iter().find_map(|root| {
+            let below = file.strip_prefix(&root.path).ok()?;
+            let open = root.hidden || !has_hidden(below);
+            open.then(|| (root.path.clone(), below.to_owned()))
+        })
+    }
+}
+
+/// The files that a document may refer to: those below a root, a bounded number of them.
+#[derive(Debug)]
+pub struct RefRoot {
+    directory: Directory,
+    /// The folder of the document below the root.
+    base: PathBuf,
+    /// What was read, by path below the root.
+    read: BTreeMap<PathBuf, Arc<[u8]>>,
+    bytes: usize,
+}
+
+impl RefRoot {
+    /// The files below the folder of a document.
+    pub fn open(folder: &Path) -> Result<RefRoot, SourceError> {
+        RefRoot::below(folder, Path::new(""))
+    }
+
+    /// The root.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The files that were read so far, as paths below the root.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.read.keys().map(PathBuf::as_path)
+    }
+
+    /// Reads a file that a document refers to, by its path from the folder of the document: no
+    /// URL, percent signs decoded, `..` where it stays below the root.
+    pub fn read(&mut self, reference: &str) -> Result<Arc<[u8]>, SourceError> {
+        let refused = || SourceError::Reference {
+            reference: reference.chars().take(limits::REFERENCE_SHOWN_CHARS).collect(),
+            root: self.directory.path().to_owned(),
+        };
+        let path = self.resolved(reference).ok_or_else(refused)?;
+        if let Some(bytes) = self.read.get(&path) {
+            return Ok(Arc::clone(bytes));
+        }
+        if self.read.len() >= limits::REFERENCED_FILES {
+            return Err(SourceError::TooManyFiles);
+        }
+        let room = limits::REFERENCED_BYTES - self.bytes;
+        let bytes = match self.directory.read(&path, room.min(DOCUMENT_BYTES)) {
+            Ok(bytes) => bytes,
+            Err(FileError::TooLarge { .. }) if room < DOCUMENT_BYTES => {
+                return Err(SourceError::TooManyBytes);
+            }
+            Err(FileError::Outside { .. }) => return Err(refused()),
+            Err(error) => return Err(error.into()),
+        };
+        self.bytes += bytes.len();
+        let bytes: Arc<[u8]> = bytes.into();
+        self.read.insert(path, Arc::clone(&bytes));
+        Ok(bytes)
+    }
+
+    fn below(root: &Path, base: &Path) -> Result<RefRoot, SourceError> {
+        let missing = || FileError::NotFound { path: root.to_owned() };
+        let directory = Directory::open(root)?.ok_or_else(missing)?;
+        Ok(RefRoot { directory, base: base.to_owned(), read: BTreeMap::new(), bytes: 0 })
+    }
+
+    /// Where a reference leads below the root; `None` when it leads out or to what is hidden.
+    fn resolved(&self, reference: &str) -> Option<PathBuf> {
+        // A backslash separates folders on some systems and is a letter on others.
+        let relative = Path::new(reference);
+        if relative.is_absolute() || reference.contains(['\\', '\0']) {
+            return None;
+        }
+        let path = lexical(&self.base.join(relative))?;
+        // What the document's own folder is called is the user's choice.
+        let beyond = path.strip_prefix(&self.base).unwrap_or(&path);
+        (!has_hidden(beyond)).then_some(path)
+    }
+}
+
+/// A path without `.` and `..`; `None` when it leads above where it starts.
+fn lexical(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !plain.pop() {
+                    return None;
+                }
+            }
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => {
+                plain.push(component);
+            }
+        }
+    }
+    Some(plain)
+}
+
+fn has_hidden(path: &Path) -> bool {
+    path.components().any(|component| component.as_os_str().as_encoded_bytes().starts_with(b"."))
+}
