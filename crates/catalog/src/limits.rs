@@ -109,10 +109,6 @@ pub const CHECKED_SCHEMA_PARTS: usize = 1_000_000;
 pub const CHECKED_SCHEMA_DEPTH: usize = 256;
 /// Ways on which a value may come back to the same schema while it is checked.
 pub const CHECKED_WAYS: usize = 100_000;
-/// Bytes of a compiled pattern of a schema.
-pub const PATTERN_COMPILED_BYTES: usize = 1024 * 1024;
-/// Steps a pattern of a schema may take on one text.
-pub const PATTERN_STEPS: usize = 100_000;
 /// Media types that an `Accept` header names.
 pub const ACCEPT_TYPES: usize = 8;
 /// Nesting of values that become text: brackets of `deepObject`, schemas of properties.
