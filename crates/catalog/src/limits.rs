@@ -117,6 +117,8 @@ pub const CHECKED_WAYS: usize = 100_000;
 pub const ACCEPT_TYPES: usize = 8;
 /// Nesting of values that become text: brackets of `deepObject`, schemas of properties.
 pub const VALUE_DEPTH: usize = 32;
+/// Parts of a composed schema that are looked at: references, `allOf`, `anyOf`, `oneOf`.
+pub const COMPOSED_PARTS: usize = 500;
 /// Pages that are fetched for one call unless the caller says less.
 pub const PAGES: usize = 1_000;
 /// Items that are gathered for one call unless the caller says less.
