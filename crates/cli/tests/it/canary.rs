@@ -200,9 +200,10 @@ fn walk(from: From) {
         let spelled = |text: &String| {
             let spelled = spellings(CANARY);
             let latin: String = CANARY.bytes().map(char::from).collect();
-            spelled.iter().chain([&latin]).any(|one| {
-                text.contains(one.as_str()) || text.contains(&one.replace('"', "\\\""))
-            })
+            spelled
+                .iter()
+                .chain([&latin])
+                .any(|one| text.contains(one.as_str()) || text.contains(&one.replace('"', "\\\"")))
         };
         assert!(arrived.iter().any(spelled), "{scheme}: {arrived:?}");
     }

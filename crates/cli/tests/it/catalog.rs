@@ -254,7 +254,10 @@ fn how_a_catalog_authenticates() {
     place.shows("catalog auth shop --clear", &expect![[r#""#]]);
     place.say("catalog auth nowhere").ends(6);
     place.say("catalog auth several --client-auth header").ends(2);
-    place.put("open.yaml", "openapi: 3.0.3\ninfo: {title: Open, version: '1'}\npaths: {/a: {get: {responses: {}}}}\n");
+    place.put(
+        "open.yaml",
+        "openapi: 3.0.3\ninfo: {title: Open, version: '1'}\npaths: {/a: {get: {responses: {}}}}\n",
+    );
     place.say("catalog import open.yaml").ends(0);
     place.shows("catalog auth open", &expect![[r#""#]]);
 }
@@ -263,9 +266,8 @@ fn how_a_catalog_authenticates() {
 fn diff_shows_what_would_change() {
     let place = Place::shop();
     place.shows("catalog diff shop", &expect![[r#""#]]);
-    let newer = SHOP
-        .replace("/photos", "/pictures")
-        .replace("required: [item]", "required: [item, count]");
+    let newer =
+        SHOP.replace("/photos", "/pictures").replace("required: [item]", "required: [item, count]");
     place.put("newer.yaml", &newer);
     place.shows("catalog diff shop newer.yaml", &expect![[r#""#]]);
     let told = place.say("catalog diff --json shop newer.yaml").ends(0).quiet().json();
@@ -344,8 +346,11 @@ fn help_has_examples_and_exit_codes() {
     ] {
         for command in commands.split(' ') {
             let help = place.say(&format!("{group} {command} --help")).ends(0).quiet().out;
-            assert!(help.contains(&format!("Example: milepost {group} {command}"))
-                || help.contains("Example: "), "{help}");
+            assert!(
+                help.contains(&format!("Example: milepost {group} {command}"))
+                    || help.contains("Example: "),
+                "{help}"
+            );
             assert!(help.contains("Exit codes: 0"), "{help}");
             assert!(help.contains("--json"), "{help}");
             let page = crate::docs::read("docs/cli.md");

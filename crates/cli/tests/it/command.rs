@@ -163,8 +163,7 @@ fn arguments_that_do_not_fit_are_all_told() {
 #[test]
 fn a_dry_run_shows_the_exact_request() {
     let open = Open::new();
-    let arguments =
-        ["run", "shop", "orders:create", "--body", r#"{"item": "it's"}"#, "--dry-run"];
+    let arguments = ["run", "shop", "orders:create", "--body", r#"{"item": "it's"}"#, "--dry-run"];
     open.place.check(&open.of(&arguments, ""), &expect![[r#""#]]);
     open.shows("run shop orders:delete -p order_id=a/b --dry-run", &expect![[r#""#]]);
     let told = open.say("run listOrders -p limit=3 --dry-run --json").ends(0).quiet().json();
@@ -268,14 +267,10 @@ fn an_api_without_an_address_cannot_be_called() {
 fn providers_and_their_choices() {
     let open = Open::new();
     open.shows("providers", &expect![[r#""#]]);
-    open.place.check(
-        &open.of(&["providers", "--command", "shop orders:get"], ""),
-        &expect![[r#""#]],
-    );
-    open.place.check(
-        &open.of(&["providers", "--command", "shop orders:create"], ""),
-        &expect![[r#""#]],
-    );
+    open.place
+        .check(&open.of(&["providers", "--command", "shop orders:get"], ""), &expect![[r#""#]]);
+    open.place
+        .check(&open.of(&["providers", "--command", "shop orders:create"], ""), &expect![[r#""#]]);
     open.say("providers --catalog nowhere").ends(6);
     open.say("providers --catalog a --command b").ends(2);
     open.shows("choices shop orders:list", &expect![[r#""#]]);

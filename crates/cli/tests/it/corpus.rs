@@ -162,9 +162,9 @@ fn a_document_of_many_files_imports() {
         let told = catalog(&place, &words, &path).ends(0).quiet().json();
         assert!(told["command_count"].as_u64() > Some(0), "{told}");
         let warnings = told["warnings"].as_array().expect("is a list");
-        let lost = warnings.iter().filter(|one| one["rule"].as_str().is_some_and(|rule| {
-            rule.contains("ref")
-        }));
+        let lost = warnings
+            .iter()
+            .filter(|one| one["rule"].as_str().is_some_and(|rule| rule.contains("ref")));
         assert_eq!(lost.count(), 0, "{told}");
         imported += 1;
     }

@@ -66,9 +66,9 @@ fn a_store_that_cannot_be_opened_says_why() {
     let place = Place::new();
     secret(&place, "set TOKEN", "hunter2-hunter2").ends(0);
     let data = place.root.path().join("home/.local/share/milepost");
-    let store = files(&data).into_iter().find(|path| {
-        fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"age-encryption"))
-    });
+    let store = files(&data)
+        .into_iter()
+        .find(|path| fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"age-encryption")));
     fs::write(store.expect("an encrypted file"), "garbage").expect("writes");
     let told = problem(&secret(&place, "list --json", "").ends(8));
     assert_eq!(told["error_code"], "SECRETS_UNUSABLE");
