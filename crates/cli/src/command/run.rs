@@ -134,7 +134,7 @@ fn show_body(response: &Response, terminal: &mut Terminal) -> Result<(), Failure
     // A pipe gets what was answered; a terminal only what it may show.
     match io::stdout().is_terminal() {
         true => terminal.line(&safe(text))?,
-        false => terminal.line(text)?,
+        false => terminal.exact(&format!("{text}\n"))?,
     }
     Ok(())
 }
