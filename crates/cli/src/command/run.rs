@@ -92,13 +92,10 @@ fn body(given: &str) -> Result<TypedBody, Failure> {
 fn writable(output: &Path) -> Result<(), Failure> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     let exists = folder.is_none_or(Path::is_dir) && !output.is_dir();
-    match exists {
-        true => Ok(()),
-        false => {
-            let message = format!("`{}` cannot be written", output.display());
-            let hint = "name a file in a folder that exists; nothing was sent";
-            Err(Problem::new(Code::FileNotFound, message, hint).into())
-        }
+    if exists == true { Ok(()) } else {
+        let message = format!("`{}` cannot be written", output.display());
+        let hint = "name a file in a folder that exists; nothing was sent";
+        Err(Problem::new(Code::FileNotFound, message, hint).into())
     }
 }
 

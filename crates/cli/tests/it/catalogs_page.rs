@@ -91,7 +91,10 @@ fn every_command_of_the_page_says_what_the_page_says() {
                 found = String::from_utf8_lossy(&output.stderr).into_owned();
             }
             let error = String::from_utf8_lossy(&output.stderr);
-            assert!(fits(shown, &found), "$ {line}\n--- the page\n{shown}--- found\n{found}{error}");
+            assert!(
+                fits(shown, &found),
+                "$ {line}\n--- the page\n{shown}--- found\n{found}{error}"
+            );
             run += 1;
         }
     }

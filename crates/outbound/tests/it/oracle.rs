@@ -20,7 +20,15 @@ async fn every_request_of_the_table_is_on_the_wire_what_it_must_be() {
     let mut faults = Vec::new();
     let mut sent = 0;
     for case in cases::load() {
-        let Expected::Sent { target, headers, body } = &case.expected else { continue };
+        let (target, headers, body) = match &case.expected {
+            Expected::Sent { target, headers, body } => (target, headers, body),
+            Expected::Refused(kind) => {
+                let base = server.url("/");
+                let built = build(&case.command, &base, &case.arguments);
+                assert!(built.is_err(), "{}: {kind}", case.name);
+                continue;
+            }
+        };
         let base = server.url(&case.base[url::Position::BeforePath..url::Position::AfterQuery]);
         let request = build(&case.command, &base, &case.arguments).expect("can be built");
         client.send(&outgoing(&request), &Sending::default()).await.expect("is answered");
