@@ -6,6 +6,7 @@ use crate::document::Node;
 use crate::finding::{Finding, Findings, Rule};
 use crate::naming::{self, Kept};
 use crate::openapi::{Api, Operation, Version};
+use crate::refs;
 use crate::table::Row;
 use crate::text;
 
@@ -39,6 +40,7 @@ impl Inspection {
             operations.iter().map(|operation| api.row(operation, &mut warnings)).collect();
         let lists = operations.iter().map(|operation| answers_list(api, operation)).collect();
         same_ids(&rows, &mut warnings);
+        refs::dangling(api.document(), &mut warnings);
         if rows.is_empty() && violations.is_empty() {
             warnings.add("/paths", Rule::NoOperations, "there is nothing that can be called");
         }
@@ -136,7 +138,8 @@ pub(crate) const WRAPPERS: &[&str] = &[
 /// Whether an operation answers with a list, bare or wrapped.
 fn answers_list(api: &Api, operation: &Operation<'_>) -> bool {
     let last = operation.path.split('/').rfind(|part| !part.is_empty());
-    let last = last.filter(|part| !part.contains('{')).and_then(text::kebab);
+    let last = last.filter(|part| !part.contains('{'));
+    let last = last.map(|part| part.split('.').next().unwrap_or(part)).and_then(text::kebab);
     let Some(schema) = api.success_schema(operation) else {
         return last.as_deref().is_some_and(naming::is_plural);
     };

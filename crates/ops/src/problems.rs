@@ -191,8 +191,8 @@ pub(crate) fn of_save(error: &SaveError) -> Problem {
             let (message, hint) = match by {
                 Conflict::Id => (
                     format!("catalog `{id}` ({title}) is there already"),
-                    "say `--overwrite` to replace it, or give another `--vendor`; \
-                     `milepost catalog diff` shows what would change",
+                    "say `--overwrite` to replace it (`milepost catalog diff` shows what would \
+                     change), or give another `--vendor` and `--title`",
                 ),
                 Conflict::Title => (
                     format!("the title `{title}` is that of catalog `{id}`"),

@@ -91,10 +91,11 @@ impl Sender {
         called.map_err(|error| problems::of_call(&error).context("command", command.id.to_string()))
     }
 
-    /// Whether there are credentials for a command.
-    pub(crate) fn can_authenticate(&self, command: &Command) -> Result<(), Problem> {
+    /// The names of the secrets that a command would be sent with.
+    pub(crate) fn can_authenticate(&self, command: &Command) -> Result<Vec<String>, Problem> {
         let choice = self.api.auth.choose(&command.security);
-        choice.map(drop).map_err(|error| problems::of_auth(&error))
+        let choice = choice.map_err(|error| problems::of_auth(&error))?;
+        Ok(self.api.auth.secrets_of(&choice))
     }
 
     /// The request as it would be sent, with marks in the place of secrets.

@@ -76,6 +76,15 @@ pub enum Named {
     Secret(String),
 }
 
+impl Named {
+    fn secret_name(&self) -> Option<String> {
+        match self {
+            Named::Plain(_) => None,
+            Named::Secret(name) => Some(name.clone()),
+        }
+    }
+}
+
 /// Why a request cannot say who is asking.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
@@ -213,6 +222,26 @@ impl Auth {
         };
         let schemes = ways.iter().map(names).collect();
         Err(AuthError::NoCredentials { catalog: self.catalog.clone(), schemes })
+    }
+
+    /// The names of the secrets that a choice needs.
+    pub fn secrets_of(&self, choice: &Choice) -> Vec<String> {
+        let mut names = Vec::new();
+        for (scheme, _) in &choice.schemes {
+            match self.credentials.get(scheme) {
+                None => {}
+                Some(Credential::Key { secret }) => names.push(secret.clone()),
+                Some(Credential::Basic { user, password }) => {
+                    names.extend(user.secret_name());
+                    names.extend(password.clone());
+                }
+                Some(Credential::Client(client)) => {
+                    names.extend(client.id.secret_name());
+                    names.push(client.secret.clone());
+                }
+            }
+        }
+        names
     }
 
     /// The request as it would be sent, with the names of the secrets in place of their values.

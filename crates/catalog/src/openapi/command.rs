@@ -16,9 +16,8 @@ use crate::{limits, text};
 impl Api {
     /// The operation of a row, where it stands now.
     pub fn operation(&self, row: &Row) -> Option<Operation<'_>> {
-        let item = self.root().get("paths")?.get(&row.path)?;
-        let item = self.resolve(item).ok()?;
-        let key = row.pointer.rsplit('/').next()?;
+        let (item, key) = row.pointer.rsplit_once('/')?;
+        let item = self.resolve(self.document.pointer(item)?).ok()?;
         let node = item.get(key)?;
         let node = node.is_map().then_some(node);
         let path = row.path.clone().into();
@@ -97,6 +96,7 @@ fn summary(operation: &Operation<'_>) -> String {
         return summary;
     }
     let said = node.get("description").and_then(Node::text).unwrap_or_default();
+    let said = text::without_html(&said);
     let first = said.split("\n\n").next().unwrap_or_default();
     let first = first.split_inclusive(". ").next().unwrap_or_default();
     text::line(first.trim_end(), limits::SUMMARY_CHARS)

@@ -48,6 +48,13 @@ impl Api {
                 continue;
             }
             let pointer = format!("/paths/{}", part(&path));
+            let path = if path.starts_with('/') {
+                path
+            } else {
+                let message = format!("a path begins with `/`: taken as `/{path}`");
+                findings.add(&pointer, Rule::PathItem, message);
+                Cow::Owned(format!("/{path}"))
+            };
             if item.is_null() {
                 findings.add(&pointer, Rule::PathItem, "the path is empty: it has no operations");
                 continue;

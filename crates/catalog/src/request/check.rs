@@ -122,9 +122,26 @@ fn gave_up(error: &ValidationError<'_>) -> bool {
 
 /// What is wrong, without a value that is so long that it hides the rest.
 fn message(error: &ValidationError<'_>) -> String {
+    if let ValidationErrorKind::Enum { options } = error.kind()
+        && let Some(text) = choices(error, options)
+    {
+        return text;
+    }
     let long = error.instance().to_string().len() > limits::SHOWN_VALUE_BYTES;
     let text = if long { error.masked_with("the value").to_string() } else { error.to_string() };
     excerpt(&text)
+}
+
+/// All that a value can be, when that is not too much, and what was probably meant.
+fn choices(error: &ValidationError<'_>, options: &Value) -> Option<String> {
+    let options = options.as_array().filter(|all| all.len() <= limits::SHOWN_CHOICES)?;
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let words: Vec<String> = options.iter().map(text).collect();
+    let found = excerpt(&text(error.instance()));
+    let list = milepost_model::suggest::list(words.iter().map(String::as_str));
+    let near = milepost_model::suggest::closest(&found, words.iter().map(String::as_str));
+    let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    Some(format!("`{found}` is none of {list}{meant}"))
 }
 
 fn is_about(error: &ValidationError<'_>, apart: &[String]) -> bool {

@@ -92,7 +92,9 @@ fn body(given: &str) -> Result<TypedBody, Failure> {
 fn writable(output: &Path) -> Result<(), Failure> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     let exists = folder.is_none_or(Path::is_dir) && !output.is_dir();
-    if exists == true { Ok(()) } else {
+    if exists == true {
+        Ok(())
+    } else {
         let message = format!("`{}` cannot be written", output.display());
         let hint = "name a file in a folder that exists; nothing was sent";
         Err(Problem::new(Code::FileNotFound, message, hint).into())

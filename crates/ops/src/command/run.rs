@@ -177,11 +177,21 @@ impl Later for Run {
         if request.dry_run {
             return calling.dry_run(&arguments);
         }
-        let timeout = request.timeout_s.unwrap_or(30).clamp(1, TIMEOUT_MAX);
+        let timeout = request.timeout_s.unwrap_or(30);
+        if !(1..=TIMEOUT_MAX).contains(&timeout) {
+            let message = format!("a call cannot have {timeout} seconds");
+            let hint = format!("give 1 to {TIMEOUT_MAX} seconds");
+            return Err(Problem::new(Code::ParamsInvalid, message, hint));
+        }
         let timeout = Duration::from_secs(timeout);
         match request.paginate {
             None | Some(Paginate::All(false)) => calling.once(&arguments, timeout).await,
             Some(Paginate::All(true)) => calling.pages(arguments, timeout, None).await,
+            Some(Paginate::Items { max_items: 0 }) => Err(Problem::new(
+                Code::ParamsInvalid,
+                "no items were asked for",
+                "give a number of items above 0",
+            )),
             Some(Paginate::Items { max_items }) => {
                 calling.pages(arguments, timeout, Some(max_items)).await
             }
@@ -254,10 +264,28 @@ impl Calling<'_> {
             .collect();
         response.request.body = built.body.is_some().then(|| readable(&shown.body));
         response.notes = built.notes.iter().map(ToString::to_string).collect();
-        if let Err(problem) = self.sender.can_authenticate(self.command()) {
-            response.notes.push(format!("{} — {}", problem.message, problem.hint));
+        match self.sender.can_authenticate(self.command()) {
+            Ok(secrets) => response.notes.extend(self.unready(&secrets)?),
+            Err(problem) => response.notes.push(format!("{} — {}", problem.message, problem.hint)),
         }
         Ok(response)
+    }
+
+    /// Secrets that a call would need and not get.
+    fn unready(&self, secrets: &[String]) -> Result<Vec<String>, Problem> {
+        if secrets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let kept = self.writer.vault()?.list().map_err(|error| problems::of_secret(&error))?;
+        let origin = self.sender.base.origin().ascii_serialization();
+        let told = secrets.iter().filter_map(|name| {
+            let Some(entry) = kept.iter().find(|entry| entry.name.as_str() == name) else {
+                return Some(format!("the secret `{name}` is not set: the call would fail"));
+            };
+            let bound = entry.origin.as_ref().filter(|bound| **bound != origin)?;
+            Some(format!("the secret `{name}` goes to {bound} alone: the call would fail"))
+        });
+        Ok(told.collect())
     }
 
     async fn once(&self, arguments: &Arguments, timeout: Duration) -> Result<Response, Problem> {
