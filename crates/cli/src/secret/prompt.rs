@@ -9,8 +9,7 @@ use crate::failure::Failure;
 
 /// Asks at the terminal; what is typed does not appear.
 pub(super) fn hidden(question: &str) -> Result<Secret, Failure> {
-    drop(write!(io::stderr(), "{question}"));
-    let line = silently().map_err(|error| {
+    let line = silently(question).map_err(|error| {
         let message = format!("cannot ask for the value: {error}");
         Problem::new(Code::StorageFailed, message, "pipe it into standard input instead")
     })?;
@@ -19,13 +18,15 @@ pub(super) fn hidden(question: &str) -> Result<Secret, Failure> {
 }
 
 #[cfg(unix)]
-fn silently() -> io::Result<String> {
+fn silently(question: &str) -> io::Result<String> {
     use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
     let stdin = io::stdin();
     let before = tcgetattr(&stdin)?;
     let mut silent = before.clone();
     silent.local_modes.remove(LocalModes::ECHO);
+    // Before the question: who is quick must not be seen either.
     tcsetattr(&stdin, OptionalActions::Flush, &silent)?;
+    drop(write!(io::stderr(), "{question}"));
     let read = line();
     // Whatever was read, the terminal shows again what is typed.
     tcsetattr(&stdin, OptionalActions::Flush, &before)?;
@@ -33,7 +34,7 @@ fn silently() -> io::Result<String> {
 }
 
 #[cfg(not(unix))]
-fn silently() -> io::Result<String> {
+fn silently(_question: &str) -> io::Result<String> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 

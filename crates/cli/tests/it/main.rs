@@ -1,5 +1,7 @@
 //! The real binary, alone: its own home, its own working directory, no colours.
 
+#![expect(clippy::needless_raw_string_hashes, reason = "snapshots are written by a tool")]
+
 mod canary;
 mod catalog;
 mod client;
