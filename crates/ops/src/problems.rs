@@ -344,7 +344,7 @@ pub(crate) fn of_send(error: &SendError) -> Problem {
     };
     let message = format!("{} {}: {}", error.method, error.url, error.fault);
     Problem::new(code, message, hint)
-        .context("url", error.url.as_str())
+        .context("url", &*error.url)
         .context("sent", !error.certainly_not_sent())
 }
 

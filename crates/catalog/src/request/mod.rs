@@ -1,6 +1,7 @@
 //! From a command and its arguments to the exact bytes of a request. Pure: nothing is sent here,
 //! no file is read, and the same arguments always give the same bytes.
 
+mod accept;
 mod assign;
 mod body;
 mod check;
@@ -10,6 +11,7 @@ mod header;
 mod media;
 mod misuse;
 mod multipart;
+mod parameter;
 mod path;
 mod prepared;
 pub(crate) mod schema;

@@ -72,7 +72,7 @@ fn commands_are_found_by_what_they_do() {
     let open = Open::new();
     open.shows(
         "search create an order",
-        &expect![[r#"
+        &expect![[r"
         COMMAND                     METHOD  SUMMARY
         shop orders:create          POST    Create an order
         shop orders:get             GET     Get an order
@@ -85,20 +85,20 @@ fn commands_are_found_by_what_they_do() {
         workflow refund-order  Refund an order
         --- 0
         next: milepost command show shop orders:create
-    "#]],
+    "]],
     );
     open.shows(
         "search orders --method DELETE",
-        &expect![[r#"
+        &expect![[r"
         COMMAND             METHOD  SUMMARY
         shop orders:delete  DELETE  (deprecated) Delete an order
         --- 0
         next: milepost command show shop orders:delete
-    "#]],
+    "]],
     );
     open.shows(
         "search --catalog shop --limit 3",
-        &expect![[r#"
+        &expect![[r"
         COMMAND             METHOD  SUMMARY
         shop orders:create  POST    Create an order
         shop orders:delete  DELETE  (deprecated) Delete an order
@@ -106,30 +106,30 @@ fn commands_are_found_by_what_they_do() {
         --- 0
         note: 4 matches more: say more words, or --limit
         next: milepost command show shop orders:create
-    "#]],
+    "]],
     );
     open.shows(
         "search xyzzy",
-        &expect![[r#"
+        &expect![[r"
         --- 0
         nothing was found; `milepost catalog list` shows what is searched
-    "#]],
+    "]],
     );
     open.shows(
         "search orders --method FETCH",
-        &expect![[r#"
+        &expect![[r"
         --- 2
         error[PARAMS_INVALID]: `FETCH` is no method of HTTP
         hint: use GET, POST, PUT, PATCH or DELETE
-    "#]],
+    "]],
     );
     open.shows(
         "search orders --catalog nowhere",
-        &expect![[r#"
+        &expect![[r"
         --- 6
         error[CATALOG_NOT_FOUND]: there is no catalog `nowhere`
         hint: see `milepost catalog list`, or import it with `milepost catalog import`
-    "#]],
+    "]],
     );
     let found = open.say("search --json create an order").ends(0).quiet().json();
     assert_eq!(found["commands"][0]["command"], "shop orders:create");
@@ -162,7 +162,7 @@ fn a_command_is_shown_whole() {
     );
     open.shows(
         "show listOrders",
-        &expect![[r#"
+        &expect![[r"
         shop orders:list — List orders
         GET /orders  (listOrders)
 
@@ -178,11 +178,11 @@ fn a_command_is_shown_whole() {
         authenticates with bearer
         --- 0
         next: milepost command run shop orders:list
-    "#]],
+    "]],
     );
     open.shows(
         "show shop orders:delete",
-        &expect![[r#"
+        &expect![[r"
         shop orders:delete — Delete an order
         DELETE /orders/{order_id}  (deleteOrder)
         deprecated: its authors advise against it
@@ -197,7 +197,7 @@ fn a_command_is_shown_whole() {
         --- 0
         note: values of `order_id`: command choices shop orders:list
         next: milepost command run shop orders:delete -p 'order_id=…'
-    "#]],
+    "]],
     );
 }
 
@@ -206,19 +206,19 @@ fn a_command_goes_by_several_names() {
     let open = Open::new();
     open.shows(
         "show shop orders:creat",
-        &expect![[r#"
+        &expect![[r"
         --- 6
         error[COMMAND_NOT_FOUND]: there is no command `shop orders:creat`
         hint: did you mean `shop orders:create`?
-    "#]],
+    "]],
     );
     open.shows(
         "show nowhere",
-        &expect![[r#"
+        &expect![[r"
         --- 6
         error[COMMAND_NOT_FOUND]: there is no command `nowhere`
         hint: find it with `milepost command search`
-    "#]],
+    "]],
     );
     let quoted = open.of(&["show", "--json", "shop orders:get"], "").ends(0).quiet().json();
     let apart = open.say("show --json shop getOrder").ends(0).quiet().json();
@@ -302,19 +302,19 @@ fn arguments_that_do_not_fit_are_all_told() {
     );
     open.shows(
         "run shop orders:get",
-        &expect![[r#"
+        &expect![[r"
         --- 2
         error[ARGUMENTS_INVALID]: the path parameter `order_id` (string) is missing
         hint: give `order_id` in `with`
-    "#]],
+    "]],
     );
     open.shows(
         "run shop orders:get -p order_id",
-        &expect![[r#"
+        &expect![[r"
         --- 2
         error[ARGUMENTS_INVALID]: `order_id` is no argument
         hint: write it as `name=value`
-    "#]],
+    "]],
     );
     open.shows(
         "run shop orders:create --body {item",
@@ -326,32 +326,32 @@ fn arguments_that_do_not_fit_are_all_told() {
     );
     open.shows(
         "run shop orders:create --with [1]",
-        &expect![[r#"
+        &expect![[r"
         --- 2
         error[ARGUMENTS_INVALID]: `--with` is no JSON object
         hint: give one JSON object, or `@` and the file that holds one
-    "#]],
+    "]],
     );
     open.shows(
         "run shop orders:create --body @nowhere.json",
-        &expect![[r#"
+        &expect![[r"
         --- 6
         error[FILE_NOT_FOUND]: there is no file `[ROOT]/work/nowhere.json`
         hint: check the path
-    "#]],
+    "]],
     );
-    open.shows("run shop orders:get -p order_id=..", &expect![[r#"
+    open.shows("run shop orders:get -p order_id=..", &expect![[r"
         --- 2
         error[ARGUMENTS_INVALID]: the path parameter `order_id` cannot be sent: a part of the path would be `.` or `..`, which servers take as a way to elsewhere
         hint: give another value
-    "#]]);
+    "]]);
     open.shows(
         "run shop nothing",
-        &expect![[r#"
+        &expect![[r"
         --- 6
         error[COMMAND_NOT_FOUND]: there is no command `shop nothing`
         hint: find it with `milepost command search`
-    "#]],
+    "]],
     );
     assert!(open.server.seen().is_empty(), "nothing was sent");
 }
@@ -383,7 +383,7 @@ fn a_dry_run_shows_the_exact_request() {
         curl --request POST 'http://127.0.0.1:[PORT]/v1/orders' --header 'Accept: application/json' --header 'Authorization: Bearer [secret:TOKEN]' --header 'Content-Type: application/json' --data-raw '{"item":"it'\''s"}'
         --- 0
     "#]]);
-    open.shows("run shop orders:delete -p order_id=a/b --dry-run", &expect![[r#"
+    open.shows("run shop orders:delete -p order_id=a/b --dry-run", &expect![[r"
         DELETE /v1/orders/a%2Fb HTTP/1.1
         Host: 127.0.0.1:[PORT]
         Accept: */*
@@ -391,7 +391,7 @@ fn a_dry_run_shows_the_exact_request() {
 
         curl --request DELETE 'http://127.0.0.1:[PORT]/v1/orders/a%2Fb' --header 'Accept: */*' --header 'Authorization: Bearer [secret:TOKEN]'
         --- 0
-    "#]]);
+    "]]);
     let told = open.say("run listOrders -p limit=3 --dry-run --json").ends(0).quiet().json();
     assert_eq!(told["dry_run"], true);
     assert_eq!(told["request"]["url"], format!("{}/v1/orders?limit=3", open.server.url));
@@ -404,18 +404,18 @@ fn a_dry_run_shows_the_exact_request() {
 #[test]
 fn what_deletes_needs_a_yes() {
     let open = Open::new();
-    open.shows("run shop orders:delete -p order_id=o1", &expect![[r#"
+    open.shows("run shop orders:delete -p order_id=o1", &expect![[r"
         --- 7
         error[CONFIRMATION_REQUIRED]: `command.run` cannot be taken back and needs a yes: `shop orders:delete` deletes what its arguments name.
         hint: ask the person, then say it again with `--yes`
-    "#]]);
+    "]]);
     assert!(open.server.seen().is_empty(), "nothing was sent");
     open.shows(
         "run shop orders:delete -p order_id=o1 --yes",
-        &expect![[r#"
+        &expect![[r"
         --- 0
         HTTP 204 · [N] ms
-    "#]],
+    "]],
     );
     assert_eq!(open.server.last().method, "DELETE");
 }
@@ -472,11 +472,11 @@ fn ways_to_fail_have_their_own_exit() {
     open.place.say("catalog auth shop --clear").ends(0);
     open.shows(
         "run listOrders",
-        &expect![[r#"
+        &expect![[r"
         --- 8
         error[AUTH_FAILED]: no credentials for `bearer`: give them with `milepost catalog auth shop`
         hint: see `milepost catalog auth shop` for what it takes
-    "#]],
+    "]],
     );
     open.say("run listOrders --profile Not!").ends(2);
     let away = Place::with(&[("shop.yaml", SHOP)]);
@@ -505,11 +505,11 @@ fn an_api_without_an_address_cannot_be_called() {
     place.say("catalog import shop.yaml").ends(0);
     place.check(
         &place.say("command run listOrders"),
-        &expect![[r#"
+        &expect![[r"
         --- 7
         error[BASE_URL_MISSING]: catalog `shop` has no address to send requests to
         hint: import its document again with `--overwrite --base-url https://…`
-    "#]],
+    "]],
     );
 }
 
@@ -518,56 +518,56 @@ fn providers_and_their_choices() {
     let open = Open::new();
     open.shows(
         "providers",
-        &expect![[r#"
+        &expect![[r"
         PROVIDER          VALUE  SURE  SERVES
         shop orders:list  /id    95 %  shop orders:get order_id, shop orders:delete ord…
         --- 0
         next: milepost command choices shop orders:list
-    "#]],
+    "]],
     );
     open.place.check(
         &open.of(&["providers", "--command", "shop orders:get"], ""),
-        &expect![[r#"
+        &expect![[r"
             PROVIDER          VALUE  SURE  SERVES
             shop orders:list  /id    95 %  shop orders:get order_id
             --- 0
             next: milepost command choices shop orders:list
-        "#]],
+        "]],
     );
     open.place.check(
         &open.of(&["providers", "--command", "shop orders:create"], ""),
-        &expect![[r#"
+        &expect![[r"
             --- 0
             no command yields choices for these
-        "#]],
+        "]],
     );
     open.say("providers --catalog nowhere").ends(6);
     open.say("providers --catalog a --command b").ends(2);
     open.shows(
         "choices shop orders:list",
-        &expect![[r#"
+        &expect![[r"
         VALUE  LABEL
         o1
         o2
         o3
         --- 0
-    "#]],
+    "]],
     );
     open.shows(
         "choices shop orders:list --query thing.2",
-        &expect![[r#"
+        &expect![[r"
         --- 0
         there is nothing to choose from
-    "#]],
+    "]],
     );
     let told = open.say("choices --json shop orders:list -p limit=2").ends(0).quiet().json();
     assert_eq!(told["choices"][0]["value"], "o1");
     open.shows(
         "choices shop orders:create",
-        &expect![[r#"
+        &expect![[r"
         --- 6
         error[PROVIDER_NOT_FOUND]: `shop orders:create` yields no choices
         hint: see `milepost command providers` for those that do
-    "#]],
+    "]],
     );
 }

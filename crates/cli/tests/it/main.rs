@@ -1,9 +1,8 @@
 //! The real binary, alone: its own home, its own working directory, no colours.
 
-#![expect(clippy::needless_raw_string_hashes, reason = "snapshots are written by a tool")]
-
 mod canary;
 mod catalog;
+mod catalogs_page;
 mod client;
 mod command;
 mod commands;
