@@ -187,7 +187,8 @@ impl Base {
         if let Some(given) = given {
             let url = usable(given, None);
             if let Err(why) = &url {
-                violations.add("/base_url", Rule::Server, format!("`{given}` {why}"));
+                let message = format!("`{}` {why}", shown(given));
+                violations.add("/base_url", Rule::Server, message);
             }
             return Base::made(url.ok(), warnings, violations);
         }
@@ -197,11 +198,11 @@ impl Base {
             match usable(&server.url, source) {
                 Ok(url) => return Base::made(Some(url), warnings, violations),
                 Err(why @ (Unusable::Relative | Unusable::Template)) => {
-                    let message = format!("the server `{}` {why}", server.url);
+                    let message = format!("the server `{}` {why}", shown(&server.url));
                     warnings.add(format!("{pointer}/{index}"), Rule::Server, message);
                 }
                 Err(why) => {
-                    let message = format!("the server `{}` {why}", server.url);
+                    let message = format!("the server `{}` {why}", shown(&server.url));
                     refused.get_or_insert((format!("{pointer}/{index}"), message));
                 }
             }
@@ -240,6 +241,17 @@ pub enum Unusable {
     /// It is no URL.
     #[error("is no URL")]
     Malformed,
+}
+
+/// A URL as it may be shown: whoever wrote a password into it did not mean it to be read.
+pub fn shown(text: &str) -> String {
+    let Ok(mut url) = Url::parse(text) else { return text::line(text, 200) };
+    if url.username().is_empty() && url.password().is_none() {
+        return text::line(text, 200);
+    }
+    // A URL that has a user has a host, so both can be set.
+    let _ = url.set_username("…").and_then(|()| url.set_password(None));
+    text::line(url.as_str(), 200)
 }
 
 /// A server as a URL, without query and fragment.

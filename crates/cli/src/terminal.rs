@@ -81,15 +81,13 @@ fn acts(c: char) -> bool {
 
 /// JSON that says the same without letters that a terminal would act on: they are in strings.
 pub(crate) fn safe_json(json: &str) -> String {
-    let mut shown = String::with_capacity(json.len());
-    for c in json.chars() {
-        match acts(c) {
-            // Every one of them has a code of four digits.
-            true => shown.push_str(&format!("\\u{:04x}", u32::from(c))),
-            false => shown.push(c),
-        }
+    if !json.contains(acts) {
+        return json.to_owned();
     }
-    shown
+    // Every one of them has a code of four digits.
+    let code = |c: char| format!("\\u{:04x}", u32::from(c));
+    let parts = json.chars().map(|c| if acts(c) { code(c) } else { c.to_string() });
+    parts.collect()
 }
 
 /// Text of others without what a terminal would act on or be fooled by.

@@ -243,7 +243,7 @@ pub(crate) fn no_command(text: &str, near: Option<&str>) -> Problem {
 }
 
 pub(crate) fn ambiguous_command(text: &str, spellings: &[String]) -> Problem {
-    let message = format!("several catalogs have a command `{}`", suggest::excerpt(text));
+    let message = format!("several commands are called `{}`", suggest::excerpt(text));
     let hint = format!("write {}", suggest::list(spellings.iter().map(String::as_str)));
     Problem::new(Code::CommandNotFound, message, hint).context("command", text)
 }

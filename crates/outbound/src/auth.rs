@@ -76,6 +76,11 @@ pub enum Named {
     Secret(String),
 }
 
+/// Whether a scheme needs more than a token that is given: digests and signatures of requests.
+fn is_beyond(scheme: &Scheme) -> bool {
+    matches!(scheme, Scheme::Other { kind } if kind.starts_with("http "))
+}
+
 impl Named {
     fn secret_name(&self) -> Option<String> {
         match self {
@@ -207,7 +212,8 @@ impl Auth {
     /// The first way all of whose schemes have credentials; none when none is needed.
     pub fn choose(&self, ways: &[Requirement]) -> Result<Choice, AuthError> {
         let has = |(name, _): &(String, Vec<String>)| {
-            self.schemes.contains_key(name) && self.credentials.contains_key(name)
+            let known = self.schemes.get(name).filter(|scheme| !is_beyond(scheme));
+            known.is_some() && self.credentials.contains_key(name)
         };
         let usable = |way: &&Requirement| !way.schemes.is_empty() && way.schemes.iter().all(has);
         if let Some(way) = ways.iter().find(usable) {

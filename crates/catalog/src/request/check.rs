@@ -73,6 +73,7 @@ impl Check {
             }
             whole = Cow::Owned(own);
         }
+        let whole = any_of(whole.into_owned());
         let patterns = PatternOptions::fancy_regex()
             .backtrack_limit(limits::PATTERN_STEPS)
             .size_limit(limits::PATTERN_COMPILED_BYTES);
@@ -111,6 +112,28 @@ impl Check {
             }
         }
         if misfits.is_empty() { Verdict::Fits } else { Verdict::Misfits(misfits) }
+    }
+}
+
+/// The same schema with every `oneOf` as `anyOf`. Documents tell the choices of a `oneOf` apart by
+/// a discriminator, or not at all: a value that fits two of them is right all the same.
+fn any_of(schema: Value) -> Value {
+    match schema {
+        Value::Object(map) => {
+            let mut looser = Map::new();
+            for (key, value) in map {
+                let data = matches!(key.as_str(), "enum" | "const" | "default" | "examples");
+                let value = if data { value } else { any_of(value) };
+                if key == "oneOf" && !looser.contains_key("anyOf") {
+                    looser.insert("anyOf".to_owned(), value);
+                } else if key != "oneOf" {
+                    looser.insert(key, value);
+                }
+            }
+            Value::Object(looser)
+        }
+        Value::Array(items) => items.into_iter().map(any_of).collect(),
+        other => other,
     }
 }
 

@@ -75,6 +75,7 @@ impl Prepared {
             // Twice is how a text that begins so is written.
             Some(rest) if rest.starts_with('@') => coerce(schema, defs, rest),
             // Many documents call a file a plain text: in a form of parts `@` says what is meant.
+            Some(path) if schema::types(schema, defs) == ["array"] => json!([{"$file": path}]),
             Some(path) => json!({"$file": path}),
             None => coerce(schema, defs, text),
         }

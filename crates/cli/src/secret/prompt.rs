@@ -9,8 +9,7 @@ use crate::failure::Failure;
 
 /// Asks at the terminal; what is typed does not appear.
 pub(super) fn hidden(question: &str) -> Result<Secret, Failure> {
-    drop(write!(io::stderr(), "{question}"));
-    let line = silently().map_err(|error| {
+    let line = silently(question).map_err(|error| {
         drop(writeln!(io::stderr()));
         if error.kind() == io::ErrorKind::Interrupted {
             let hint = "nothing was kept; say it again when you have the value";
@@ -24,14 +23,16 @@ pub(super) fn hidden(question: &str) -> Result<Secret, Failure> {
 }
 
 #[cfg(unix)]
-fn silently() -> io::Result<String> {
+fn silently(question: &str) -> io::Result<String> {
     use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
     let stdin = io::stdin();
     let before = tcgetattr(&stdin)?;
     let mut silent = before.clone();
     // Letter by letter, and without the signal of Ctrl-C: it would leave the terminal silent.
     silent.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+    // Before the question: who is quick must not be seen either.
     tcsetattr(&stdin, OptionalActions::Flush, &silent)?;
+    drop(write!(io::stderr(), "{question}"));
     let read = line();
     // Whatever was read, the terminal shows again what is typed.
     tcsetattr(&stdin, OptionalActions::Flush, &before)?;
@@ -39,7 +40,7 @@ fn silently() -> io::Result<String> {
 }
 
 #[cfg(not(unix))]
-fn silently() -> io::Result<String> {
+fn silently(_question: &str) -> io::Result<String> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 

@@ -21,7 +21,7 @@ const PATHS: &[&str] = &["echo", "redirect", "away", "fail", "denied", "slow", "
 
 fn document(server: &str) -> String {
     let schemes = ["query", "header", "cookie", "bearer", "basic", "client"];
-    let paths: String = schemes
+    let paths: Vec<String> = schemes
         .iter()
         .flat_map(|scheme| PATHS.iter().map(move |path| (scheme, path)))
         .map(|(scheme, path)| {
@@ -32,6 +32,7 @@ fn document(server: &str) -> String {
             )
         })
         .collect();
+    let paths = paths.concat();
     format!(
         "openapi: 3.0.3
 info: {{title: Canary, version: '1'}}
@@ -119,7 +120,8 @@ fn answer(request: &Request) -> Reply {
 
 /// Every spelling that gives the value away.
 fn spellings(secret: &str) -> BTreeSet<String> {
-    let strict: String = secret.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let strict: Vec<String> = secret.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let strict = strict.concat();
     let usual: String = secret
         .bytes()
         .map(|byte| match byte {

@@ -84,9 +84,10 @@ fn a_sound_document_is_valid() {
 
 #[test]
 fn an_unsound_document_shows_every_fault() {
-    let many: String = (0..30)
+    let many: Vec<String> = (0..30)
         .map(|n| format!("  /things{n}:\n    get: {{operationId: same, responses: {{}}}}\n"))
         .collect();
+    let many = many.concat();
     let odd = format!("openapi: 3.0.3\ninfo: {{title: Odd, version: '1'}}\npaths:\n{many}");
     let place = Place::with(&[
         ("none.json", r#"{"openapi": "3.0.3", "info": {"title": "None", "version": "1"}}"#),
@@ -232,8 +233,15 @@ fn preview_writes_nothing() {
     assert!(!place.root.path().join("home/.config/milepost/catalogs").exists());
 }
 
+/// A shop, and the same once more out of use.
+fn two() -> Place {
+    let place = Place::shop();
+    place.say("catalog import shop.yaml --title Other --disabled").ends(0);
+    place
+}
+
 #[test]
-fn import_list_show_and_remove() {
+fn what_is_imported_is_listed() {
     let place = Place::with(&[("shop.yaml", SHOP)]);
     place.shows(
         "catalog list",
@@ -287,6 +295,11 @@ fn import_list_show_and_remove() {
         --- 0
     "]],
     );
+}
+
+#[test]
+fn a_catalog_is_shown() {
+    let place = two();
     place.shows(
         "catalog show shop",
         &expect![[r"
@@ -346,6 +359,11 @@ fn import_list_show_and_remove() {
         next: milepost catalog import shop.yaml --overwrite
     "]],
     );
+}
+
+#[test]
+fn a_catalog_is_removed_after_a_yes() {
+    let place = two();
     place.shows("catalog remove shop", &expect![[r"
         --- 7
         error[CONFIRMATION_REQUIRED]: `catalog.remove` cannot be taken back and needs a yes: Catalog `shop` (Shop) with 7 commands is removed: its settings and the names of its secrets are lost.
@@ -494,8 +512,6 @@ components:
 #[test]
 fn how_a_catalog_authenticates() {
     let place = Place::shop();
-    place.put("several.yaml", SEVERAL);
-    place.say("catalog import several.yaml").ends(0);
     place.shows(
         "catalog auth shop",
         &expect![[r"
@@ -536,6 +552,13 @@ fn how_a_catalog_authenticates() {
         error[PARAMS_INVALID]: this names no secret: use letters, digits, `_`, `-` and `.`, a letter or `_` first, 1 to 64 characters
         hint: name a secret, such as SHOP_TOKEN; its value is set with `milepost secret set`
     "]]);
+}
+
+#[test]
+fn one_scheme_of_several_is_named() {
+    let place = Place::shop();
+    place.put("several.yaml", SEVERAL);
+    place.say("catalog import several.yaml").ends(0);
     place.shows(
         "catalog auth several --key A",
         &expect![[r"

@@ -199,6 +199,11 @@ fn a_command_is_shown_whole() {
         next: milepost command run shop orders:delete -p 'order_id=…'
     "]],
     );
+}
+
+#[test]
+fn a_command_goes_by_several_names() {
+    let open = Open::new();
     open.shows(
         "show shop orders:creat",
         &expect![[r"
@@ -348,6 +353,12 @@ fn arguments_that_do_not_fit_are_all_told() {
         hint: find it with `milepost command search`
     "]],
     );
+    assert!(open.server.seen().is_empty(), "nothing was sent");
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_told_as_json() {
+    let open = Open::new();
     let told = problem(&open.say("run listOrders --json -p limit=many -p status=lost").ends(2));
     assert_eq!(told["error_code"], "ARGUMENTS_INVALID");
     let violations = told["violations"].as_array().expect("is a list");

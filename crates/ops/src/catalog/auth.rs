@@ -101,22 +101,22 @@ impl Later for Auth {
                 return Err(no_scheme(scheme, &schemes));
             };
             let credential = (!request.clear).then(|| credential(&request, known)).transpose()?;
-            let mut auth = record.auth.clone();
-            let of_profile = auth.entry(profile.clone()).or_default();
-            // What is said now is added to what was said before.
-            let credential = credential.map(|said| match of_profile.get(scheme) {
-                Some(before) => added(before.clone(), said),
-                None => said,
-            });
             if let Some(said) = &credential {
                 names_of_secrets(writer, said)?;
             }
-            match credential {
-                Some(credential) => of_profile.insert(scheme.to_owned(), credential),
-                None => of_profile.remove(scheme),
-            };
-            auth.retain(|_, schemes| !schemes.is_empty());
-            let saved = writer.catalogs.set_auth(&record.id, auth);
+            let saved = writer.catalogs.change_auth(&record.id, |auth| {
+                let of_profile = auth.entry(profile.clone()).or_default();
+                // What is said now is added to what was said before.
+                let before = of_profile.remove(scheme);
+                if let Some(said) = credential {
+                    let whole = match before {
+                        Some(before) => added(before, said),
+                        None => said,
+                    };
+                    of_profile.insert(scheme.to_owned(), whole);
+                }
+                auth.retain(|_, schemes| !schemes.is_empty());
+            });
             saved.map_err(|error| problems::of_save(&error))?;
             record = shelf.record(record.id.as_str())?;
         }

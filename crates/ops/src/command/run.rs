@@ -165,9 +165,8 @@ impl Later for Run {
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let (loaded, row) = writer.reader.shelf().command(&request.command)?;
-        let prepared = loaded.prepared(row)?;
-        let sender = sender(writer, &loaded, request.profile.as_deref()).await?;
-        let calling = Calling { writer, call, prepared, sender };
+        let profile = request.profile.as_deref();
+        let calling = Calling::open(writer, call, &loaded, row, profile).await?;
         let arguments = Arguments {
             with: request.with.clone(),
             body: request.body.clone(),
@@ -204,7 +203,7 @@ impl Later for Run {
 }
 
 /// The client of a catalog: kept for its default profile, made anew for others.
-pub(crate) async fn sender(
+async fn sender(
     writer: &Writer,
     loaded: &Arc<Loaded>,
     profile: Option<&str>,
@@ -226,16 +225,32 @@ pub(crate) struct Calling<'a> {
     pub(crate) call: &'a dyn Call,
     pub(crate) prepared: Arc<Prepared>,
     pub(crate) sender: Arc<Sender>,
+    /// Where the command is reached: some are reached elsewhere than the rest of their API.
+    pub(crate) base: url::Url,
 }
 
-impl Calling<'_> {
+impl<'a> Calling<'a> {
+    /// A command of a catalog, ready to be called.
+    pub(crate) async fn open(
+        writer: &'a Writer,
+        call: &'a dyn Call,
+        loaded: &Arc<Loaded>,
+        row: usize,
+        profile: Option<&str>,
+    ) -> Result<Calling<'a>, Problem> {
+        let prepared = loaded.prepared(row)?;
+        let sender = sender(writer, loaded, profile).await?;
+        let base = send::base_of(loaded, prepared.command(), &sender.base)?;
+        Ok(Calling { writer, call, prepared, sender, base })
+    }
+
     fn command(&self) -> &Command {
         self.prepared.command()
     }
 
     /// The request, its files read.
     fn build(&self, arguments: &Arguments) -> Result<request::Request, Problem> {
-        let built = self.prepared.build(&self.sender.base, arguments);
+        let built = self.prepared.build(&self.base, arguments);
         let mut built = built.map_err(|faults| problems::of_misuse(self.command(), &faults))?;
         if let Some(payload) = built.body.take() {
             let read = |path: &str| self.writer.reader.file(path, self.call);
@@ -304,11 +319,10 @@ impl Calling<'_> {
         timeout: Duration,
         max_items: Option<usize>,
     ) -> Result<Response, Problem> {
-        let Some(scheme) = pagination::detect(self.command()) else {
-            let mut response = self.once(&arguments, timeout).await?;
-            response.notes.push("the document does not say how this list pages".to_owned());
-            return Ok(response);
-        };
+        let detected = pagination::detect(self.command());
+        let is_said = detected.is_some();
+        // What the document does not say, a `Link` of the answer may.
+        let scheme = detected.unwrap_or(pagination::Scheme::Link);
         let mut walk = Walk::new(None, max_items);
         let mut request = send::outgoing(&self.build(&arguments)?);
         let mut items: Vec<Value> = Vec::new();
@@ -349,6 +363,10 @@ impl Calling<'_> {
                     true
                 }
             };
+            if !is_said && pages == 1 {
+                let note = "neither the document nor the answer says how this list pages";
+                response.notes.push(note.to_owned());
+            }
             response.body = Some(Value::Array(items));
             response.pages = Some(pages);
             response.more = Some(more);
