@@ -4,11 +4,11 @@
 use serde_json::{Map, Value};
 
 use super::attempt::{Attempts, below};
+use super::kinds::Types;
 use super::random::Random;
 use super::resource::is_id_like;
 use super::schema::Schema;
 use super::shape::{Choice, Schemas, Shape, gather};
-use super::types::Types;
 use super::{number, words};
 use crate::limits;
 

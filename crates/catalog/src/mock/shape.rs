@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::types::Types;
+use super::kinds::Types;
 use crate::limits;
 
 /// Schemas that all apply to one place.

@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value};
 
+use super::kinds::Types;
 use super::schema::Schema;
 use super::shape::{Choice, Shape, gather};
-use super::types::Types;
 use crate::command::{Location, Parameter, Style};
 
 /// Choices among branches that are tried to read a text.

@@ -96,7 +96,7 @@ pub struct Response {
     /// Headers of the answer that say something.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub headers: Map<String, Value>,
-    /// The body of the answer: a value, or a text. The items of all pages when those were asked for.
+    /// The body of the answer: a value, or a text. When all pages were asked for, their items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
     /// Where the body is, when it is no text.
