@@ -264,7 +264,7 @@ fn what_is_imported_is_listed() {
     place.shows("catalog import shop.yaml", &expect![[r"
         --- 7
         error[CATALOG_EXISTS]: catalog `shop` (Shop) is there already
-        hint: say `--overwrite` to replace it, or give another `--vendor`; `milepost catalog diff` shows what would change
+        hint: say `--overwrite` to replace it (`milepost catalog diff` shows what would change), or give another `--vendor` and `--title`
     "]]);
     place.shows(
         "catalog import shop.yaml --overwrite",

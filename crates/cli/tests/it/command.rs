@@ -292,13 +292,13 @@ fn arguments_that_do_not_fit_are_all_told() {
     open.shows(
         "run listOrders -p limit=many -p status=lost -p pgae=1",
         &expect![[r#"
-        --- 2
-        error[ARGUMENTS_INVALID]: there is no parameter `pgae` (and 2 more)
-          unknown /with/pgae: there is no parameter `pgae`
-          schema /with/status: the query parameter `status`: "lost" is not one of "open" or "paid"
-          schema /with/limit: the query parameter `limit`: "many" is not of type "integer"
-        hint: did you mean `page`?
-    "#]],
+            --- 2
+            error[ARGUMENTS_INVALID]: there is no parameter `pgae` (and 2 more)
+              unknown /with/pgae: there is no parameter `pgae`
+              schema /with/status: the query parameter `status`: `lost` is none of `open` or `paid`
+              schema /with/limit: the query parameter `limit`: "many" is not of type "integer"
+            hint: did you mean `page`?
+        "#]],
     );
     open.shows(
         "run shop orders:get",
