@@ -58,12 +58,21 @@ impl Diff {
         if old.api.document().text() == new.api.document().text() {
             return diff;
         }
+        let schemes = (old.api.schemes(), new.api.schemes());
         for (key, row) in &after {
             let Some(earlier) = before.get(key) else { continue };
             let one = command(group, old.api, earlier);
             let other = command(group, new.api, row);
             let (Some(one), Some(other)) = (one, other) else { continue };
-            diff.changed.extend(change(&one, &other, key));
+            let mut changed = change(&one, &other, key);
+            for name in other.security.iter().flat_map(|way| &way.schemes).map(|(name, _)| name) {
+                if schemes.0.get(name) != schemes.1.get(name) {
+                    let changed = changed.get_or_insert_with(|| Change::of(&other, key));
+                    changed.details.push(format!("the scheme `{name}` is defined differently"));
+                    changed.breaking = true;
+                }
+            }
+            diff.changed.extend(changed);
         }
         diff
     }
@@ -71,6 +80,13 @@ impl Diff {
     /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
+    }
+}
+
+impl Change {
+    fn of(command: &Command, key: &str) -> Change {
+        let name = command.id.name().to_owned();
+        Change { name, key: key.to_owned(), details: Vec::new(), breaking: false }
     }
 }
 
@@ -91,6 +107,7 @@ fn change(old: &Command, new: &Command, key: &str) -> Option<Change> {
     }
     if old.servers != new.servers {
         details.push("it is reached elsewhere".to_owned());
+        breaking = true;
     }
     if !old.deprecated && new.deprecated {
         details.push("it is deprecated now".to_owned());
@@ -98,8 +115,8 @@ fn change(old: &Command, new: &Command, key: &str) -> Option<Change> {
     if details.is_empty() && old.defs != new.defs {
         details.push("schemas it refers to are different".to_owned());
     }
-    let name = new.id.name().to_owned();
-    (!details.is_empty()).then(|| Change { name, key: key.to_owned(), details, breaking })
+    let changed = Change { details, breaking, ..Change::of(new, key) };
+    (!changed.details.is_empty()).then_some(changed)
 }
 
 fn parameters(old: &Command, new: &Command, details: &mut Vec<String>) -> bool {

@@ -29,6 +29,7 @@ pub enum Rule {
     Webhooks,
     Reader(&'static str),
     Specification,
+    Credentials,
 }
 
 impl Rule {
@@ -57,6 +58,7 @@ impl Rule {
             Rule::Webhooks => "webhooks",
             Rule::Reader(name) => name,
             Rule::Specification => "specification",
+            Rule::Credentials => "credentials",
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::document::Node;
 use crate::finding::{Finding, Findings, Rule};
 use crate::naming::{self, Kept};
 use crate::openapi::{Api, Operation, Version};
+use crate::refs;
 use crate::table::Row;
 use crate::text;
 
@@ -39,6 +40,7 @@ impl Inspection {
             operations.iter().map(|operation| api.row(operation, &mut warnings)).collect();
         let lists = operations.iter().map(|operation| answers_list(api, operation)).collect();
         same_ids(&rows, &mut warnings);
+        refs::dangling(api.document(), &mut warnings);
         if rows.is_empty() && violations.is_empty() {
             warnings.add("/paths", Rule::NoOperations, "there is nothing that can be called");
         }
@@ -136,7 +138,8 @@ pub(crate) const WRAPPERS: &[&str] = &[
 /// Whether an operation answers with a list, bare or wrapped.
 fn answers_list(api: &Api, operation: &Operation<'_>) -> bool {
     let last = operation.path.split('/').rfind(|part| !part.is_empty());
-    let last = last.filter(|part| !part.contains('{')).and_then(text::kebab);
+    let last = last.filter(|part| !part.contains('{'));
+    let last = last.map(|part| part.split('.').next().unwrap_or(part)).and_then(text::kebab);
     let Some(schema) = api.success_schema(operation) else {
         return last.as_deref().is_some_and(naming::is_plural);
     };
@@ -184,7 +187,8 @@ impl Base {
         if let Some(given) = given {
             let url = usable(given, None);
             if let Err(why) = &url {
-                violations.add("/base_url", Rule::Server, format!("`{given}` {why}"));
+                let message = format!("`{}` {why}", shown(given));
+                violations.add("/base_url", Rule::Server, message);
             }
             return Base::made(url.ok(), warnings, violations);
         }
@@ -194,11 +198,11 @@ impl Base {
             match usable(&server.url, source) {
                 Ok(url) => return Base::made(Some(url), warnings, violations),
                 Err(why @ (Unusable::Relative | Unusable::Template)) => {
-                    let message = format!("the server `{}` {why}", server.url);
+                    let message = format!("the server `{}` {why}", shown(&server.url));
                     warnings.add(format!("{pointer}/{index}"), Rule::Server, message);
                 }
                 Err(why) => {
-                    let message = format!("the server `{}` {why}", server.url);
+                    let message = format!("the server `{}` {why}", shown(&server.url));
                     refused.get_or_insert((format!("{pointer}/{index}"), message));
                 }
             }
@@ -237,6 +241,17 @@ pub enum Unusable {
     /// It is no URL.
     #[error("is no URL")]
     Malformed,
+}
+
+/// A URL as it may be shown: whoever wrote a password into it did not mean it to be read.
+pub fn shown(text: &str) -> String {
+    let Ok(mut url) = Url::parse(text) else { return text::line(text, 200) };
+    if url.username().is_empty() && url.password().is_none() {
+        return text::line(text, 200);
+    }
+    // A URL that has a user has a host, so both can be set.
+    let _ = url.set_username("…").and_then(|()| url.set_password(None));
+    text::line(url.as_str(), 200)
 }
 
 /// A server as a URL, without query and fragment.

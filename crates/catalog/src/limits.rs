@@ -157,3 +157,7 @@ pub const SEARCH_CANDIDATES: usize = 400;
 pub const DEPARTURES: usize = 50;
 /// Bytes of a document that is compared with the specification's schema.
 pub const SPECIFICATION_BYTES: usize = 16 * 1024 * 1024;
+/// Values that a parameter can have and that are all told.
+pub const SHOWN_CHOICES: usize = 30;
+/// References that lead nowhere and are told.
+pub const DANGLING: usize = 100;

@@ -214,25 +214,42 @@ pub fn assign(rows: &mut [Row], lists: &[bool], kept: &Kept) {
     // A name stays with its operation even while that is gone, so that it never means another.
     let mut taken: BTreeSet<String> = kept.values().cloned().collect();
     let mut open: Vec<usize> = Vec::new();
+    let mut given: BTreeSet<String> = BTreeSet::new();
     for (index, row) in rows.iter_mut().enumerate() {
-        match kept.get(&row.key()).filter(|name| is_name(name)) {
+        let name = kept.get(&row.key()).filter(|name| is_name(name));
+        match name.filter(|name| given.insert((*name).clone())) {
             Some(name) => row.name.clone_from(name),
             None => open.push(index),
         }
     }
+    let ids = ids(rows);
     // The shortest path has the best claim to the plain name.
     open.sort_by(|a, b| {
         let claim = |index: usize| (rows[index].path.len(), rows[index].key());
         claim(*a).cmp(&claim(*b))
     });
     for index in open {
-        let name = free_name(&rows[index], lists[index], &taken);
+        let name = free_name(&rows[index], lists[index], &ids, &taken);
         taken.insert(name.clone());
         rows[index].name = name;
     }
 }
 
-fn free_name(row: &Row, lists: bool, taken: &BTreeSet<String>) -> String {
+/// The ids of operations as names, and how many have each.
+fn ids(rows: &[Row]) -> BTreeMap<String, usize> {
+    let mut ids = BTreeMap::new();
+    for id in rows.iter().filter_map(|row| text::kebab(row.operation_id.as_deref()?)) {
+        *ids.entry(id).or_insert(0) += 1;
+    }
+    ids
+}
+
+fn free_name(
+    row: &Row,
+    lists: bool,
+    ids: &BTreeMap<String, usize>,
+    taken: &BTreeSet<String>,
+) -> String {
     let plain = plain_name(row, lists);
     let mut candidates = vec![plain.clone()];
     if row.method == Method::Put
@@ -240,7 +257,9 @@ fn free_name(row: &Row, lists: bool, taken: &BTreeSet<String>) -> String {
     {
         candidates.push(format!("{resource}:replace"));
     }
-    candidates.extend(row.operation_id.as_deref().and_then(text::kebab));
+    // An id that several operations share names none of them.
+    let id = row.operation_id.as_deref().and_then(text::kebab);
+    candidates.extend(id.filter(|id| ids.get(id) == Some(&1)));
     candidates.retain(|name| name.len() <= NAME_CHARS);
     // The end of a long name says most, and a hash keeps it apart.
     candidates.extend((6..=40).map(|digits| hashed(&plain, row, digits)));

@@ -1,6 +1,9 @@
 //! References: followed one hop at a time, never inlined.
 
+use std::collections::BTreeMap;
+
 use crate::document::{Document, Node};
+use crate::finding::{Findings, Rule, part};
 use crate::limits;
 
 /// Why a reference leads nowhere.
@@ -38,4 +41,37 @@ pub fn follow<'d>(document: &'d Document, reference: &str) -> Result<Node<'d>, R
         return Err(RefError::Outside(reference.to_owned()));
     };
     document.fragment(fragment).ok_or_else(|| RefError::Missing(reference.to_owned()))
+}
+
+/// Tells every reference within the document that leads nowhere. Most documents have none, and
+/// that is seen from the text, each reference looked up once.
+pub(crate) fn dangling(document: &Document, findings: &mut Findings) {
+    let text = document.text();
+    let key = memchr::memmem::Finder::new("\"$ref\"");
+    let mut known: BTreeMap<&str, bool> = BTreeMap::new();
+    for at in key.find_iter(text.as_bytes()) {
+        let value = text[at + 6..].trim_start().strip_prefix(':').map(str::trim_start);
+        let value = value.and_then(|value| value.strip_prefix("\"#"));
+        let Some((fragment, _)) = value.and_then(|value| value.split_once('"')) else { continue };
+        known.entry(fragment).or_insert_with(|| document.fragment(fragment).is_some());
+    }
+    if known.values().all(|leads| *leads) {
+        return;
+    }
+    let mut told = 0;
+    let mut open = vec![(String::new(), document.root())];
+    while let Some((pointer, node)) = open.pop() {
+        if let Some(reference) = target(node).filter(|reference| reference.starts_with('#'))
+            && known.get(&reference[1..]) == Some(&false)
+            && told < limits::DANGLING
+        {
+            told += 1;
+            let message = format!("`{reference}` leads nowhere; anything is taken in its place");
+            findings.add(format!("{pointer}/$ref"), Rule::Ref, message);
+        }
+        let items = node.items().enumerate();
+        open.extend(items.map(|(index, item)| (format!("{pointer}/{index}"), item)));
+        let entries = node.entries();
+        open.extend(entries.map(|(key, value)| (format!("{pointer}/{}", part(&key)), value)));
+    }
 }

@@ -1,6 +1,83 @@
 //! Third-party text made harmless: what people and models are shown of a document holds no
 //! character that changes how other text is read, and is as long as we say.
 
+use std::borrow::Cow;
+
+/// Tags that documents put into their texts; anything else in angle brackets is left as it is.
+const TAGS: &[&str] = &[
+    "a",
+    "b",
+    "blockquote",
+    "br",
+    "code",
+    "div",
+    "em",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "i",
+    "img",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "small",
+    "span",
+    "strong",
+    "sub",
+    "sup",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "tr",
+    "u",
+    "ul",
+];
+
+/// A text without the marks of HTML.
+pub fn without_html(text: &str) -> Cow<'_, str> {
+    if !text.contains(['<', '&']) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        plain.push_str(&rest[..at]);
+        let inside = &rest[at + 1..];
+        let end = inside.find('>').filter(|end| is_tag(&inside[..*end]));
+        match end {
+            Some(end) => rest = &inside[end + 1..],
+            None => {
+                plain.push('<');
+                rest = inside;
+            }
+        }
+    }
+    plain.push_str(rest);
+    for (entity, letter) in
+        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&nbsp;", " ")]
+    {
+        if plain.contains(entity) {
+            plain = plain.replace(entity, letter);
+        }
+    }
+    Cow::Owned(plain.replace("&amp;", "&"))
+}
+
+fn is_tag(inside: &str) -> bool {
+    let name = inside.strip_prefix('/').unwrap_or(inside);
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+    let (name, behind) = name.split_at(end);
+    let ends = behind.is_empty() || behind.starts_with([' ', '/', '\n']);
+    ends && TAGS.contains(&name.to_ascii_lowercase().as_str())
+}
+
 /// One line of at most `chars` characters.
 pub fn line(text: &str, chars: usize) -> String {
     let mut clean = String::new();
@@ -99,7 +176,7 @@ pub fn kebab(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{block, kebab, line};
+    use super::{block, kebab, line, without_html};
 
     #[test]
     fn one_line() {
@@ -108,6 +185,13 @@ mod tests {
         assert_eq!(line("abcdefghij", 5), "abcd…");
         assert_eq!(line("abcde", 5), "abcde");
         assert_eq!(line("", 5), "");
+    }
+
+    #[test]
+    fn html_is_taken_out() {
+        let text = "<p>Returns a <a href=\"x\">list</a> of List&lt;T&gt; &amp; more.</p>";
+        assert_eq!(without_html(text), "Returns a list of List<T> & more.");
+        assert_eq!(without_html("a < b, Map<String>, <|x|>"), "a < b, Map<String>, <|x|>");
     }
 
     #[test]

@@ -25,7 +25,7 @@ impl Arguments {
             Command::Guide(GuideCommand::Next(command)) => command.json.json,
             Command::Guide(GuideCommand::Check(command)) => command.json.json,
             Command::Catalog(command) => command.json(),
-            Command::Command(command) => command.json(),
+            Command::Api(command) => command.json(),
             Command::Secret(command) => command.json(),
             Command::Mcp(_) | Command::Schema { .. } => false,
         }
@@ -45,7 +45,8 @@ pub(crate) enum Command {
     Catalog(CatalogCommand),
     /// Find, look at and call commands of imported APIs
     #[command(subcommand)]
-    Command(CommandCommand),
+    #[command(name = "command")]
+    Api(CommandCommand),
     /// Keep the secrets that APIs ask for, by name
     #[command(subcommand)]
     Secret(SecretCommand),

@@ -41,7 +41,7 @@ fn run(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure> 
         Command::Workflow(command) => workflow::run(command, terminal),
         Command::Guide(command) => guide::run(command, terminal),
         Command::Catalog(command) => catalog::run(command, terminal),
-        Command::Command(command) => command::run(command, terminal),
+        Command::Api(command) => command::run(command, terminal),
         Command::Secret(command) => secret::run(command, terminal),
         Command::Mcp(arguments) => mcp::run(arguments),
         Command::Schema { of } => schema::run(*of, terminal),

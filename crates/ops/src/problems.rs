@@ -191,8 +191,8 @@ pub(crate) fn of_save(error: &SaveError) -> Problem {
             let (message, hint) = match by {
                 Conflict::Id => (
                     format!("catalog `{id}` ({title}) is there already"),
-                    "say `--overwrite` to replace it, or give another `--vendor`; \
-                     `milepost catalog diff` shows what would change",
+                    "say `--overwrite` to replace it (`milepost catalog diff` shows what would \
+                     change), or give another `--vendor` and `--title`",
                 ),
                 Conflict::Title => (
                     format!("the title `{title}` is that of catalog `{id}`"),
@@ -243,7 +243,7 @@ pub(crate) fn no_command(text: &str, near: Option<&str>) -> Problem {
 }
 
 pub(crate) fn ambiguous_command(text: &str, spellings: &[String]) -> Problem {
-    let message = format!("several catalogs have a command `{}`", suggest::excerpt(text));
+    let message = format!("several commands are called `{}`", suggest::excerpt(text));
     let hint = format!("write {}", suggest::list(spellings.iter().map(String::as_str)));
     Problem::new(Code::CommandNotFound, message, hint).context("command", text)
 }
@@ -315,6 +315,9 @@ pub(crate) fn of_auth(error: &AuthError) -> Problem {
 /// Why a request has no answer.
 pub(crate) fn of_send(error: &SendError) -> Problem {
     let (code, hint) = match &error.fault {
+        Fault::Refused(refusal) if refusal.rule() == "scheme" => {
+            (Code::RequestRefused, "give an http or https URL".to_owned())
+        }
         Fault::Refused(refusal) => (
             Code::RequestRefused,
             format!(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use milepost_catalog::command::Command;
+use milepost_catalog::import::usable;
 use milepost_catalog::request::{Payload, Piece, Request};
 use milepost_model::problem::Problem;
 use milepost_outbound::{
@@ -13,7 +14,7 @@ use milepost_outbound::{
     Outgoing, Policy, Retry, SecretError, Secrets, Sending,
 };
 use milepost_store::Config;
-use milepost_store::catalogs::{ClientAuth, GivenBy, Part, ProfileName, Record};
+use milepost_store::catalogs::{ClientAuth, GivenBy, Part, ProfileName, Record, Source};
 use milepost_store::secrets::{SecretError as StoreError, SecretName, Vault};
 use url::{Origin, Url};
 
@@ -91,10 +92,11 @@ impl Sender {
         called.map_err(|error| problems::of_call(&error).context("command", command.id.to_string()))
     }
 
-    /// Whether there are credentials for a command.
-    pub(crate) fn can_authenticate(&self, command: &Command) -> Result<(), Problem> {
+    /// The names of the secrets that a command would be sent with.
+    pub(crate) fn can_authenticate(&self, command: &Command) -> Result<Vec<String>, Problem> {
         let choice = self.api.auth.choose(&command.security);
-        choice.map(drop).map_err(|error| problems::of_auth(&error))
+        let choice = choice.map_err(|error| problems::of_auth(&error))?;
+        Ok(self.api.auth.secrets_of(&choice))
     }
 
     /// The request as it would be sent, with marks in the place of secrets.
@@ -113,6 +115,22 @@ impl Sender {
 pub(crate) fn base(record: &Record) -> Result<Url, Problem> {
     let url = record.base_url.as_ref().and_then(|base| Url::parse(&base.url).ok());
     url.ok_or_else(|| problems::no_base_url(&record.id))
+}
+
+/// Where a command is reached: at servers of its own, unless a person said where the API is.
+pub(crate) fn base_of(loaded: &Loaded, command: &Command, base: &Url) -> Result<Url, Problem> {
+    let said = loaded.record.base_url.as_ref();
+    let api = loaded.api()?;
+    if said.is_some_and(|said| said.by == GivenBy::User) || command.servers == api.servers() {
+        return Ok(base.clone());
+    }
+    let source = match &loaded.record.source {
+        Source::Url(url) => Url::parse(url).ok(),
+        Source::File(_) => None,
+    };
+    let mut own = command.servers.iter();
+    let own = own.find_map(|server| usable(&server.url, source.as_ref()).ok());
+    Ok(own.unwrap_or_else(|| base.clone()))
 }
 
 fn of_record(credential: &milepost_store::catalogs::Credential) -> Option<Credential> {

@@ -112,7 +112,8 @@ impl Shelf {
     pub(crate) fn enabled(&self) -> Result<Vec<Arc<Loaded>>, Problem> {
         let listing = self.listing()?;
         let enabled = listing.records.iter().filter(|record| record.enabled);
-        enabled.map(|record| self.load(record)).collect()
+        // One that is broken is told by `catalog.list`, and takes nothing from the others.
+        Ok(enabled.filter_map(|record| self.load(record).ok()).collect())
     }
 
     /// A catalog as it is on disk now.
@@ -175,7 +176,7 @@ impl Shelf {
             let loaded = self.load(&record)?;
             return match loaded.find(name.trim()) {
                 Some(row) => Ok((loaded, row)),
-                None => Err(loaded.no_command(name)),
+                None => Err(loaded.no_command(name.trim())),
             };
         }
         self.bare(text)
@@ -193,7 +194,7 @@ impl Shelf {
             enabled.iter().filter_map(|loaded| Some((loaded, loaded.find(text)?))).collect();
         match found[..] {
             [(loaded, row)] => Ok((Arc::clone(loaded), row)),
-            [] => Err(problems::no_command(text, None)),
+            [] => Err(nowhere(text, &enabled)),
             _ => {
                 let spellings = found.iter().map(|(loaded, row)| loaded.spelling(*row));
                 let spellings: Vec<String> = spellings.collect();
@@ -201,6 +202,19 @@ impl Shelf {
             }
         }
     }
+}
+
+/// What to say of a name that no catalog alone has.
+fn nowhere(text: &str, enabled: &[Arc<Loaded>]) -> Problem {
+    let has = |loaded: &&Arc<Loaded>| {
+        loaded.table.rows.iter().any(|row| row.operation_id.as_deref() == Some(text))
+    };
+    if let Some(loaded) = enabled.iter().find(has) {
+        return loaded.no_command(text);
+    }
+    let names = enabled.iter().flat_map(|loaded| &loaded.table.rows);
+    let ids = names.filter_map(|row| row.operation_id.as_deref());
+    problems::no_command(text, suggest::closest(text, ids))
 }
 
 /// Reads the document of a catalog again.
@@ -229,6 +243,12 @@ impl Loaded {
     }
 
     fn no_command(&self, name: &str) -> Problem {
+        let rows = self.table.rows.iter().enumerate();
+        let same = rows.filter(|(_, row)| row.operation_id.as_deref() == Some(name));
+        let same: Vec<String> = same.map(|(row, _)| self.spelling(row)).collect();
+        if !same.is_empty() {
+            return problems::ambiguous_command(name, &same);
+        }
         let names = self.table.rows.iter().map(|row| &*row.name);
         let near = suggest::closest(name, names);
         let near = near.map(|near| format!("{} {near}", self.record.id));

@@ -89,10 +89,15 @@ impl Wanted<'_> {
             let message = format!("`{}` is no URL", self.source);
             Problem::new(Code::SourceUnreadable, message, "give a file or a URL with https://")
         })?;
+        if !url.username().is_empty() || url.password().is_some() {
+            let message = "the URL holds a user or password";
+            let hint = "download the document and name the file";
+            return Err(Problem::new(Code::SourceUnreadable, message, hint).into());
+        }
         let config = reader.config()?;
         let client = Client::new(policy(&config, call, Some(&url)));
         let bytes = fetch(&client, &url).await?;
-        let origin = Source::Url(url.to_string());
+        let origin = Source::Url(without_tokens(&url).to_string());
         let mut bundle = begin(bytes.clone())?;
         while let Some(file) = bundle.wanted() {
             let fetched = self.follow(&client, &url, &file).await;
@@ -110,7 +115,7 @@ impl Wanted<'_> {
             return Fetched::Refused("only http and https are read".to_owned());
         }
         if url.origin() != from.origin() && !self.allows(&url) {
-            return Fetched::Missing(self.not_allowed(&url));
+            return Fetched::Missing(not_allowed(&url));
         }
         match fetch(client, &url).await {
             Ok(bytes) => Fetched::Bytes(bytes),
@@ -146,7 +151,7 @@ impl Wanted<'_> {
                 return Fetched::Refused(why.to_owned());
             }
             if !self.allows(&url) {
-                return Fetched::Missing(self.not_allowed(&url));
+                return Fetched::Missing(not_allowed(&url));
             }
             return match fetch(client, &url).await {
                 Ok(bytes) => Fetched::Bytes(bytes),
@@ -166,11 +171,11 @@ impl Wanted<'_> {
         let host = url.host_str().unwrap_or_default();
         self.allow_refs.iter().any(|allowed| allowed.eq_ignore_ascii_case(host))
     }
+}
 
-    fn not_allowed(&self, url: &Url) -> String {
-        let host = url.host_str().unwrap_or_default();
-        format!("references to {host} are not followed; `--allow-refs {host}` does")
-    }
+fn not_allowed(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    format!("references to {host} are not followed; `--allow-refs {host}` follows them")
 }
 
 /// Where documents may be read from: a URL that a person typed may lead anywhere.
@@ -184,6 +189,27 @@ fn policy(config: &Config, call: &dyn Call, url: Option<&Url>) -> Policy {
         policy.allow_url(url);
     }
     policy
+}
+
+/// A URL as it is kept: parameters that look like credentials are not written down.
+fn without_tokens(url: &Url) -> Url {
+    let is_secret = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        ["token", "key", "secret", "sig", "auth", "password", "credential"]
+            .iter()
+            .any(|word| name.contains(word))
+    };
+    let kept: Vec<(String, String)> = url
+        .query_pairs()
+        .filter(|(name, _)| !is_secret(name))
+        .map(|(name, value)| (name.into_owned(), value.into_owned()))
+        .collect();
+    let mut shown = url.clone();
+    shown.set_query(None);
+    if !kept.is_empty() {
+        shown.query_pairs_mut().extend_pairs(kept);
+    }
+    shown
 }
 
 async fn fetch(client: &Client, url: &Url) -> Result<Vec<u8>, Problem> {

@@ -76,6 +76,20 @@ pub enum Named {
     Secret(String),
 }
 
+/// Whether a scheme needs more than a token that is given: digests and signatures of requests.
+fn is_beyond(scheme: &Scheme) -> bool {
+    matches!(scheme, Scheme::Other { kind } if kind.starts_with("http "))
+}
+
+impl Named {
+    fn secret_name(&self) -> Option<String> {
+        match self {
+            Named::Plain(_) => None,
+            Named::Secret(name) => Some(name.clone()),
+        }
+    }
+}
+
 /// Why a request cannot say who is asking.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
@@ -198,7 +212,8 @@ impl Auth {
     /// The first way all of whose schemes have credentials; none when none is needed.
     pub fn choose(&self, ways: &[Requirement]) -> Result<Choice, AuthError> {
         let has = |(name, _): &(String, Vec<String>)| {
-            self.schemes.contains_key(name) && self.credentials.contains_key(name)
+            let known = self.schemes.get(name).filter(|scheme| !is_beyond(scheme));
+            known.is_some() && self.credentials.contains_key(name)
         };
         let usable = |way: &&Requirement| !way.schemes.is_empty() && way.schemes.iter().all(has);
         if let Some(way) = ways.iter().find(usable) {
@@ -213,6 +228,26 @@ impl Auth {
         };
         let schemes = ways.iter().map(names).collect();
         Err(AuthError::NoCredentials { catalog: self.catalog.clone(), schemes })
+    }
+
+    /// The names of the secrets that a choice needs.
+    pub fn secrets_of(&self, choice: &Choice) -> Vec<String> {
+        let mut names = Vec::new();
+        for (scheme, _) in &choice.schemes {
+            match self.credentials.get(scheme) {
+                None => {}
+                Some(Credential::Key { secret }) => names.push(secret.clone()),
+                Some(Credential::Basic { user, password }) => {
+                    names.extend(user.secret_name());
+                    names.extend(password.clone());
+                }
+                Some(Credential::Client(client)) => {
+                    names.extend(client.id.secret_name());
+                    names.push(client.secret.clone());
+                }
+            }
+        }
+        names
     }
 
     /// The request as it would be sent, with the names of the secrets in place of their values.

@@ -23,6 +23,10 @@ impl Api {
             return body.map(|place| place.required).reduce(|one, other| one || other);
         }
         let node = self.body_node(operation, findings)?;
+        if node.get("content").is_none_or(|contents| contents.len() == 0) {
+            let pointer = format!("{}/requestBody/content", operation.pointer);
+            findings.add(pointer, Rule::Body, "nothing is said of the body; taken as any JSON");
+        }
         Some(flag(node, "required").unwrap_or(false))
     }
 
@@ -38,10 +42,15 @@ impl Api {
             return self.body_of_2(operation, places, schemas);
         }
         let node = self.body_node(operation, findings)?;
+        let mut contents = self.contents(node.get("content"), schemas);
+        if contents.is_empty() {
+            // A body of which nothing is said is what most are.
+            contents.push(content("application/json".to_owned(), Value::Bool(true)));
+        }
         Some(Body {
             required: flag(node, "required").unwrap_or(false),
             description: block_of(node, "description", limits::DESCRIPTION_CHARS),
-            contents: self.contents(node.get("content"), schemas),
+            contents,
         })
     }
 

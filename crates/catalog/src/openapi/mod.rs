@@ -118,12 +118,14 @@ impl Api {
 
 /// The text of a key, cleaned into one line.
 pub(crate) fn line_of(node: Node<'_>, key: &str, chars: usize) -> String {
-    node.get(key).and_then(Node::text).map(|said| text::line(&said, chars)).unwrap_or_default()
+    let said = node.get(key).and_then(Node::text);
+    said.map(|said| text::line(&text::without_html(&said), chars)).unwrap_or_default()
 }
 
 /// The text of a key, cleaned.
 pub(crate) fn block_of(node: Node<'_>, key: &str, chars: usize) -> String {
-    node.get(key).and_then(Node::text).map(|said| text::block(&said, chars)).unwrap_or_default()
+    let said = node.get(key).and_then(Node::text);
+    said.map(|said| text::block(&text::without_html(&said), chars)).unwrap_or_default()
 }
 
 /// A yes or no, also when somebody put it in quotes.

@@ -73,6 +73,7 @@ impl Check {
             }
             whole = Cow::Owned(own);
         }
+        let whole = any_of(whole.into_owned());
         let patterns = PatternOptions::fancy_regex()
             .backtrack_limit(limits::PATTERN_STEPS)
             .size_limit(limits::PATTERN_COMPILED_BYTES);
@@ -114,6 +115,28 @@ impl Check {
     }
 }
 
+/// The same schema with every `oneOf` as `anyOf`. Documents tell the choices of a `oneOf` apart by
+/// a discriminator, or not at all: a value that fits two of them is right all the same.
+fn any_of(schema: Value) -> Value {
+    match schema {
+        Value::Object(map) => {
+            let mut looser = Map::new();
+            for (key, value) in map {
+                let data = matches!(key.as_str(), "enum" | "const" | "default" | "examples");
+                let value = if data { value } else { any_of(value) };
+                if key == "oneOf" && !looser.contains_key("anyOf") {
+                    looser.insert("anyOf".to_owned(), value);
+                } else if key != "oneOf" {
+                    looser.insert(key, value);
+                }
+            }
+            Value::Object(looser)
+        }
+        Value::Array(items) => items.into_iter().map(any_of).collect(),
+        other => other,
+    }
+}
+
 /// A pattern that needs too long says nothing about the value.
 fn gave_up(error: &ValidationError<'_>) -> bool {
     use ValidationErrorKind::{BacktrackLimitExceeded, RegexEngineFailure};
@@ -122,9 +145,26 @@ fn gave_up(error: &ValidationError<'_>) -> bool {
 
 /// What is wrong, without a value that is so long that it hides the rest.
 fn message(error: &ValidationError<'_>) -> String {
+    if let ValidationErrorKind::Enum { options } = error.kind()
+        && let Some(text) = choices(error, options)
+    {
+        return text;
+    }
     let long = error.instance().to_string().len() > limits::SHOWN_VALUE_BYTES;
     let text = if long { error.masked_with("the value").to_string() } else { error.to_string() };
     excerpt(&text)
+}
+
+/// All that a value can be, when that is not too much, and what was probably meant.
+fn choices(error: &ValidationError<'_>, options: &Value) -> Option<String> {
+    let options = options.as_array().filter(|all| all.len() <= limits::SHOWN_CHOICES)?;
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let words: Vec<String> = options.iter().map(text).collect();
+    let found = excerpt(&text(error.instance()));
+    let list = milepost_model::suggest::list(words.iter().map(String::as_str));
+    let near = milepost_model::suggest::closest(&found, words.iter().map(String::as_str));
+    let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    Some(format!("`{found}` is none of {list}{meant}"))
 }
 
 fn is_about(error: &ValidationError<'_>, apart: &[String]) -> bool {

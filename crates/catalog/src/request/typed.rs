@@ -39,9 +39,8 @@ impl Prepared {
             Kind::Json | Kind::JsonLike => read,
             Kind::Form | Kind::Multipart => Ok(read.unwrap_or_else(|_| Value::from(text))),
             _ => {
-                let is_file = |value: &Value| {
-                    value.get("$file").is_some() || value.get("$base64").is_some()
-                };
+                let is_file =
+                    |value: &Value| value.get("$file").is_some() || value.get("$base64").is_some();
                 Ok(read.ok().filter(is_file).unwrap_or_else(|| Value::from(text)))
             }
         }
@@ -70,10 +69,23 @@ impl Prepared {
     fn typed_value(&self, name: &str, text: &str, content: Option<usize>) -> Value {
         let defs = &self.command().defs;
         let Some((schema, in_body)) = self.named(name, content) else { return Value::from(text) };
-        match text.strip_prefix('@') {
-            Some(path) if in_body && schema::is_binary(schema, defs) => json!({"$file": path}),
-            _ => coerce(schema, defs, text),
+        let takes_files =
+            in_body && (self.is_multipart(content) || schema::is_binary(schema, defs));
+        match text.strip_prefix('@').filter(|_| takes_files) {
+            // Twice is how a text that begins so is written.
+            Some(rest) if rest.starts_with('@') => coerce(schema, defs, rest),
+            // Many documents call a file a plain text: in a form of parts `@` says what is meant.
+            Some(path) if schema::types(schema, defs) == ["array"] => json!([{"$file": path}]),
+            Some(path) => json!({"$file": path}),
+            None => coerce(schema, defs, text),
         }
+    }
+
+    fn is_multipart(&self, content: Option<usize>) -> bool {
+        let content = content.and_then(|at| self.content(at));
+        content.is_some_and(|content| {
+            matches!(Kind::of(media::concrete(&content.media_type)), Kind::Multipart)
+        })
     }
 
     /// The schema of what a name means, and whether that is a part of the body.

@@ -77,7 +77,8 @@ impl CatalogCommand {
 #[derive(Debug, Args)]
 pub(crate) struct Source {
     /// A file or a URL
-    pub(crate) source: String,
+    #[arg(value_name = "SOURCE")]
+    pub(crate) named: String,
     #[command(flatten)]
     pub(crate) references: References,
     #[command(flatten)]
@@ -89,7 +90,7 @@ pub(crate) struct References {
     /// A host that references in the document may lead to; may be given several times
     #[arg(long, value_name = "HOST")]
     pub(crate) allow_refs: Vec<String>,
-    /// The folder below which references to files stay; the document's own otherwise
+    /// The folder below which references to files stay; the one above the document's otherwise
     #[arg(long, value_name = "DIR")]
     pub(crate) refs_root: Option<String>,
 }
@@ -171,8 +172,8 @@ pub(crate) struct Auth {
     #[command(flatten)]
     pub(crate) parts: AuthParts,
     /// How the client shows itself to the token server
-    #[arg(long, value_enum)]
-    pub(crate) client_auth: Option<ClientAuth>,
+    #[arg(long = "client-auth", value_enum)]
+    pub(crate) client_style: Option<ClientAuth>,
     /// A scope to ask for; may be given several times
     #[arg(long = "scope", value_name = "SCOPE")]
     pub(crate) scopes: Vec<String>,

@@ -15,7 +15,7 @@ use crate::terminal::{Terminal, safe};
 pub(crate) fn run(arguments: &Auth, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let json = arguments.named.json.json;
     let session = Session::open(Person::new(false, json))?;
-    let client_auth = arguments.client_auth.map(|style| match style {
+    let client_auth = arguments.client_style.map(|style| match style {
         ClientAuth::Basic => "basic",
         ClientAuth::Post => "post",
     });

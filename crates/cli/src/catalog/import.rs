@@ -14,7 +14,7 @@ pub(crate) fn run(arguments: &Import, terminal: &mut Terminal) -> Result<Exit, F
     let (source, naming) = (&arguments.source, &arguments.naming);
     let session = Session::open(Person::new(false, source.json.json))?;
     let response = session.run::<Operation>(Request {
-        source: source.source.clone(),
+        source: source.named.clone(),
         source_type: None,
         catalog_title: naming.title.clone(),
         vendor: naming.vendor.clone(),

@@ -15,7 +15,7 @@ pub(crate) fn run(arguments: &Preview, terminal: &mut Terminal) -> Result<Exit, 
     let (source, naming) = (&arguments.source, &arguments.naming);
     let session = Session::open(Person::new(false, source.json.json))?;
     let response = session.run::<Operation>(Request {
-        source: source.source.clone(),
+        source: source.named.clone(),
         source_type: None,
         catalog_title: naming.title.clone(),
         vendor: naming.vendor.clone(),
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Preview, terminal: &mut Terminal) -> Result<Exit, 
     if source.json.json {
         print(&response, terminal)?;
     } else {
-        show(&response, &source.source, terminal)?;
+        show(&response, &source.named, terminal)?;
     }
     Ok(Exit::Done)
 }

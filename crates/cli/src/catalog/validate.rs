@@ -14,7 +14,7 @@ pub(crate) fn run(arguments: &Validate, terminal: &mut Terminal) -> Result<Exit,
     let source = &arguments.source;
     let session = Session::open(Person::new(false, source.json.json))?;
     let response = session.run::<Operation>(Request {
-        source: source.source.clone(),
+        source: source.named.clone(),
         source_type: None,
         allow_refs: source.references.allow_refs.clone(),
         refs_root: source.references.refs_root.clone(),
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &Validate, terminal: &mut Terminal) -> Result<Exit,
     if source.json.json {
         print(&response, terminal)?;
     } else {
-        show(&source.source, &response, terminal)?;
+        show(&source.named, &response, terminal)?;
     }
     Ok(if response.valid { Exit::Done } else { Exit::Usage })
 }
@@ -44,8 +44,7 @@ fn show(source: &str, response: &Response, terminal: &mut Terminal) -> Result<()
     let commands = count(response.command_count, "command");
     let warnings = count(response.warnings.len(), "warning");
     if response.valid {
-        terminal
-            .line(&format!("{source}: valid, {kind}, {operations}, {commands}, {warnings}"))?;
+        terminal.line(&format!("{source}: valid, {kind}, {operations}, {commands}, {warnings}"))?;
         terminal.complain(&format!("next: milepost catalog import {source}"));
     } else {
         let errors = count(response.violations.len(), "error");

@@ -94,8 +94,8 @@ pub(crate) struct Run {
     #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
     pub(crate) body: Option<String>,
     /// Print the exact request, secrets masked, and send nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    #[arg(long = "dry-run")]
+    pub(crate) dry: bool,
     /// Fetch all pages of a list
     #[arg(long)]
     pub(crate) paginate: bool,

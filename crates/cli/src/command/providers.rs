@@ -30,17 +30,21 @@ pub(crate) fn run(arguments: &Providers, terminal: &mut Terminal) -> Result<Exit
     let headings = ["provider", "value", "sure", "serves"];
     terminal.line(&table::render(&headings, &rows, terminal.width()))?;
     if let Some(first) = response.providers.first() {
+        let mut words = vec![format!("next: milepost command choices {}", first.provider)];
         let given = first.required_parameters.iter();
-        let given: String = given.map(|bind| format!(" -p {}=…", bind.parameter)).collect();
-        terminal.complain(&format!("next: milepost command choices {}{given}", first.provider));
+        words.extend(given.map(|bind| format!("-p {}=…", bind.parameter)));
+        terminal.complain(&words.join(" "));
     }
     Ok(Exit::Done)
 }
 
 fn row(item: &Item) -> Vec<String> {
-    let served = item.serves.iter().take(SERVED);
-    let mut serves: Vec<String> =
-        served.map(|one| format!("{} {}", one.command, one.parameter)).collect();
+    let mut serves: Vec<String> = item
+        .serves
+        .iter()
+        .take(SERVED)
+        .map(|one| format!("{} {}", one.command, one.parameter))
+        .collect();
     if item.serves.len() > SERVED {
         serves.push(format!("{} more", item.serves.len() - SERVED));
     }

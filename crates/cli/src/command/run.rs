@@ -71,7 +71,7 @@ fn request(arguments: &Run, session: &Session) -> Result<Request, Failure> {
         command,
         with: meant.with,
         body: meant.body,
-        dry_run: arguments.dry_run,
+        dry_run: arguments.dry,
         paginate,
         content_type: arguments.content_type.clone(),
         accept: arguments.accept.clone(),
@@ -91,15 +91,12 @@ fn body(given: &str) -> Result<TypedBody, Failure> {
 /// Before anything is sent: an answer must not be lost for want of a folder.
 fn writable(output: &Path) -> Result<(), Failure> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let exists = folder.is_none_or(Path::is_dir) && !output.is_dir();
-    match exists {
-        true => Ok(()),
-        false => {
-            let message = format!("`{}` cannot be written", output.display());
-            let hint = "name a file in a folder that exists; nothing was sent";
-            Err(Problem::new(Code::FileNotFound, message, hint).into())
-        }
+    if folder.is_none_or(Path::is_dir) && !output.is_dir() {
+        return Ok(());
     }
+    let message = format!("`{}` cannot be written", output.display());
+    let hint = "name a file in a folder that exists; nothing was sent";
+    Err(Problem::new(Code::FileNotFound, message, hint).into())
 }
 
 /// Writes the body to a file, and says how many bytes it has.
@@ -134,7 +131,7 @@ fn show_body(response: &Response, terminal: &mut Terminal) -> Result<(), Failure
     // A pipe gets what was answered; a terminal only what it may show.
     match io::stdout().is_terminal() {
         true => terminal.line(&safe(text))?,
-        false => terminal.line(text)?,
+        false => terminal.exact(&format!("{text}\n"))?,
     }
     Ok(())
 }

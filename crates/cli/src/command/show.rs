@@ -166,14 +166,14 @@ fn kind(schema: &Value, defs: &Map<String, Value>) -> String {
 
 /// A call as it would be typed.
 fn example(full: &Full) -> String {
-    let mut words = format!("milepost command run {}", full.command);
+    let mut words = vec![format!("milepost command run {}", full.command)];
     let with = full.example.get("with").and_then(Value::as_object);
     for (name, value) in with.into_iter().flatten() {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        words.push_str(&format!(" -p {}", shell_quoted(&safe(&format!("{name}={text}")))));
+        words.push(format!("-p {}", shell_quoted(&safe(&format!("{name}={text}")))));
     }
     if let Some(body) = full.example.get("body") {
-        words.push_str(&format!(" --body {}", shell_quoted(&safe(&body.to_string()))));
+        words.push(format!("--body {}", shell_quoted(&safe(&body.to_string()))));
     }
-    words
+    words.join(" ")
 }

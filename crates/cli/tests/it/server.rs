@@ -102,18 +102,14 @@ fn write(mut stream: TcpStream, reply: Reply) {
         Reply::HangUp => {}
         Reply::Silence => {
             // Until the client gives up and closes.
-            drop(stream.set_read_timeout(Some(Duration::from_secs(60))));
+            drop(stream.set_read_timeout(Some(Duration::from_mins(1))));
             drop(stream.read(&mut [0]));
         }
         Reply::Answer(status, headers, body) => {
-            let mut head = format!("HTTP/1.1 {status} Said\r\nconnection: close\r\n");
-            for (name, value) in headers {
-                head += &format!("{name}: {value}\r\n");
-            }
-            if status != 204 {
-                head += &format!("content-length: {}\r\n", body.len());
-            }
-            drop(stream.write_all(format!("{head}\r\n").as_bytes()));
+            let mut head = vec![format!("HTTP/1.1 {status} Said"), "connection: close".to_owned()];
+            head.extend(headers.into_iter().map(|(name, value)| format!("{name}: {value}")));
+            head.extend((status != 204).then(|| format!("content-length: {}", body.len())));
+            drop(stream.write_all(format!("{}\r\n\r\n", head.join("\r\n")).as_bytes()));
             drop(stream.write_all(&body));
         }
     }

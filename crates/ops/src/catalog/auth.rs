@@ -101,14 +101,22 @@ impl Later for Auth {
                 return Err(no_scheme(scheme, &schemes));
             };
             let credential = (!request.clear).then(|| credential(&request, known)).transpose()?;
-            let mut auth = record.auth.clone();
-            let of_profile = auth.entry(profile.clone()).or_default();
-            match credential {
-                Some(credential) => of_profile.insert(scheme.to_owned(), credential),
-                None => of_profile.remove(scheme),
-            };
-            auth.retain(|_, schemes| !schemes.is_empty());
-            let saved = writer.catalogs.set_auth(&record.id, auth);
+            if let Some(said) = &credential {
+                names_of_secrets(writer, said)?;
+            }
+            let saved = writer.catalogs.change_auth(&record.id, |auth| {
+                let of_profile = auth.entry(profile.clone()).or_default();
+                // What is said now is added to what was said before.
+                let before = of_profile.remove(scheme);
+                if let Some(said) = credential {
+                    let whole = match before {
+                        Some(before) => added(before, said),
+                        None => said,
+                    };
+                    of_profile.insert(scheme.to_owned(), whole);
+                }
+                auth.retain(|_, schemes| !schemes.is_empty());
+            });
             saved.map_err(|error| problems::of_save(&error))?;
             record = shelf.record(record.id.as_str())?;
         }
@@ -162,6 +170,42 @@ fn chosen<'r>(
             Err(Problem::new(Code::ParamsInvalid, "the document has several schemes", hint))
         }
     }
+}
+
+/// What was said of a scheme before, with what is said now.
+fn added(mut before: Credential, said: Credential) -> Credential {
+    let ways: [&[Part]; 2] =
+        [&[Part::Username, Part::Password], &[Part::ClientId, Part::ClientSecret]];
+    // Another way to authenticate takes the place of the one before.
+    let same = |way: &&[Part]| said.secrets.keys().all(|part| way.contains(part));
+    match ways.iter().find(|way| same(way)) {
+        Some(way) => before.secrets.retain(|part, _| way.contains(part)),
+        None => before.secrets.clear(),
+    }
+    before.secrets.extend(said.secrets);
+    Credential {
+        secrets: before.secrets,
+        client_auth: said.client_auth.or(before.client_auth),
+        scopes: if said.scopes.is_empty() { before.scopes } else { said.scopes },
+        audience: said.audience.or(before.audience),
+        authority: said.authority.or(before.authority),
+    }
+}
+
+/// A name that no secret has and that looks like no name is probably the secret itself.
+fn names_of_secrets(writer: &Writer, said: &Credential) -> Result<(), Problem> {
+    let kept = writer.vault()?.list().map_err(|error| problems::of_secret(&error))?;
+    for name in said.secrets.values().map(SecretName::as_str) {
+        let known = kept.iter().any(|entry| entry.name.as_str() == name);
+        let plain = name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+        if !known && (!plain || name.len() > 40) {
+            let message = "there is no secret of this name, and it does not look like a name";
+            let hint = "give the NAME of a secret, such as SHOP_TOKEN, and set its value with \
+                `milepost secret set`; if this was the value, change it where it comes from";
+            return Err(Problem::new(Code::SecretNotFound, message, hint));
+        }
+    }
+    Ok(())
 }
 
 fn no_scheme(scheme: &str, schemes: &BTreeMap<String, Scheme>) -> Problem {

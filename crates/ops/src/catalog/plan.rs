@@ -1,6 +1,6 @@
 //! What an import would do, worked out before anything is written.
 
-use milepost_catalog::finding::Finding;
+use milepost_catalog::finding::{Finding, Rule};
 use milepost_catalog::import::{Base, Inspection, prefixes};
 use milepost_catalog::openapi::Api;
 use milepost_catalog::text;
@@ -76,7 +76,7 @@ impl Plan {
                 false => GivenBy::Document,
             },
         });
-        carry_over(&mut record, reader)?;
+        warnings.extend(carry_over(&mut record, asked, reader)?);
         call.progress(&format!("naming {} commands", inspection.command_count()));
         let operation_count = inspection.operation_count;
         let table = Table::of(&api, inspection, &record.names);
@@ -129,8 +129,15 @@ fn id_of(text: &str) -> Option<CatalogId> {
 }
 
 /// What was said of a catalog before stays: names, credentials, the address a person gave.
-fn carry_over(record: &mut Record, reader: &Reader) -> Result<(), Problem> {
-    let Some(before) = reader.shelf().known(&record.id)? else { return Ok(()) };
+fn carry_over(
+    record: &mut Record,
+    asked: &Asked<'_>,
+    reader: &Reader,
+) -> Result<Option<Finding>, Problem> {
+    let Some(before) = reader.shelf().known(&record.id)? else { return Ok(None) };
+    if asked.title.is_none() {
+        record.title.clone_from(&before.title);
+    }
     record.names.clone_from(&before.names);
     record.auth.clone_from(&before.auth);
     record.allow_private.clone_from(&before.allow_private);
@@ -140,7 +147,32 @@ fn carry_over(record: &mut Record, reader: &Reader) -> Result<(), Problem> {
     if let (Some(typed), None) = (typed, now) {
         record.base_url = Some(typed.clone());
     }
-    Ok(())
+    Ok(moved(record, &before))
+}
+
+/// Credentials belong to an origin. Where the API moves, they go along only on a person's word.
+fn moved(record: &mut Record, before: &Record) -> Option<Finding> {
+    let origin = |record: &Record| {
+        let url = url::Url::parse(&record.base_url.as_ref()?.url).ok()?;
+        Some(url.origin().ascii_serialization())
+    };
+    let (then, now) = (origin(before), origin(record));
+    if record.auth.is_empty() || then == now {
+        return None;
+    }
+    let typed = record.base_url.as_ref().is_some_and(|base| base.by == GivenBy::User);
+    let then = then.unwrap_or_else(|| "nowhere".to_owned());
+    let now = now.unwrap_or_else(|| "nowhere".to_owned());
+    let message = if typed {
+        format!("the credentials of this catalog went to {then} and go to {now} from now on")
+    } else {
+        record.auth.clear();
+        format!(
+            "the document moves the API from {then} to {now}: its credentials are forgotten; \
+             give them again if that is meant"
+        )
+    };
+    Some(Finding { path: "/servers".to_owned(), rule: Rule::Credentials, message })
 }
 
 /// A document that cannot be imported, with every reason.

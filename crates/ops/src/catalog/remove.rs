@@ -54,6 +54,12 @@ impl Later for Remove {
     fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
         let which = which(request.catalog_id.as_deref(), request.catalog_title.as_deref())?;
         let Ok(record) = writer.reader.shelf().record(which) else {
+            let id = milepost_model::id::CatalogId::parse(which).ok();
+            let kept = id.and_then(|id| writer.catalogs.kept(&id).ok().flatten());
+            if let Some(document) = kept.filter(|_| request.remove_manifest) {
+                let path = document.path.display();
+                return Ok(Some(format!("The document `{path}` of a removed catalog is removed.")));
+            }
             // One whose record cannot be read can be removed, too.
             return writer.reader.shelf().unreadable(which).map(|()| {
                 Some(format!("The record of catalog `{which}`, which cannot be read, is removed."))

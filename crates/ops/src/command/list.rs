@@ -20,6 +20,9 @@ const PAGE: usize = 20;
 /// Commands of one answer at most.
 const PAGE_MAX: usize = 200;
 
+/// Bytes of details that come without being asked for.
+const DETAIL_BYTES: usize = 24 * 1024;
+
 /// Finds commands.
 #[derive(Debug)]
 pub struct List;
@@ -121,7 +124,8 @@ impl Later for List {
                     let group = loaded.record.id.as_str();
                     response.commands.push(short(group, &loaded.table.rows[*row]));
                     if whole {
-                        let prepared = loaded.prepared(*row)?;
+                        // One whose document is broken is told in short.
+                        let Ok(prepared) = loaded.prepared(*row) else { continue };
                         response.details.push(full(prepared.command(), &loaded.table.providers));
                     }
                 }
@@ -129,6 +133,11 @@ impl Later for List {
                     .workflows
                     .push(Workflow { command: format!("workflow {id}"), title: title.clone() }),
             }
+        }
+        // What nobody asked for must not be more than anybody reads.
+        let bytes = serde_json::to_string(&response.details).map_or(0, |text| text.len());
+        if request.detail.is_none() && bytes > DETAIL_BYTES {
+            response.details.clear();
         }
         Ok(response)
     }

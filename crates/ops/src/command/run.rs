@@ -165,9 +165,8 @@ impl Later for Run {
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let (loaded, row) = writer.reader.shelf().command(&request.command)?;
-        let prepared = loaded.prepared(row)?;
-        let sender = sender(writer, &loaded, request.profile.as_deref()).await?;
-        let calling = Calling { writer, call, prepared, sender };
+        let profile = request.profile.as_deref();
+        let calling = Calling::open(writer, call, &loaded, row, profile).await?;
         let arguments = Arguments {
             with: request.with.clone(),
             body: request.body.clone(),
@@ -177,11 +176,21 @@ impl Later for Run {
         if request.dry_run {
             return calling.dry_run(&arguments);
         }
-        let timeout = request.timeout_s.unwrap_or(30).clamp(1, TIMEOUT_MAX);
+        let timeout = request.timeout_s.unwrap_or(30);
+        if !(1..=TIMEOUT_MAX).contains(&timeout) {
+            let message = format!("a call cannot have {timeout} seconds");
+            let hint = format!("give 1 to {TIMEOUT_MAX} seconds");
+            return Err(Problem::new(Code::ParamsInvalid, message, hint));
+        }
         let timeout = Duration::from_secs(timeout);
         match request.paginate {
             None | Some(Paginate::All(false)) => calling.once(&arguments, timeout).await,
             Some(Paginate::All(true)) => calling.pages(arguments, timeout, None).await,
+            Some(Paginate::Items { max_items: 0 }) => Err(Problem::new(
+                Code::ParamsInvalid,
+                "no items were asked for",
+                "give a number of items above 0",
+            )),
             Some(Paginate::Items { max_items }) => {
                 calling.pages(arguments, timeout, Some(max_items)).await
             }
@@ -194,7 +203,7 @@ impl Later for Run {
 }
 
 /// The client of a catalog: kept for its default profile, made anew for others.
-pub(crate) async fn sender(
+async fn sender(
     writer: &Writer,
     loaded: &Arc<Loaded>,
     profile: Option<&str>,
@@ -216,16 +225,32 @@ pub(crate) struct Calling<'a> {
     pub(crate) call: &'a dyn Call,
     pub(crate) prepared: Arc<Prepared>,
     pub(crate) sender: Arc<Sender>,
+    /// Where the command is reached: some are reached elsewhere than the rest of their API.
+    pub(crate) base: url::Url,
 }
 
-impl Calling<'_> {
+impl<'a> Calling<'a> {
+    /// A command of a catalog, ready to be called.
+    pub(crate) async fn open(
+        writer: &'a Writer,
+        call: &'a dyn Call,
+        loaded: &Arc<Loaded>,
+        row: usize,
+        profile: Option<&str>,
+    ) -> Result<Calling<'a>, Problem> {
+        let prepared = loaded.prepared(row)?;
+        let sender = sender(writer, loaded, profile).await?;
+        let base = send::base_of(loaded, prepared.command(), &sender.base)?;
+        Ok(Calling { writer, call, prepared, sender, base })
+    }
+
     fn command(&self) -> &Command {
         self.prepared.command()
     }
 
     /// The request, its files read.
     fn build(&self, arguments: &Arguments) -> Result<request::Request, Problem> {
-        let built = self.prepared.build(&self.sender.base, arguments);
+        let built = self.prepared.build(&self.base, arguments);
         let mut built = built.map_err(|faults| problems::of_misuse(self.command(), &faults))?;
         if let Some(payload) = built.body.take() {
             let read = |path: &str| self.writer.reader.file(path, self.call);
@@ -254,10 +279,28 @@ impl Calling<'_> {
             .collect();
         response.request.body = built.body.is_some().then(|| readable(&shown.body));
         response.notes = built.notes.iter().map(ToString::to_string).collect();
-        if let Err(problem) = self.sender.can_authenticate(self.command()) {
-            response.notes.push(format!("{} — {}", problem.message, problem.hint));
+        match self.sender.can_authenticate(self.command()) {
+            Ok(secrets) => response.notes.extend(self.unready(&secrets)?),
+            Err(problem) => response.notes.push(format!("{} — {}", problem.message, problem.hint)),
         }
         Ok(response)
+    }
+
+    /// Secrets that a call would need and not get.
+    fn unready(&self, secrets: &[String]) -> Result<Vec<String>, Problem> {
+        if secrets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let kept = self.writer.vault()?.list().map_err(|error| problems::of_secret(&error))?;
+        let origin = self.sender.base.origin().ascii_serialization();
+        let told = secrets.iter().filter_map(|name| {
+            let Some(entry) = kept.iter().find(|entry| entry.name.as_str() == name) else {
+                return Some(format!("the secret `{name}` is not set: the call would fail"));
+            };
+            let bound = entry.origin.as_ref().filter(|bound| **bound != origin)?;
+            Some(format!("the secret `{name}` goes to {bound} alone: the call would fail"))
+        });
+        Ok(told.collect())
     }
 
     async fn once(&self, arguments: &Arguments, timeout: Duration) -> Result<Response, Problem> {
@@ -276,11 +319,10 @@ impl Calling<'_> {
         timeout: Duration,
         max_items: Option<usize>,
     ) -> Result<Response, Problem> {
-        let Some(scheme) = pagination::detect(self.command()) else {
-            let mut response = self.once(&arguments, timeout).await?;
-            response.notes.push("the document does not say how this list pages".to_owned());
-            return Ok(response);
-        };
+        let detected = pagination::detect(self.command());
+        let is_said = detected.is_some();
+        // What the document does not say, a `Link` of the answer may.
+        let scheme = detected.unwrap_or(pagination::Scheme::Link);
         let mut walk = Walk::new(None, max_items);
         let mut request = send::outgoing(&self.build(&arguments)?);
         let mut items: Vec<Value> = Vec::new();
@@ -321,6 +363,10 @@ impl Calling<'_> {
                     true
                 }
             };
+            if !is_said && pages == 1 {
+                let note = "neither the document nor the answer says how this list pages";
+                response.notes.push(note.to_owned());
+            }
             response.body = Some(Value::Array(items));
             response.pages = Some(pages);
             response.more = Some(more);

@@ -12,6 +12,8 @@ use serde_json::{Map, Value, json};
 
 /// Bytes of the schemas that go with one command.
 const DEFS_BYTES: usize = 48 * 1024;
+/// Values of a choice that are shown.
+const CHOICES: usize = 60;
 /// Fields of an answer that are named.
 const FIELDS: usize = 60;
 
@@ -159,13 +161,35 @@ pub struct ResponseView {
     pub fields: Vec<String>,
 }
 
+/// A schema as it is shown: of very many choices the first ones.
+fn shown(schema: &Value) -> Value {
+    match schema {
+        Value::Object(map) => {
+            let mut short = Map::new();
+            for (key, value) in map {
+                match value {
+                    Value::Array(items) if key == "enum" && items.len() > CHOICES => {
+                        short.insert(key.clone(), items.iter().take(CHOICES).cloned().collect());
+                        let more = format!("{} more values", items.len() - CHOICES);
+                        short.insert("$comment".to_owned(), more.into());
+                    }
+                    value => drop(short.insert(key.clone(), shown(value))),
+                }
+            }
+            Value::Object(short)
+        }
+        Value::Array(items) => items.iter().map(shown).collect(),
+        other => other.clone(),
+    }
+}
+
 pub(crate) fn full(command: &Command, providers: &[Provider]) -> Full {
     let parameters = command.parameters.iter().map(|parameter| ParameterView {
         name: parameter.name.clone(),
         location: parameter.location.name().to_owned(),
         required: parameter.required,
         description: parameter.description.clone(),
-        schema: parameter.schema.clone(),
+        schema: shown(&parameter.schema),
         provider: provider_of(command, &parameter.name, parameter.location, providers),
     });
     let body = command.body.as_ref().map(|body| BodyView {
@@ -223,7 +247,7 @@ fn provider_of(
 }
 
 fn content(content: &Content) -> ContentView {
-    ContentView { media_type: content.media_type.clone(), schema: content.schema.clone() }
+    ContentView { media_type: content.media_type.clone(), schema: shown(&content.schema) }
 }
 
 fn response(
@@ -297,7 +321,7 @@ fn needed(command: &Command) -> Map<String, Value> {
             _ => {}
         }
     }
-    names.into_iter().map(|name| (name.to_owned(), command.defs[name].clone())).collect()
+    names.into_iter().map(|name| (name.to_owned(), shown(&command.defs[name]))).collect()
 }
 
 /// A call with a value for everything that is needed.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::call::Call;
-use crate::command::run::{Calling, no_list, sender};
+use crate::command::run::{Calling, no_list};
 use crate::later::Later;
 use crate::operation::Door;
 use crate::problems;
@@ -110,12 +110,11 @@ impl Later for Values {
         let ttl = Duration::from_secs(request.cache_ttl_sec.unwrap_or(60));
         let key =
             format!("{spelling}\n{:?}\n{}", request.profile, Value::from(request.args.clone()));
-        let fetched = match writer.choices.get(&key, ttl) {
-            Some(fetched) => fetched,
-            None => {
-                let fetched = fetch(writer, call, &loaded, row, &request).await?;
-                writer.choices.put(key, fetched)
-            }
+        let fetched = if let Some(fetched) = writer.choices.get(&key, ttl) {
+            fetched
+        } else {
+            let fetched = fetch(writer, call, &loaded, row, &request).await?;
+            writer.choices.put(key, fetched)
         };
         let choices = chosen(&fetched.items, provider, request.query.as_deref());
         let limit = request.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
@@ -147,8 +146,8 @@ async fn fetch(
     row: usize,
     request: &Request,
 ) -> Result<Fetched, Problem> {
-    let sender = sender(writer, loaded, request.profile.as_deref()).await?;
-    let calling = Calling { writer, call, prepared: loaded.prepared(row)?, sender };
+    let profile = request.profile.as_deref();
+    let calling = Calling::open(writer, call, loaded, row, profile).await?;
     let arguments = Arguments { with: request.args.clone(), ..Arguments::default() };
     let response = calling.pages(arguments, Duration::from_secs(30), Some(FETCHED)).await?;
     let spelling = loaded.spelling(row);

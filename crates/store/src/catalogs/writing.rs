@@ -71,7 +71,16 @@ impl Catalogs {
 
     /// Says how a catalog authenticates.
     pub fn set_auth(&self, id: &CatalogId, auth: Auth) -> Result<Record, SaveError> {
-        self.update(id, |record| record.auth = auth)
+        self.change_auth(id, |all| *all = auth)
+    }
+
+    /// Changes how a catalog authenticates, from what it is on disk: nobody changes it meanwhile.
+    pub fn change_auth(
+        &self,
+        id: &CatalogId,
+        change: impl FnOnce(&mut Auth),
+    ) -> Result<Record, SaveError> {
+        self.update(id, |record| change(&mut record.auth))
     }
 
     /// Removes a catalog, readable or not, and its document if asked.
