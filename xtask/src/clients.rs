@@ -23,6 +23,9 @@ const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
 const PYTHON_PROBE: &str =
     "import sys, venv, ensurepip; sys.exit(0 if sys.version_info >= (3, 10) else 1)";
 
+/// Why a stage that needs Python is left out.
+pub(crate) const NO_PYTHON: &str = "there is no python3 of 3.10 or later that makes environments";
+
 /// `cargo xtask clients`: both of them.
 pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     let verdicts = [typescript(workspace)?, python(workspace)?];
@@ -43,19 +46,27 @@ pub(crate) fn typescript(workspace: &Workspace) -> Result<Verdict> {
 
 /// Walks a guide with the Python SDK.
 pub(crate) fn python(workspace: &Workspace) -> Result<Verdict> {
+    let Some(python) = python_with(workspace, "python")? else {
+        return Ok(skipped(NO_PYTHON));
+    };
+    let mut command = Command::new(python);
+    command.arg(workspace.root().join(FOLDER).join("python/walk.py"));
+    walk(workspace, command)
+}
+
+/// A Python with the requirements of a folder of the clients; none where Python is not.
+pub(crate) fn python_with(workspace: &Workspace, name: &str) -> Result<Option<PathBuf>> {
     if !runs(Command::new(PYTHON).args(["-c", PYTHON_PROBE])) {
-        return Ok(skipped("there is no python3 of 3.10 or later that makes environments"));
+        return Ok(None);
     }
-    let folder = workspace.root().join(FOLDER).join("python");
-    let environment = installed(workspace, "python", &folder.join("requirements.txt"), |into| {
+    let requirements = workspace.root().join(FOLDER).join(name).join("requirements.txt");
+    let environment = installed(workspace, name, &requirements, |into| {
         done(Command::new(PYTHON).args(["-m", "venv"]).arg(into))?;
         let mut pip = Command::new(python_of(into));
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-        done(pip.arg("--requirement").arg(folder.join("requirements.txt")))
+        done(pip.arg("--requirement").arg(&requirements))
     })?;
-    let mut command = Command::new(python_of(&environment));
-    command.arg(folder.join("walk.py"));
-    walk(workspace, command)
+    Ok(Some(python_of(&environment)))
 }
 
 /// The folder with the TypeScript SDK in it; none where Node is not.

@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask test | tidy | clients | codegen | bench`.
+//! The project's own chores: `cargo xtask test | tidy | clients | mock | codegen | bench`.
 //!
 //! Nothing here ships. Stdout carries data (findings, figures); everything else goes to stderr.
 
@@ -12,6 +12,7 @@ mod bench;
 mod clients;
 mod codegen;
 mod echo;
+mod mock;
 mod report;
 mod suite;
 mod tidy;
@@ -31,6 +32,7 @@ usage: cargo xtask <chore>
   test [--quick]     everything a change must pass; --quick: fmt, tidy, clippy and tests only
   tidy               the rules of this code base that no other tool checks
   clients            walk a guide with the SDKs of other languages
+  mock               hold the answers of mocks against real documents, by schemathesis
   codegen [--check]  write the generated files, or compare them with what would be written
   bench <name> [--check]
                      one JSON line a figure; exit code 1 when a limit is broken: of `validate`
@@ -55,6 +57,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["test", "--quick"] => Ok(suite::run(&workspace, Extent::Quick)),
         ["tidy"] => tidy::run(&workspace),
         ["clients"] => clients::run(&workspace),
+        ["mock"] => mock::run(&workspace),
         ["codegen"] => codegen::write(&workspace),
         ["codegen", "--check"] => codegen::check(&workspace),
         ["bench", name] => bench::run(&workspace, name, false),

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::report::{Report, Verdict};
 use crate::workspace::Workspace;
-use crate::{clients, codegen, tidy, tools};
+use crate::{clients, codegen, mock, tidy, tools};
 
 /// How much of the suite to run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,10 +45,11 @@ fn full(workspace: &Workspace, report: &mut Report) {
         report.stage("tests", || tests(workspace, Extent::Full));
         report.stage("typescript client", || clients::typescript(workspace));
         report.stage("python client", || clients::python(workspace));
+        report.stage("mock", || mock::stage(workspace));
         report.stage("doc", || documentation(workspace));
     } else {
         let rest = ["clippy", "codegen --check", "doctests", "tests"];
-        for stage in rest.into_iter().chain(["typescript client", "python client", "doc"]) {
+        for stage in rest.into_iter().chain(["typescript client", "python client", "mock", "doc"]) {
             report.skip(stage, "the build failed");
         }
     }

@@ -9,6 +9,9 @@ use serde_json::Value;
 use crate::Place;
 use crate::catalog::SHOP;
 
+/// The API of the examples: its lists are pages, and its ids have a pattern.
+const EXAMPLE: &str = include_str!("../../../../examples/shop.yaml");
+
 /// A mock that serves.
 struct Mock {
     child: Child,
@@ -77,6 +80,27 @@ fn a_catalog_answers_and_remembers() {
     assert_eq!(mock.ask("BREW", "/orders", "").0, 501);
     let dropped = mock.raw("GET", "/orders", "x-milepost-mock-drop: 1\r\n", "");
     assert_eq!(dropped, "", "the connection breaks without a word");
+    assert_eq!(mock.stop("-TERM"), Some(0));
+}
+
+#[test]
+fn an_order_of_the_example_is_there_until_it_is_deleted() {
+    let place = Place::with(&[("shop.yaml", EXAMPLE)]);
+    let mock = Mock::start(&place, "shop.yaml");
+    let order = r#"{"customer": "7", "items": [{"sku": "MUG-0001", "quantity": 2}]}"#;
+    let (status, made) = mock.ask("POST", "/api/v1/orders", order);
+    assert_eq!((status, &made["customer"]), (201, &Value::from("7")));
+    let path = format!("/api/v1/orders/{}", made["id"].as_str().expect("an id"));
+    assert_eq!(mock.ask("GET", &path, ""), (200, made.clone()));
+    let listed = || {
+        let (status, page) = mock.ask("GET", "/api/v1/orders", "");
+        assert_eq!(status, 200, "{page}");
+        page["items"].as_array().expect("a list").clone()
+    };
+    assert!(listed().contains(&made), "{:?}", listed());
+    assert_eq!(mock.ask("DELETE", &path, ""), (204, Value::Null));
+    assert_eq!(mock.ask("GET", &path, "").0, 404);
+    assert!(listed().iter().all(|order| order["id"] != made["id"]));
     assert_eq!(mock.stop("-TERM"), Some(0));
 }
 
