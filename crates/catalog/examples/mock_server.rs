@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     writeln!(std::io::stdout(), "http://{}", listener.local_addr()?)?;
     for stream in listener.incoming() {
         // A client that goes away must not take the server with it.
-        if let Err(error) = serve(&mut mock, stream?) {
+        if let Err(error) = serve(&mut mock, &stream?) {
             writeln!(std::io::stderr(), "{error}")?;
         }
     }
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Answers one request and closes the connection.
-fn serve(mock: &mut Mock, stream: TcpStream) -> Result<(), Box<dyn Error>> {
+fn serve(mock: &mut Mock, stream: &TcpStream) -> Result<(), Box<dyn Error>> {
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut line = String::new();
@@ -65,7 +65,7 @@ fn serve(mock: &mut Mock, stream: TcpStream) -> Result<(), Box<dyn Error>> {
             MockResponse { status: 501, headers: vec![], body: vec![], delay_ms: 0, drop: false }
         }
     };
-    write(&stream, &answer)
+    write(stream, &answer)
 }
 
 fn body(
@@ -98,10 +98,10 @@ fn write(mut stream: &TcpStream, answer: &MockResponse) -> Result<(), Box<dyn Er
     std::thread::sleep(Duration::from_millis(answer.delay_ms));
     let mut head = format!("HTTP/1.1 {} Mock\r\nconnection: close\r\n", answer.status);
     for (name, value) in &answer.headers {
-        head += &format!("{name}: {value}\r\n");
+        head.extend([name, ": ", value, "\r\n"]);
     }
     if !matches!(answer.status, 204 | 304) {
-        head += &format!("content-length: {}\r\n", answer.body.len());
+        head.extend(["content-length: ", &answer.body.len().to_string(), "\r\n"]);
     }
     stream.write_all(format!("{head}\r\n").as_bytes())?;
     stream.write_all(&answer.body)?;

@@ -51,6 +51,10 @@ pub const MOCK_FAULTS: usize = 50;
 pub const MOCK_NEAR_PATHS: usize = 3;
 /// Compiled schemas that a mock keeps.
 pub const MOCK_SCHEMAS: usize = 512;
+/// Bytes of the schemas that a mock keeps compiled, as JSON; compiled they take several times that.
+pub const MOCK_SCHEMA_BYTES: usize = 8 * 1024 * 1024;
+/// Commands that a mock keeps whole.
+pub const MOCK_COMMANDS: usize = 16;
 /// Milliseconds a mock lets wait at most.
 pub const MOCK_DELAY_MS: u64 = 60_000;
 /// Bytes of a compiled pattern of a schema.
@@ -113,6 +117,8 @@ pub const CHECKED_WAYS: usize = 100_000;
 pub const ACCEPT_TYPES: usize = 8;
 /// Nesting of values that become text: brackets of `deepObject`, schemas of properties.
 pub const VALUE_DEPTH: usize = 32;
+/// Parts of a composed schema that are looked at: references, `allOf`, `anyOf`, `oneOf`.
+pub const COMPOSED_PARTS: usize = 500;
 /// Pages that are fetched for one call unless the caller says less.
 pub const PAGES: usize = 1_000;
 /// Items that are gathered for one call unless the caller says less.
@@ -130,7 +136,7 @@ pub const ITEM_SCHEMAS: usize = 200;
 /// Fields of one schema that are looked at.
 pub const ITEM_FIELDS: usize = 1_000;
 /// Lists of one name among which the nearest is looked for.
-pub const LISTS_OF_ONE_NAME: usize = 32;
+pub const LISTS_OF_ONE_NAME: usize = 256;
 /// Characters of a query that are read.
 pub const SEARCH_QUERY_CHARS: usize = 400;
 /// Words of a query that are read.
@@ -143,6 +149,8 @@ pub const SEARCH_ENTRY_WORDS: usize = 2_000;
 pub const SEARCH_TITLE_WORDS: usize = 24;
 /// Words that may stand for one that is not known.
 pub const SEARCH_NEAR_WORDS: usize = 8;
+/// Words of a query that are compared with every word there is.
+pub const SEARCH_MENDED_WORDS: usize = 8;
 /// Entries that are looked at closely for one query.
 pub const SEARCH_CANDIDATES: usize = 400;
 /// Departures from the specification that are told.

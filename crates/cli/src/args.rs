@@ -5,6 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::catalog::args::CatalogCommand;
+use crate::command::args::CommandCommand;
+use crate::secret::args::SecretCommand;
+
 /// Workflows that AI agents and APIs run together
 #[derive(Debug, Parser)]
 #[command(name = "milepost", version, max_term_width = 100, arg_required_else_help = true)]
@@ -20,6 +24,9 @@ impl Arguments {
             Command::Workflow(command) => command.json(),
             Command::Guide(GuideCommand::Next(command)) => command.json.json,
             Command::Guide(GuideCommand::Check(command)) => command.json.json,
+            Command::Catalog(command) => command.json(),
+            Command::Command(command) => command.json(),
+            Command::Secret(command) => command.json(),
             Command::Mcp(_) | Command::Schema { .. } => false,
         }
     }
@@ -33,6 +40,15 @@ pub(crate) enum Command {
     /// Walk a guide by hand: what an agent is told, and how its output is judged
     #[command(subcommand)]
     Guide(GuideCommand),
+    /// Turn OpenAPI documents into commands, and look after them
+    #[command(subcommand)]
+    Catalog(CatalogCommand),
+    /// Find, look at and call commands of imported APIs
+    #[command(subcommand)]
+    Command(CommandCommand),
+    /// Keep the secrets that APIs ask for, by name
+    #[command(subcommand)]
+    Secret(SecretCommand),
     /// Serve agents over standard input and output (MCP)
     #[command(after_help = "Example, in the configuration of an MCP client:\n  \
         {\"mcpServers\": {\"milepost\": {\"command\": \"milepost\", \"args\": [\"mcp\"]}}}")]

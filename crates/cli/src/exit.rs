@@ -1,6 +1,6 @@
 //! Exit codes: one meaning each, the same for every command.
 
-use milepost_model::problem::{Category, Code};
+use milepost_model::problem::{Category, Code, Problem};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub(crate) enum Exit {
     NotFound,
     Conflict,
     Denied,
+    Upstream,
+    Timeout,
     StorageFailed,
 }
 
@@ -28,17 +30,27 @@ impl Exit {
             Exit::NotFound => 6,
             Exit::Conflict => 7,
             Exit::Denied => 8,
+            Exit::Upstream => 9,
+            Exit::Timeout => 10,
             Exit::StorageFailed => 75,
         }
     }
 
     /// The exit a problem ends a command with.
-    pub(crate) fn of(code: Code) -> Exit {
-        match code {
+    pub(crate) fn of(problem: &Problem) -> Exit {
+        match problem.code {
             Code::WorkflowInvalid | Code::CriteriaInvalid => Exit::WorkflowInvalid,
-            Code::FileRefused => Exit::Denied,
+            Code::FileRefused
+            | Code::RequestRefused
+            | Code::AuthFailed
+            | Code::SecretsUnusable => Exit::Denied,
+            Code::UpstreamFailed => Exit::Upstream,
+            Code::UpstreamTimeout => Exit::Timeout,
+            // A server that answers with an error may do better later; a file will not.
+            Code::SourceUnreadable if problem.context.contains_key("status") => Exit::Upstream,
+            Code::SourceUnreadable => Exit::Usage,
             Code::StorageFailed => Exit::StorageFailed,
-            _ => match code.category() {
+            code => match code.category() {
                 Category::NotFound => Exit::NotFound,
                 Category::Conflict => Exit::Conflict,
                 Category::Validation => Exit::Usage,

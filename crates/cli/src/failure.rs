@@ -2,10 +2,10 @@
 
 use std::io;
 
-use milepost_model::problem::Problem;
+use milepost_model::problem::{Argument, Problem};
 use milepost_model::violation;
 use milepost_store::FileError;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::terminal::{Terminal, safe};
@@ -54,13 +54,16 @@ impl Failure {
                 Exit::StorageFailed
             }
             Failure::Problem(problem) => {
-                let exit = Exit::of(problem.code);
+                let exit = Exit::of(&problem);
                 if json {
                     terminal.complain(&as_json(&problem).to_string());
                 } else {
                     let (code, message) = (problem.code.name(), safe(&problem.message));
-                    let hint = safe(&problem.hint);
-                    terminal.complain(&format!("error[{code}]: {message}\nhint: {hint}"));
+                    terminal.complain(&format!("error[{code}]: {message}"));
+                    for argument in told(&problem) {
+                        terminal.complain(&as_line(argument));
+                    }
+                    terminal.complain(&format!("hint: {}", safe(&problem.hint)));
                 }
                 exit
             }
@@ -68,7 +71,37 @@ impl Failure {
     }
 }
 
-fn as_json(problem: &Problem) -> serde_json::Value {
+/// What is wrong with the arguments, unless the message says all of it.
+fn told(problem: &Problem) -> &[Argument] {
+    match problem.arguments.as_slice() {
+        [only] if only.path.is_empty() && problem.message.contains(&only.message) => &[],
+        arguments => arguments,
+    }
+}
+
+fn as_line(argument: &Argument) -> String {
+    let (rule, message) = (argument.rule, safe(&argument.message));
+    match argument.path.as_str() {
+        "" => format!("  {rule}: {message}"),
+        path => format!("  {rule} {}: {message}", safe(path)),
+    }
+}
+
+fn argument_json(argument: &Argument) -> Value {
+    let mut told = json!({
+        "path": argument.path,
+        "rule": argument.rule,
+        "message": argument.message,
+    });
+    for (key, text) in [("expected", &argument.expected), ("actual", &argument.actual)] {
+        if !text.is_empty() {
+            told[key] = Value::from(text.as_str());
+        }
+    }
+    told
+}
+
+fn as_json(problem: &Problem) -> Value {
     let mut error = json!({
         "error_code": problem.code.name(),
         "category": problem.code.category().name(),
@@ -78,6 +111,9 @@ fn as_json(problem: &Problem) -> serde_json::Value {
     });
     if !problem.violations.is_empty() {
         error["violations"] = violation::to_values(&problem.violations);
+    }
+    if !problem.arguments.is_empty() {
+        error["violations"] = problem.arguments.iter().map(argument_json).collect();
     }
     json!({"error": error})
 }

@@ -1,12 +1,17 @@
 //! `milepost`: arguments in, words out. Everything that decides anything is in the crates below.
 
 mod args;
+mod catalog;
+mod command;
 mod diagnostics;
 mod exit;
 mod failure;
 mod guide;
 mod mcp;
+mod person;
 mod schema;
+mod secret;
+mod session;
 mod table;
 mod target;
 mod terminal;
@@ -35,6 +40,9 @@ fn run(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure> 
     match &arguments.command {
         Command::Workflow(command) => workflow::run(command, terminal),
         Command::Guide(command) => guide::run(command, terminal),
+        Command::Catalog(command) => catalog::run(command, terminal),
+        Command::Command(command) => command::run(command, terminal),
+        Command::Secret(command) => secret::run(command, terminal),
         Command::Mcp(arguments) => mcp::run(arguments),
         Command::Schema { of } => schema::run(*of, terminal),
     }

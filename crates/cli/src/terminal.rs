@@ -73,6 +73,20 @@ pub(crate) fn safe(text: &str) -> String {
     shown
 }
 
+/// `1 step`, `2 steps`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// A word as a shell takes it whole.
+pub(crate) fn shell_quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
 /// Text in lines of at most so many columns, broken between words.
 pub(crate) fn wrap(text: &str, width: usize) -> String {
     let mut wrapped = String::with_capacity(text.len());

@@ -94,7 +94,7 @@ impl Mask {
 
     /// Whether a secret stands in some bytes.
     pub fn finds_bytes(&self, bytes: &[u8]) -> bool {
-        self.next(bytes, 0).is_some()
+        self.next(bytes, 0, &self.begins()).is_some()
     }
 
     /// A text without secrets.
@@ -107,9 +107,10 @@ impl Mask {
 
     /// Bytes without secrets.
     pub fn bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        let begins = self.begins();
         let mut out = Vec::new();
         let mut done = 0;
-        while let Some(found) = self.next(bytes, done) {
+        while let Some(found) = self.next(bytes, done, &begins) {
             out.extend_from_slice(&bytes[done..found.start]);
             out.extend_from_slice(mark(&found.needle.name).as_bytes());
             done = found.end;
@@ -163,21 +164,27 @@ impl Mask {
     }
 
     /// The first secret at or behind a place; of several at one place the longest.
-    fn next(&self, text: &[u8], from: usize) -> Option<Found<'_>> {
+    fn next(&self, text: &[u8], from: usize, begins: &Begins) -> Option<Found<'_>> {
         if self.needles.is_empty() {
             return None;
         }
-        (from..text.len()).filter(|&at| self.may_begin(text[at])).find_map(|at| {
+        (from..text.len()).filter(|&at| begins[usize::from(text[at])]).find_map(|at| {
             let found = self.needles.iter().filter_map(|needle| needle.at(text, at, from));
             found.max_by_key(|found| found.end)
         })
     }
 
-    fn may_begin(&self, byte: u8) -> bool {
-        matches!(byte, b'%' | b'\\' | b'+')
-            || self.needles.iter().any(|needle| needle.literal_first() == byte)
+    /// Which bytes a secret can begin with, so that all others are passed over.
+    fn begins(&self) -> Begins {
+        let mut begins = [false; 256];
+        let escapes = [b'%', b'\\', b'+'];
+        let literal = self.needles.iter().map(Needle::literal_first);
+        escapes.into_iter().chain(literal).for_each(|byte| begins[usize::from(byte)] = true);
+        begins
     }
 }
+
+type Begins = [bool; 256];
 
 impl fmt::Debug for Mask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -219,7 +226,7 @@ impl Needle {
         let (first, last) = ((offset * 8).div_ceil(6), bytes.len() * 8 / 6);
         let cut = |encoded: String| Needle {
             shares_first: offset > 0,
-            shares_last: bytes.len() % 3 != 0,
+            shares_last: !bytes.len().is_multiple_of(3),
             ..Needle::plain(name, &encoded[first..last])
         };
         vec![cut(STANDARD_NO_PAD.encode(&bytes)), cut(URL_SAFE_NO_PAD.encode(&bytes))]

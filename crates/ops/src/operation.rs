@@ -248,6 +248,11 @@ impl Operations {
         Operations { all: All { reader: writer.reader.clone(), writer }, arguments }
     }
 
+    /// What looks and changes nothing.
+    pub fn reader(&self) -> &Reader {
+        &self.all.reader
+    }
+
     /// Calls an operation that answers at once; the response is JSON.
     pub fn call(
         &self,

@@ -6,7 +6,7 @@ use milepost_model::suggest;
 use milepost_store::secrets::{SecretName, Vault};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use url::Url;
+use url::{Origin, Url};
 
 use crate::problems;
 use crate::writer::Writer;
@@ -53,16 +53,17 @@ impl<'w> Secrets<'w> {
         Ok(entries.into_iter().map(item).collect())
     }
 
+    /// Whether a name is one, and an origin: what can be known before there is a value.
+    pub fn check(name: &str, origin: Option<&str>) -> Result<(), Problem> {
+        parsed(name)?;
+        origin.map(origin_of).transpose().map(drop)
+    }
+
     /// Keeps a secret, for one origin alone if one is given.
     pub fn set(&self, name: &str, value: Secret, origin: Option<&str>) -> Result<(), Problem> {
         let name = parsed(name)?;
-        let origin = origin.map(|text| {
-            Url::parse(text).map(|url| url.origin()).map_err(|_| {
-                let message = format!("`{}` is no URL", suggest::excerpt(text));
-                Problem::new(Code::ParamsInvalid, message, "write it as https://api.example.com")
-            })
-        });
-        let set = self.vault()?.set(&name, value, origin.transpose()?.as_ref());
+        let origin = origin.map(origin_of).transpose()?;
+        let set = self.vault()?.set(&name, value, origin.as_ref());
         set.map_err(|error| problems::of_secret(&error))
     }
 
@@ -71,6 +72,13 @@ impl<'w> Secrets<'w> {
         let removed = self.vault()?.remove(&parsed(name)?);
         removed.map_err(|error| problems::of_secret(&error))
     }
+}
+
+fn origin_of(text: &str) -> Result<Origin, Problem> {
+    Url::parse(text).map(|url| url.origin()).map_err(|_| {
+        let message = format!("`{}` is no URL", suggest::excerpt(text));
+        Problem::new(Code::ParamsInvalid, message, "write it as https://api.example.com")
+    })
 }
 
 fn parsed(name: &str) -> Result<SecretName, Problem> {

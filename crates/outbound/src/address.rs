@@ -92,8 +92,12 @@ fn not_public_v4(address: Ipv4Addr) -> Option<Range> {
         [100, 64..=127, ..] => Range::Shared,
         [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => Range::Documentation,
         // Protocol assignments, the old 6to4 relays, AS112, AMT, and the networks for benchmarks.
-        [192, 0, 0, _] | [192, 88, 99, _] | [192, 31, 196, _] | [192, 52, 193, _] => Range::Special,
-        [192, 175, 48, _] | [198, 18..=19, ..] => Range::Special,
+        [192, 0, 0, _]
+        | [192, 88, 99, _]
+        | [192, 31, 196, _]
+        | [192, 52, 193, _]
+        | [192, 175, 48, _]
+        | [198, 18..=19, ..] => Range::Special,
         [224..=239, ..] => Range::Multicast,
         [255, 255, 255, 255] => Range::Broadcast,
         [240..=255, ..] => Range::Reserved,
@@ -108,14 +112,13 @@ fn not_public_v6(address: Ipv6Addr) -> Option<Range> {
         [0, 0, 0, 0, 0, 0, 0, 1] => Range::Loopback,
         // Mapped, translated (SIIT) and compatible: the kernel connects to the IPv4 address. No
         // server is reached that way alone, so none of them is needed, whatever is inside.
-        [0, 0, 0, 0, 0, 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] | [0, 0, 0, 0, 0, 0, ..] => {
+        [0, 0, 0, 0, 0, 0xffff | 0, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => {
             return embedded(address, 12).or(Some(Range::Mapped));
         }
         [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0x64, 0xff9b, 1, ..] => Range::Nat64,
-        [0x100, 0, 0, ..] => Range::Special,
         [0x2001, 0, ..] => Range::Teredo,
         [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Range::Documentation,
-        [0x2001, 0x1..=0x1ff, ..] | [0x5f00, ..] => Range::Special,
+        [0x100, 0, 0, ..] | [0x2001, 0x1..=0x1ff, ..] | [0x5f00, ..] => Range::Special,
         [0x2002, ..] => Range::SixToFour,
         [0xfc00..=0xfdff, ..] => Range::UniqueLocal,
         [0xfe80..=0xfebf, ..] => Range::LinkLocal,
@@ -164,12 +167,14 @@ mod tests {
         }
     }
 
+    const PRIVATE: Option<Range> = Some(Range::Private);
+
     #[test]
     fn ranges_begin_and_end_where_they_should() {
         check(&["0.0.0.0", "0.255.255.255", "::"], Some(Range::Unspecified));
         check(&["127.0.0.0", "127.255.255.255", "::1"], Some(Range::Loopback));
-        check(&["10.0.0.0", "10.255.255.255", "172.16.0.0", "172.31.255.255"], private());
-        check(&["192.168.0.0", "192.168.255.255"], private());
+        check(&["10.0.0.0", "10.255.255.255", "172.16.0.0", "172.31.255.255"], PRIVATE);
+        check(&["192.168.0.0", "192.168.255.255"], PRIVATE);
         check(&["169.254.0.0", "169.254.255.255", "fe80::", "febf::1"], Some(Range::LinkLocal));
         check(&["100.64.0.0", "100.127.255.255"], Some(Range::Shared));
         check(&["fc00::", "fdff:ffff::1"], Some(Range::UniqueLocal));
@@ -180,10 +185,6 @@ mod tests {
         check(&["192.0.0.1", "198.18.0.0", "198.19.255.255", "100::1"], Some(Range::Special));
         check(&["192.0.2.1", "2001:db8::1", "3fff::1"], Some(Range::Documentation));
         check(&["4000::1", "1::1", "fe00::1"], Some(Range::NotGlobal));
-    }
-
-    fn private() -> Option<Range> {
-        Some(Range::Private)
     }
 
     #[test]

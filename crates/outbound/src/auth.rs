@@ -52,7 +52,7 @@ pub struct ClientCredential {
     pub scopes: Option<Vec<String>>,
     /// Whom the token is for, where a server wants to know.
     pub audience: Option<String>,
-    /// The token server that the user trusts: its token URL, or where OpenID Connect describes it.
+    /// The token server that the user trusts: its token URL, or where it is described.
     /// A document alone cannot send the client's secret to another origin than the catalog's.
     pub authority: Option<Url>,
 }
@@ -339,18 +339,15 @@ impl Auth {
             catalog: self.catalog.clone(),
             schemes: vec![name.to_owned()],
         })?;
-        let wants = match (scheme, credential) {
-            (Scheme::Basic, Credential::Basic { .. }) => None,
-            (Scheme::Basic, _) => Some("a user and a password"),
-            (_, Credential::Key { .. }) => None,
-            (
-                Scheme::ClientCredentials { .. } | Scheme::OpenIdConnect { .. },
-                Credential::Client(_),
-            ) => None,
-            (Scheme::ClientCredentials { .. } | Scheme::OpenIdConnect { .. }, _) => {
-                Some("a client or a token")
-            }
-            (_, Credential::Basic { .. } | Credential::Client(_)) => Some("a key or token"),
+        let by_token_server =
+            matches!(scheme, Scheme::ClientCredentials { .. } | Scheme::OpenIdConnect { .. });
+        let wants = match credential {
+            Credential::Basic { .. } if *scheme == Scheme::Basic => None,
+            _ if *scheme == Scheme::Basic => Some("a user and a password"),
+            Credential::Key { .. } => None,
+            Credential::Client(_) if by_token_server => None,
+            Credential::Basic { .. } if by_token_server => Some("a client or a token"),
+            Credential::Basic { .. } | Credential::Client(_) => Some("a key or token"),
         };
         wants.map_or(Ok((scheme, credential)), |wants| Err(self.wrong_kind(name, wants)))
     }

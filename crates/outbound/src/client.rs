@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -24,11 +23,19 @@ use crate::resolver::{Guarded, Lookup, SystemLookup};
 pub struct Client {
     policy: Policy,
     lookup: Arc<dyn Lookup>,
-    /// Connections to addresses of the internet, and those to hosts that the user named: kept
-    /// apart, so that none is used where it would not have been made.
-    public: OnceCell<reqwest::Client>,
-    anywhere: OnceCell<reqwest::Client>,
+    lanes: Lanes,
     in_flight: Semaphore,
+}
+
+/// Connections to addresses of the internet, and those to hosts that the user named: kept apart,
+/// so that none is used where it would not have been made. Those with TLS are apart as well,
+/// because reading the system's certificates takes time that others need not spend.
+#[derive(Default)]
+struct Lanes {
+    public: OnceCell<reqwest::Client>,
+    public_tls: OnceCell<reqwest::Client>,
+    anywhere: OnceCell<reqwest::Client>,
+    anywhere_tls: OnceCell<reqwest::Client>,
 }
 
 /// How one request is sent.
@@ -120,21 +127,10 @@ impl fmt::Debug for Response {
     }
 }
 
-/// How far a request has come, for the moment its time is up.
-#[derive(Default)]
+/// How far a request has come, for the moment it fails or its time is up.
 struct Progress {
-    begun: AtomicBool,
-    answered: AtomicBool,
-}
-
-impl Progress {
-    fn delivery(&self) -> Delivery {
-        match (self.begun.load(Ordering::Relaxed), self.answered.load(Ordering::Relaxed)) {
-            (_, true) => Delivery::Answered,
-            (true, false) => Delivery::Unknown,
-            (false, false) => Delivery::NotSent,
-        }
-    }
+    asked: Url,
+    delivery: Delivery,
 }
 
 impl Client {
@@ -148,8 +144,7 @@ impl Client {
         Client {
             policy,
             lookup,
-            public: OnceCell::new(),
-            anywhere: OnceCell::new(),
+            lanes: Lanes::default(),
             in_flight: Semaphore::new(limits::IN_FLIGHT),
         }
     }
@@ -162,14 +157,13 @@ impl Client {
     /// Sends a request once and reads its answer. An answer of any status is one.
     pub async fn send(&self, request: &Outgoing, sending: &Sending) -> Result<Response, SendError> {
         let mask = sending.all_secrets();
-        let progress = Progress::default();
-        let mut asked = request.url.clone();
-        let exchange = self.exchange(request, sending, &mask, &progress, &mut asked);
+        let mut progress = Progress { asked: request.url.clone(), delivery: Delivery::NotSent };
+        let exchange = self.exchange(request, sending, &mask, &mut progress);
         let result = tokio::time::timeout(sending.timeout, exchange).await;
-        let late = || Err((Fault::Timeout { after: sending.timeout }, progress.delivery()));
+        let late = || Err((Fault::Timeout { after: sending.timeout }, progress.delivery));
         result.unwrap_or_else(|_| late()).map_err(|(fault, delivery)| SendError {
-            method: mask.text(&request.method).into_owned(),
-            url: masked_url(&asked, &mask).to_string(),
+            method: mask.text(&request.method).into(),
+            url: masked_url(&progress.asked, &mask).as_str().into(),
             fault: fault.masked(&mask),
             delivery,
         })
@@ -181,19 +175,18 @@ impl Client {
         request: &Outgoing,
         sending: &Sending,
         mask: &Mask,
-        progress: &Progress,
-        asked: &mut Url,
+        progress: &mut Progress,
     ) -> Result<Response, Failure> {
         let began = Instant::now();
         let permit = self.in_flight.acquire().await;
         let _permit = permit.map_err(|error| (setup(&error), Delivery::NotSent))?;
-        progress.begun.store(true, Ordering::Relaxed);
+        progress.delivery = Delivery::Unknown;
         let mut request = request.clone();
         for redirects in 0..=limits::REDIRECTS {
-            asked.clone_from(&request.url);
+            progress.asked.clone_from(&request.url);
             let hop = self.hop(&request, sending).await;
             let answer = hop.map_err(|failure| after_redirects(failure, &request, redirects))?;
-            progress.answered.store(true, Ordering::Relaxed);
+            progress.delivery = Delivery::Answered;
             let status = answer.status().as_u16();
             let location = answer.headers().get(LOCATION).filter(|_| redirect::is_redirect(status));
             let Some(location) = location.map(text) else {
@@ -223,40 +216,49 @@ impl Client {
             None => build(request),
         };
         let request = request.map_err(|why| not_sent(Fault::Invalid(why)))?;
-        let client = self.connections(reach).await.map_err(not_sent)?;
+        let client = self.connections(reach, request.url()).await.map_err(not_sent)?;
         client.execute(request).await.map_err(|error| of_request(&error))
     }
 
-    async fn connections(&self, reach: Reach) -> Result<&reqwest::Client, Fault> {
-        let cell = match reach {
-            Reach::Public => &self.public,
-            Reach::Anywhere => &self.anywhere,
+    async fn connections(&self, reach: Reach, url: &Url) -> Result<&reqwest::Client, Fault> {
+        let secure = url.scheme() == "https";
+        let lane = match (reach, secure) {
+            (Reach::Public, false) => &self.lanes.public,
+            (Reach::Public, true) => &self.lanes.public_tls,
+            (Reach::Anywhere, false) => &self.lanes.anywhere,
+            (Reach::Anywhere, true) => &self.lanes.anywhere_tls,
         };
         let lookup = || Guarded { lookup: Arc::clone(&self.lookup), reach };
-        cell.get_or_try_init(async || connections(lookup)).await
+        let build = async || if secure { with_tls(lookup) } else { without_tls(lookup) };
+        lane.get_or_try_init(build).await
     }
 }
 
-/// A pool of connections whose names are looked up by the guard.
-fn connections(lookup: impl Fn() -> Guarded) -> Result<reqwest::Client, Fault> {
+/// Connections with TLS. On a system without certificates they trust nobody.
+fn with_tls(lookup: impl Fn() -> Guarded) -> Result<reqwest::Client, Fault> {
+    builder(lookup()).build().or_else(|_| without_tls(&lookup))
+}
+
+/// Connections that trust nobody, for those who need not.
+fn without_tls(lookup: impl Fn() -> Guarded) -> Result<reqwest::Client, Fault> {
+    let built = builder(lookup()).tls_certs_only([]).build();
+    built.map_err(|error| setup(&error.without_url()))
+}
+
+fn builder(lookup: Guarded) -> reqwest::ClientBuilder {
     // Fails only when one is installed already, which is as good.
     drop(rustls::crypto::ring::default_provider().install_default());
-    let builder = || {
-        reqwest::Client::builder()
-            .user_agent(concat!("milepost/", env!("CARGO_PKG_VERSION")))
-            .dns_resolver(lookup())
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .no_proxy()
-            .tcp_nodelay(true)
-            .connect_timeout(limits::CONNECT_TIMEOUT)
-            .pool_max_idle_per_host(limits::IDLE_CONNECTIONS)
-            .pool_idle_timeout(limits::IDLE_TIMEOUT)
-            .http2_max_header_list_size(limits::HEADER_BYTES as u32)
-    };
-    // A system without certificates can still speak http; https then trusts nobody.
-    let built = builder().build().or_else(|_| builder().tls_certs_only([]).build());
-    built.map_err(|error| setup(&error.without_url()))
+    reqwest::Client::builder()
+        .user_agent(concat!("milepost/", env!("CARGO_PKG_VERSION")))
+        .dns_resolver(lookup)
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .no_proxy()
+        .tcp_nodelay(true)
+        .connect_timeout(limits::CONNECT_TIMEOUT)
+        .pool_max_idle_per_host(limits::IDLE_CONNECTIONS)
+        .pool_idle_timeout(limits::IDLE_TIMEOUT)
+        .http2_max_header_list_size(limits::HEADER_BYTES as u32)
 }
 
 fn setup(error: &dyn std::error::Error) -> Fault {
@@ -302,12 +304,22 @@ fn build(request: &Outgoing) -> Result<reqwest::Request, Invalid> {
 
 /// Headers that decide where a request ends or who reads it; given by a document they could
 /// smuggle another request past a server in between.
+const RESERVED: [&str; 9] = [
+    "host",
+    "connection",
+    "transfer-encoding",
+    "upgrade",
+    "te",
+    "trailer",
+    "keep-alive",
+    "expect",
+    "http2-settings",
+];
+
 fn is_reserved(name: &HeaderName, value: &str, body_bytes: usize) -> bool {
     match name.as_str() {
         "content-length" => value.trim().parse() != Ok(body_bytes),
-        "host" | "connection" | "transfer-encoding" | "upgrade" | "te" | "trailer" => true,
-        "keep-alive" | "expect" | "http2-settings" => true,
-        other => other.starts_with("proxy-"),
+        other => RESERVED.contains(&other) || other.starts_with("proxy-"),
     }
 }
 

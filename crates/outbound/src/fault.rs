@@ -18,9 +18,9 @@ use crate::resolver::NoAddress;
 #[error("{method} {url}: {fault}")]
 pub struct SendError {
     /// The method of the request.
-    pub method: String,
+    pub method: Box<str>,
     /// The URL that was asked last, secrets masked.
-    pub url: String,
+    pub url: Box<str>,
     /// What went wrong.
     pub fault: Fault,
     /// Whether the request arrived.
@@ -134,12 +134,19 @@ impl Fault {
     /// Whether another try could end otherwise.
     pub fn is_passing(&self) -> bool {
         match self {
-            Fault::Dns { .. } | Fault::Connect { .. } => true,
-            Fault::Timeout { .. } | Fault::Lost { .. } => true,
-            Fault::Refused(_) | Fault::RedirectRefused { .. } => false,
-            Fault::TooManyRedirects { .. } | Fault::Invalid(_) | Fault::Tls { .. } => false,
-            Fault::TooLarge { .. } | Fault::Protocol { .. } => false,
-            Fault::Unpack { .. } | Fault::Setup { .. } => false,
+            Fault::Dns { .. }
+            | Fault::Connect { .. }
+            | Fault::Timeout { .. }
+            | Fault::Lost { .. } => true,
+            Fault::Refused(_)
+            | Fault::RedirectRefused { .. }
+            | Fault::TooManyRedirects { .. }
+            | Fault::Invalid(_)
+            | Fault::Tls { .. }
+            | Fault::TooLarge { .. }
+            | Fault::Protocol { .. }
+            | Fault::Unpack { .. }
+            | Fault::Setup { .. } => false,
         }
     }
 
@@ -160,11 +167,13 @@ impl Fault {
             Fault::Invalid(Invalid::Method { method: text }) => hide(text),
             Fault::Invalid(Invalid::Header { name } | Invalid::Reserved { name }) => hide(name),
             Fault::Dns { name, detail } => [name, detail].into_iter().for_each(hide),
-            Fault::Connect { detail, .. } | Fault::Tls { detail } => hide(detail),
-            Fault::Lost { detail } | Fault::Protocol { detail } => hide(detail),
-            Fault::Unpack { detail } | Fault::Setup { detail } => hide(detail),
-            Fault::TooManyRedirects { .. } | Fault::Timeout { .. } => {}
-            Fault::TooLarge { .. } => {}
+            Fault::Connect { detail, .. }
+            | Fault::Tls { detail }
+            | Fault::Lost { detail }
+            | Fault::Protocol { detail }
+            | Fault::Unpack { detail }
+            | Fault::Setup { detail } => hide(detail),
+            Fault::TooManyRedirects { .. } | Fault::Timeout { .. } | Fault::TooLarge { .. } => {}
         }
         self
     }
@@ -253,7 +262,7 @@ pub(crate) fn of_request(error: &reqwest::Error) -> Failure {
         let kind = find::<io::Error>(error).map_or(io::ErrorKind::Other, io::Error::kind);
         Fault::Connect { kind, detail: detail() }
     } else {
-        of_http(&error, detail())
+        of_http(error, detail())
     };
     (fault, delivery)
 }

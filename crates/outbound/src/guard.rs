@@ -139,7 +139,10 @@ pub enum Refusal {
         name: String,
     },
     /// An address that is not of the internet.
-    #[error("{}; allow the host in the configuration if that is meant", Place { address, range, name })]
+    #[error(
+        "{}; allow the host in the configuration if that is meant",
+        Place { address, range, name }
+    )]
     Address {
         /// The address.
         address: IpAddr,

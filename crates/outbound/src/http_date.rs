@@ -9,10 +9,10 @@ const MONTHS: [&str; 12] =
 /// `Sun Nov  6 08:49:37 1994`.
 pub(crate) fn parse(text: &str) -> Option<Duration> {
     let parts: Vec<_> = text.split([' ', ',', '-']).filter(|part| !part.is_empty()).collect();
-    let (day, month, year, time) = match *parts.as_slice() {
-        [_, day, month, year, time, "GMT" | "UTC"] => (day, month, year, time),
-        [_, month, day, time, year] => (day, month, year, time),
-        _ => return None,
+    let ([_, day, month, year, time, "GMT" | "UTC"] | [_, month, day, time, year]) =
+        *parts.as_slice()
+    else {
+        return None;
     };
     let month = MONTHS.iter().position(|name| month.eq_ignore_ascii_case(name))? as u64 + 1;
     let day: u64 = day.parse().ok().filter(|day| (1..=31).contains(day))?;

@@ -17,7 +17,7 @@ pub const IN_FLIGHT: usize = 64;
 /// Connections to one host that are kept for the next request.
 pub const IDLE_CONNECTIONS: usize = 32;
 /// How long a connection is kept for the next request.
-pub const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+pub const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// Addresses of one name that are looked at.
 pub const ADDRESSES: usize = 64;
 /// Characters of a system's or library's own words in an error.
@@ -32,14 +32,14 @@ pub const BACKOFF_FIRST: Duration = Duration::from_millis(500);
 /// The longest pause that is not asked for by the server.
 pub const BACKOFF_MAX: Duration = Duration::from_secs(10);
 /// The longest pause that a server may ask for with `Retry-After`.
-pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+pub const RETRY_AFTER_MAX: Duration = Duration::from_mins(1);
 
-/// Bytes of a token server's answer or of a description of OpenID Connect.
+/// Bytes of a token server's answer or of its description.
 pub const TOKEN_BYTES: usize = 256 * 1024;
 /// How long before its end a token is replaced; a token that lives shorter than ten times this is
 /// replaced after nine tenths of its life.
 pub const TOKEN_MARGIN: Duration = Duration::from_secs(30);
 /// The longest a token is kept whatever its server says.
-pub const TOKEN_LIFE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+pub const TOKEN_LIFE_MAX: Duration = Duration::from_hours(24);
 /// Tokens that one catalog keeps: one for each set of scopes.
 pub const TOKENS: usize = 64;

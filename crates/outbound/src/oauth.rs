@@ -1,6 +1,6 @@
-//! Tokens from token servers: OAuth 2 client credentials, and where OpenID Connect says to get
-//! them. A token is kept until shortly before it ends; callers that need one at the same moment
-//! share one request.
+//! Tokens from token servers: OAuth 2 client credentials, from a server that the scheme names or
+//! that `OpenID` Connect describes. A token is kept until shortly before it ends; callers that
+//! need one at the same moment share one request.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,10 +40,13 @@ pub(crate) struct TokenId {
     token: Secret,
 }
 
+/// A scheme and a set of scopes.
+type Key = (String, Vec<String>);
+
 /// The tokens of a catalog, one for each scheme and set of scopes.
 #[derive(Default)]
 pub(crate) struct Tokens {
-    slots: Mutex<BTreeMap<(String, Vec<String>), Arc<Slot>>>,
+    slots: Mutex<BTreeMap<Key, Arc<Slot>>>,
 }
 
 #[derive(Default)]
@@ -177,7 +180,7 @@ fn check_secure(client: &Client, url: &Url) -> Result<(), AuthError> {
     Err(AuthError::ClearText { url: url.to_string() })
 }
 
-/// The token server that a description of OpenID Connect names.
+/// The token server that a description of `OpenID` Connect names.
 async fn discover(client: &Client, grant: &Grant<'_>, mut url: Url) -> Result<Url, AuthError> {
     if !url.path().contains("/.well-known/") {
         let path = format!("{}/.well-known/openid-configuration", url.path().trim_end_matches('/'));
@@ -296,7 +299,7 @@ fn kept_for(expires_in: &Value) -> Duration {
     let seconds = seconds.filter(|seconds| seconds.is_finite()).unwrap_or(f64::MAX);
     let life = seconds.clamp(0.0, limits::TOKEN_LIFE_MAX.as_secs_f64());
     let life = Duration::from_secs_f64(life);
-    life - limits::TOKEN_MARGIN.min(life / 10)
+    life.saturating_sub(limits::TOKEN_MARGIN.min(life / 10))
 }
 
 /// What a token server says, as far as it may be quoted.

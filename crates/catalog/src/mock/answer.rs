@@ -111,6 +111,14 @@ fn range(text: &str) -> (String, f32) {
     (essence(text), quality.and_then(|q| q.trim().parse().ok()).unwrap_or(1.0))
 }
 
+/// A media type that the answers of a command have, JSON first.
+fn any_media_type(command: &Command) -> Option<&str> {
+    let contents = command.responses.iter().flat_map(|response| &response.contents);
+    let mut kinds = contents.map(|content| content.media_type.as_str());
+    let first = kinds.clone().next();
+    kinds.find(|kind| is_json(&essence(kind))).or(first)
+}
+
 /// A chosen answer with its value.
 #[derive(Debug)]
 pub(super) struct Draft {
@@ -146,6 +154,11 @@ impl Draft {
         let mut answer = MockResponse::empty(self.chosen.status);
         let documented = self.chosen.response.and_then(|at| command.responses.get(at));
         let Some((made, _)) = self.body else {
+            // Documents of 2.0 promise one media type for all answers, those without body included.
+            if answer.status == 204 {
+                let promised = any_media_type(command).unwrap_or("application/json");
+                answer.headers.push(("content-type".to_owned(), promised.to_owned()));
+            }
             answer.redirect(documented);
             return answer;
         };

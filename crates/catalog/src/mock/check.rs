@@ -7,7 +7,7 @@ use super::body::{self, Read, essence, is_json, is_of};
 use super::operation::{Operation, Slot};
 use super::schema::Way;
 use super::wire::{self, Places};
-use crate::command::{Content, Location, Requirement, Scheme};
+use crate::command::{Content, Location, Parameter, Requirement, Scheme};
 use crate::limits;
 
 /// What a request says, checked.
@@ -69,6 +69,8 @@ fn parameters(
             None if parameter.required => {
                 faults.push(Fault { place, message: "is required".to_owned() });
             }
+            // `?pretty=` says that a parameter is there, for whoever allows it without a value.
+            Some(_) if is_bare(parameter, request) => {}
             Some(value) if parameter.location != Location::QueryString => {
                 let found = schema.faults(&value).into_iter();
                 faults.extend(
@@ -78,6 +80,13 @@ fn parameters(
             None | Some(_) => {}
         }
     }
+}
+
+/// Whether an optional parameter of a query came without a value.
+fn is_bare(parameter: &Parameter, request: &MockRequest<'_>) -> bool {
+    let mut values = request.query.iter().filter(|(name, _)| *name == parameter.name).peekable();
+    let optional = parameter.location == Location::Query && !parameter.required;
+    optional && values.peek().is_some() && values.all(|(_, value)| value.is_empty())
 }
 
 fn body(

@@ -77,6 +77,13 @@ struct Maker<'m, 's> {
     rich_depth: usize,
 }
 
+/// A place of an answer and how deep it lies.
+#[derive(Debug, Clone, Copy)]
+struct Spot<'a> {
+    at: &'a str,
+    depth: usize,
+}
+
 /// How an object is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fill {
@@ -187,7 +194,7 @@ impl<'s> Maker<'_, 's> {
             if !wanted || (unwanted && !required) {
                 continue;
             }
-            match self.property(name, schemas, shape, &place, depth) {
+            match self.property(name, schemas, shape, Spot { at: &place, depth }) {
                 Some(value) => {
                     object.insert((*name).to_owned(), value);
                 }
@@ -198,11 +205,12 @@ impl<'s> Maker<'_, 's> {
         for name in &shape.required {
             if !object.contains_key(*name) {
                 let schemas = unnamed(shape, name);
-                let value = self.property(name, &schemas, shape, &below(at, name), depth)?;
+                let place = below(at, name);
+                let value = self.property(name, &schemas, shape, Spot { at: &place, depth })?;
                 object.insert((*name).to_owned(), value);
             }
         }
-        self.complete(shape, fill, at, depth, &mut object);
+        self.complete(shape, fill, Spot { at, depth }, &mut object);
         Some(object)
     }
 
@@ -211,12 +219,11 @@ impl<'s> Maker<'_, 's> {
         name: &str,
         schemas: &[&'s Value],
         shape: &Shape<'s>,
-        place: &str,
-        depth: usize,
+        Spot { at, depth }: Spot<'_>,
     ) -> Option<Value> {
-        let value = self.value(schemas, place, name, depth + 1)?;
+        let value = self.value(schemas, at, name, depth + 1)?;
         match shape.tag {
-            Some((property, tag)) if property == name && self.attempts.at(place) == 0 => {
+            Some((property, tag)) if property == name && self.attempts.at(at) == 0 => {
                 let listed = gather(schemas, self.defs, Choice { number: 0, plain_first: true });
                 let tag = Value::from(tag);
                 let fits = listed.values.is_none_or(|values| values.contains(&&tag));
@@ -231,10 +238,10 @@ impl<'s> Maker<'_, 's> {
         &mut self,
         shape: &Shape<'s>,
         fill: Fill,
-        at: &str,
-        depth: usize,
+        spot: Spot<'_>,
         object: &mut Map<String, Value>,
     ) {
+        let Spot { at, depth } = spot;
         for (name, entailed) in &shape.dependent {
             let missing: Vec<_> = entailed.iter().filter(|n| !object.contains_key(**n)).collect();
             if !object.contains_key(*name) {
@@ -254,7 +261,7 @@ impl<'s> Maker<'_, 's> {
             shape.properties.is_empty() && !shape.additional.is_empty() && fill == Fill::Rich;
         let few = usize::from(open && depth < self.rich_depth && !self.attempts.lost_child(at)) * 2;
         let least = shape.min_properties.max(few).min(limits::MOCK_LIST_ITEMS);
-        self.add_until(least, shape, at, depth, object);
+        self.add_until(least, shape, spot, object);
         if object.len() > shape.max_properties {
             let optional: Vec<String> = object
                 .keys()
@@ -271,8 +278,7 @@ impl<'s> Maker<'_, 's> {
         &mut self,
         least: usize,
         shape: &Shape<'s>,
-        at: &str,
-        depth: usize,
+        Spot { at, depth }: Spot<'_>,
         object: &mut Map<String, Value>,
     ) {
         for (name, schemas) in &shape.properties {

@@ -234,7 +234,7 @@ impl Mock {
         }
         let route = &self.router.routes()[index];
         let command = self.operations.command(route.method, &route.path)?;
-        if self.commands.len() >= limits::MOCK_SCHEMAS {
+        if self.commands.len() >= limits::MOCK_COMMANDS {
             self.commands.clear();
         }
         self.commands.insert(index, Arc::clone(&command));

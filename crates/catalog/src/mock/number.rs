@@ -37,23 +37,17 @@ pub(super) fn number(shape: &Shape<'_>, name: &str, random: &mut Random) -> Valu
     let high = shape.maximum.unwrap_or(EXACT).min(shape.under.unwrap_or(EXACT));
     let (from, to) = window((low, high), usual(name));
     let drawn = from + (to - from) * (0.05 + 0.9 * random.fraction());
-    let picked = match step {
-        // Dividing by the inverse keeps 0.01 steps exact in decimal.
-        Some(step) => {
-            let count = (drawn / step).floor();
-            let count = if count * step < low { count + 1.0 } else { count };
-            let inverse = (1.0 / step).round();
-            if step < 1.0 && (1.0 / inverse - step).abs() < f64::EPSILON {
-                count / inverse
-            } else {
-                count * step
-            }
-        }
-        None => {
-            let rounded = (drawn * 100.0).round() / 100.0;
-            let fits = rounded > low && rounded < high;
-            if fits { rounded } else { drawn }
-        }
+    let picked = if let Some(step) = step {
+        let count = (drawn / step).floor();
+        let count = if count * step < low { count + 1.0 } else { count };
+        // Dividing by the inverse keeps steps such as 0.01 exact in decimal.
+        let inverse = (1.0 / step).round();
+        let is_inverse = step < 1.0 && (1.0 / inverse - step).abs() < f64::EPSILON;
+        if is_inverse { count / inverse } else { count * step }
+    } else {
+        let rounded = (drawn * 100.0).round() / 100.0;
+        let fits = rounded > low && rounded < high;
+        if fits { rounded } else { drawn }
     };
     if picked.fract() == 0.0 && picked.abs() < EXACT {
         return Value::from(picked as i64);

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     fn check(schema: &Value, fields: &Value, expected: &Value) {
-        let schema = Schema::new(schema, &Arc::default(), Way::Answer);
+        let schema = Schema::new(schema, Arc::default(), Way::Answer);
         let fields = fields.as_object().expect("an object");
         let layers = [Layer { at: "/data".into(), fields }];
         let value = overlay(&schema, &json!({"data": {"id": 1, "size": "s"}}), &layers);

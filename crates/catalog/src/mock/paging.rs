@@ -99,7 +99,7 @@ impl Page {
         };
         let start = start.min(total);
         let end = start.saturating_add(limit).min(total);
-        let last_id = (end > start).then(|| ids[end - 1]).unwrap_or_default().to_owned();
+        let last_id = ids[start..end].last().copied().unwrap_or_default().to_owned();
         let next = match (cursor, page, offset) {
             (Some((name, _)), ..) => Some((name, last_id.clone())),
             (_, Some((name, value)), _) => {

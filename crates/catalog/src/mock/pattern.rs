@@ -33,10 +33,9 @@ pub(super) fn matching(patterns: &[&str], lengths: Lengths, random: &mut Random)
             let reach = [2, 6, 1, 16, 0, 40, 4, lengths.min.min(400)][(round % 8) as usize];
             let mut text = String::new();
             write(&parts, reach, random, &mut text);
-            let matches =
-                |text: &str| matchers.iter().all(|matcher| matcher.is_match(text).unwrap_or(false));
             let fitted = fit(text, lengths);
-            if matches(&fitted) && lengths.hold(&fitted) {
+            let fits = |regex: &Regex| regex.is_match(&fitted).unwrap_or(false);
+            if matchers.iter().all(fits) && lengths.hold(&fitted) {
                 return Some(fitted);
             }
             best = best.or(Some(fitted));

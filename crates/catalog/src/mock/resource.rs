@@ -53,7 +53,7 @@ pub(super) fn collections(routes: &[Route]) -> (Vec<Collection>, Vec<Option<(usi
     }
     for route in routes.iter().filter(|route| route.method == Method::Post) {
         let listed = routes.iter().any(|r| r.path == route.path && r.method == Method::Get);
-        let is_item = route.path.ends_with('}');
+        let is_item = item_path(&route.path).is_some() || route.path.ends_with('}');
         if listed && !is_item && !found.iter().any(|one| one.path == route.path) {
             found.push(Collection { path: route.path.clone(), ..Collection::default() });
         }
@@ -160,8 +160,8 @@ fn strong_id(object: &Map<String, Value>, parameter: Option<&str>) -> Option<Vec
             return Some(vec![key]);
         }
         // `order_id` is the `id` of an order.
-        let ending = IDS.iter().chain(WEAK_IDS).filter(|id| wanted.ends_with(*id));
-        if let Some(key) = ending.filter_map(|id| named(id, object)).next() {
+        let mut ending = IDS.iter().chain(WEAK_IDS).filter(|id| wanted.ends_with(*id));
+        if let Some(key) = ending.find_map(|id| named(id, object)) {
             return Some(vec![key]);
         }
     }
@@ -207,10 +207,10 @@ pub(super) fn find_list(answer: &Value, collection: &str) -> Option<String> {
     let members = answer.as_object()?;
     let last = collection.rsplit('/').find(|segment| !segment.starts_with('{'));
     let last = last.map(|segment| plain(segment.split('.').next().unwrap_or(segment)));
-    let is_list =
+    let holds_objects =
         |value: &Value| value.as_array().is_some_and(|a| a.first().is_none_or(Value::is_object));
     let lists: Vec<&String> =
-        members.iter().filter(|(_, value)| is_list(value)).map(|(name, _)| name).collect();
+        members.iter().filter(|(_, value)| holds_objects(value)).map(|(name, _)| name).collect();
     let named = lists.iter().find(|name| Some(plain(name)) == last);
     let usual = || lists.iter().find(|name| LISTS.contains(&plain(name).as_str()));
     let only = || lists.first().filter(|_| lists.len() == 1);
@@ -220,9 +220,10 @@ pub(super) fn find_list(answer: &Value, collection: &str) -> Option<String> {
     // `{data: {items: […]}}` and the like.
     let nested = members.iter().filter(|(_, value)| value.is_object());
     nested.filter_map(|(name, value)| Some((name, value.as_object()?))).find_map(|(name, inner)| {
-        let list = inner.iter().find(|(key, value)| {
-            is_list(value) && (LISTS.contains(&plain(key).as_str()) || Some(plain(key)) == last)
+        let (key, _) = inner.iter().find(|(key, value)| {
+            holds_objects(value)
+                && (LISTS.contains(&plain(key).as_str()) || Some(plain(key)) == last)
         })?;
-        Some(below(&below("", name), list.0))
+        Some(below(&below("", name), key))
     })
 }

@@ -11,7 +11,7 @@ use super::shape::resolve;
 use crate::limits;
 
 /// Which way a value travels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Way {
     Request,
     Answer,
@@ -30,13 +30,13 @@ pub(super) struct Schema {
 
 impl Schema {
     /// Makes a schema ready.
-    pub(super) fn new(value: &Value, defs: &Arc<Map<String, Value>>, way: Way) -> Schema {
+    pub(super) fn new(value: &Value, mut defs: Arc<Map<String, Value>>, way: Way) -> Schema {
         let word = match way {
             Way::Request => "readOnly",
             Way::Answer => "writeOnly",
         };
         let marked = mentions(value, word) || defs.values().any(|def| mentions(def, word));
-        let (mut value, mut defs) = (value.clone(), Arc::clone(defs));
+        let mut value = value.clone();
         if marked {
             let from = Arc::clone(&defs);
             one_way(&mut value, &from, way);
@@ -72,7 +72,7 @@ fn compile(schema: &Value, defs: &Map<String, Value>) -> Option<Validator> {
     let mut root = Map::new();
     root.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
     root.insert("allOf".into(), json!([schema]));
-    if mentions_ref(schema) {
+    if !defs.is_empty() {
         root.insert("$defs".into(), Value::Object(defs.clone()));
     }
     let options = jsonschema::options().should_validate_formats(true).offline();
@@ -85,14 +85,6 @@ fn mentions(value: &Value, word: &str) -> bool {
             (key == word && value == &Value::Bool(true)) || mentions(value, word)
         }),
         Value::Array(items) => items.iter().any(|item| mentions(item, word)),
-        _ => false,
-    }
-}
-
-fn mentions_ref(value: &Value) -> bool {
-    match value {
-        Value::Object(map) => map.contains_key("$ref") || map.values().any(mentions_ref),
-        Value::Array(items) => items.iter().any(mentions_ref),
         _ => false,
     }
 }

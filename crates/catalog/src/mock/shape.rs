@@ -199,20 +199,32 @@ fn tag<'s>(discriminator: &'s Value, branch: &'s Value) -> Option<(&'s str, &'s 
     Some((property, mapped.unwrap_or(last(target))))
 }
 
+/// The name of the definition that a reference inside of a command leads to.
+pub(super) fn definition(reference: &str) -> Option<String> {
+    let inside = reference.strip_prefix("#/$defs/")?;
+    let name = inside.split('/').next().unwrap_or(inside);
+    let name = percent_encoding::percent_decode_str(name).decode_utf8_lossy();
+    Some(name.replace("~1", "/").replace("~0", "~"))
+}
+
 /// What a reference inside of a command means.
 pub(super) fn resolve<'s>(reference: &str, defs: &'s Map<String, Value>) -> Option<&'s Value> {
-    let inside = reference.strip_prefix("#/$defs/")?;
-    let decoded = percent_encoding::percent_decode_str(inside).decode_utf8_lossy();
-    let (name, rest) = decoded.split_once('/').map_or((&*decoded, ""), |(name, rest)| (name, rest));
-    let target = defs.get(&name.replace("~1", "/").replace("~0", "~"))?;
-    if rest.is_empty() { Some(target) } else { target.pointer(&format!("/{rest}")) }
+    let target = defs.get(&definition(reference)?)?;
+    let rest = reference.strip_prefix("#/$defs/")?.split_once('/').map(|(_, rest)| rest);
+    match rest {
+        None => Some(target),
+        Some(rest) => {
+            let rest = percent_encoding::percent_decode_str(rest).decode_utf8_lossy();
+            target.pointer(&format!("/{rest}"))
+        }
+    }
 }
 
 fn list(keyword: Option<&Value>) -> impl Iterator<Item = &Value> {
     keyword.and_then(Value::as_array).into_iter().flatten()
 }
 
-fn names<'s>(keyword: Option<&'s Value>) -> impl Iterator<Item = &'s str> {
+fn names(keyword: Option<&Value>) -> impl Iterator<Item = &str> {
     list(keyword).filter_map(Value::as_str)
 }
 

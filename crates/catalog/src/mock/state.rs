@@ -9,7 +9,7 @@ use super::generate::{Examples, Made};
 use super::overlay::{Layer, overlay};
 use super::paging::Page;
 use super::resource::{Action, filled, find_item, find_list, id_field};
-use super::store::{Resource, set};
+use super::store::{Resource, member, set};
 use super::{Mock, MockRequest, MockResponse, Target};
 use crate::command::Method;
 use crate::limits;
@@ -150,8 +150,7 @@ impl Mock {
         checked: &Checked,
         about: &About,
     ) -> Option<MockResponse> {
-        let given = checked.body.as_ref().and_then(|body| unwrapped(body, about));
-        let resource = self.new_resource(about, given.as_ref())?;
+        let resource = self.new_resource(about, checked.body.as_ref())?;
         let id = resource.id.clone();
         self.store.at(&about.key).put(resource.clone());
         let mut answer = self.show(target, request, about, &resource);
@@ -164,16 +163,13 @@ impl Mock {
     }
 
     /// A resource with a new id and the fields that were given.
-    fn new_resource(
-        &mut self,
-        about: &About,
-        given: Option<&Map<String, Value>>,
-    ) -> Option<Resource> {
+    fn new_resource(&mut self, about: &About, body: Option<&Value>) -> Option<Resource> {
         let parameter = about.parameter.as_deref();
         for round in 0..ID_TRIES {
             let salt = format!("{}+{}.{round}", about.key, self.store.at(&about.key).made);
             let mut resource = self.make_resource(about, &salt, Examples::NoIds)?;
-            if let Some(given) = given {
+            let given = body.and_then(|body| unwrapped(body, about, &resource));
+            if let Some(given) = &given {
                 let own = Resource::new(given.clone(), parameter);
                 let own = own.filter(|_| {
                     id_field(given, parameter) == id_field(&resource.fields, parameter)
@@ -181,10 +177,7 @@ impl Mock {
                 resource.merge(given, parameter);
                 if let Some(own) = own {
                     let path = id_field(&own.fields, parameter)?;
-                    let value = path
-                        .iter()
-                        .try_fold(&Value::Object(given.clone()), |v, s| v.get(s))
-                        .cloned();
+                    let value = member(given, &path).cloned();
                     set(&mut resource.fields, &path, value?);
                     resource.id = own.id;
                     return Some(resource);
@@ -216,7 +209,6 @@ impl Mock {
         checked: &Checked,
         about: &About,
     ) -> Option<MockResponse> {
-        let given = checked.body.as_ref().and_then(|body| unwrapped(body, about));
         let parameter = about.parameter.as_deref();
         let Some(mut resource) = self.known(about) else {
             // What PUT puts is there afterwards, where the document says that it can be new.
@@ -225,11 +217,12 @@ impl Mock {
             if !makes {
                 return self.unknown(target, request, about);
             }
-            let mut resource = self.new_resource(about, given.as_ref())?;
-            self.rename(&mut resource, about);
+            let mut resource = self.new_resource(about, checked.body.as_ref())?;
+            rename(&mut resource, about);
             self.store.at(&about.key).put(resource.clone());
             return Some(self.show(target, request, about, &resource));
         };
+        let given = checked.body.as_ref().and_then(|body| unwrapped(body, about, &resource));
         if let Some(given) = given {
             resource.merge(&given, parameter);
         }
@@ -238,23 +231,6 @@ impl Mock {
             kept.items[at] = resource.clone();
         }
         Some(self.show(target, request, about, &resource))
-    }
-
-    /// Gives a resource the id of the path.
-    fn rename(&self, resource: &mut Resource, about: &About) {
-        let Some(id) = about.id.clone() else { return };
-        if let Some(path) = id_field(&resource.fields, about.parameter.as_deref()) {
-            let is_number = path
-                .iter()
-                .try_fold(&Value::Object(resource.fields.clone()), |v, s| v.get(s))
-                .is_some_and(Value::is_number);
-            let value = match id.parse::<i64>() {
-                Ok(number) if is_number => Value::from(number),
-                _ => Value::from(id.clone()),
-            };
-            set(&mut resource.fields, &path, value);
-        }
-        resource.id = id;
     }
 
     fn delete(
@@ -317,8 +293,22 @@ impl Mock {
     }
 }
 
+/// Gives a resource the id of the path.
+fn rename(resource: &mut Resource, about: &About) {
+    let Some(id) = about.id.clone() else { return };
+    if let Some(path) = id_field(&resource.fields, about.parameter.as_deref()) {
+        let old = member(&resource.fields, &path);
+        let value = match id.parse::<i64>() {
+            Ok(number) if old.is_some_and(Value::is_number) => Value::from(number),
+            _ => Value::from(id.clone()),
+        };
+        set(&mut resource.fields, &path, value);
+    }
+    resource.id = id;
+}
+
 /// The fields that a body gives a resource: its own, or those of the member that wraps them.
-fn unwrapped(body: &Value, about: &About) -> Option<Map<String, Value>> {
+fn unwrapped(body: &Value, about: &About, resource: &Resource) -> Option<Map<String, Value>> {
     let fields = body.as_object()?;
     let mut members = fields.iter();
     let (Some((name, only)), None) = (members.next(), members.next()) else {
@@ -328,7 +318,9 @@ fn unwrapped(body: &Value, about: &About) -> Option<Map<String, Value>> {
         Value::Array(items) => items.first().and_then(Value::as_object),
         only => only.as_object(),
     };
-    let wraps = inner.filter(|_| is_wrapper(name, &about.key));
+    // A resource may have a `data` of its own.
+    let is_own = resource.fields.contains_key(name);
+    let wraps = inner.filter(|_| !is_own && is_wrapper(name, &about.key));
     Some(wraps.unwrap_or(fields).clone())
 }
 

@@ -36,7 +36,11 @@ impl Resource {
 }
 
 fn id_of<'f>(fields: &'f Map<String, Value>, parameter: Option<&str>) -> Option<&'f Value> {
-    let path = id_field(fields, parameter)?;
+    member(fields, &id_field(fields, parameter)?)
+}
+
+/// The member at a path of names.
+pub(super) fn member<'f>(fields: &'f Map<String, Value>, path: &[String]) -> Option<&'f Value> {
     let (first, rest) = path.split_first()?;
     rest.iter().try_fold(fields.get(first)?, |value, step| value.get(step))
 }

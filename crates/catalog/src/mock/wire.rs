@@ -221,10 +221,10 @@ fn typed<'s>(texts: &Texts, schemas: &[&'s Value], of: &'s Schema, number: usize
     let shape = gather(schemas, &of.defs, Choice { number, plain_first: false });
     match texts {
         Texts::Many(many) if shape.kind() == Types::ARRAY => {
-            if let [one] = many.as_slice() {
-                if let Ok(list @ Value::Array(_)) = serde_json::from_str(one) {
-                    return list;
-                }
+            if let [one] = many.as_slice()
+                && let Ok(list @ Value::Array(_)) = serde_json::from_str(one)
+            {
+                return list;
             }
             let one =
                 |text: &String| typed(&Texts::Many(vec![text.clone()]), &shape.items, of, number);

@@ -39,10 +39,9 @@ pub(super) fn text(shape: &Shape<'_>, name: &str, tries: u32, random: &mut Rando
             return text;
         }
     }
-    if let Some(formatted) = shape.format.and_then(|format| by_format(format, random)) {
-        if is_strict(shape.format) || holds(&formatted, lengths) {
-            return formatted;
-        }
+    let formatted = shape.format.and_then(|format| by_format(format, random));
+    if let Some(text) = formatted.filter(|t| is_strict(shape.format) || holds(t, lengths)) {
+        return text;
     }
     if tries == 0 {
         let believable = by_name(name, random);
@@ -88,8 +87,7 @@ fn by_format(format: &str, random: &mut Random) -> Option<String> {
         "ipv6" => format!("2001:db8::{:x}", random.between(1, 0xffff)),
         "cidr" => format!("192.0.2.{}/32", random.between(1, 254)),
         "uri" | "url" | "iri" | "uri-template" => format!("https://example.com/{word}"),
-        "uri-reference" | "iri-reference" => format!("/{word}"),
-        "json-pointer" => format!("/{word}"),
+        "uri-reference" | "iri-reference" | "json-pointer" => format!("/{word}"),
         "relative-json-pointer" => format!("1/{word}"),
         "regex" => "^[a-z]+$".to_owned(),
         "uuid" | "guid" | "uuid4" => uuid(random),

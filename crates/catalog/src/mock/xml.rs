@@ -4,10 +4,10 @@ use serde_json::Value;
 
 /// A document.
 pub(super) fn document(value: &Value) -> String {
-    if let Value::String(text) = value {
-        if text.trim_start().starts_with('<') {
-            return text.clone();
-        }
+    if let Value::String(text) = value
+        && text.trim_start().starts_with('<')
+    {
+        return text.clone();
     }
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>");
     element("response", value, &mut out);
@@ -20,16 +20,16 @@ fn element(name: &str, value: &Value, out: &mut String) {
         return;
     }
     let name = tag(name);
-    out.push_str(&format!("<{name}>"));
+    out.extend(["<", &name, ">"]);
     match value {
         Value::Object(members) => {
-            members.iter().for_each(|(name, value)| element(name, value, out))
+            members.iter().for_each(|(name, value)| element(name, value, out));
         }
         Value::Null | Value::Array(_) => {}
         Value::String(text) => out.push_str(&escaped(text)),
         scalar => out.push_str(&scalar.to_string()),
     }
-    out.push_str(&format!("</{name}>"));
+    out.extend(["</", &name, ">"]);
 }
 
 fn tag(name: &str) -> String {

@@ -157,7 +157,11 @@ impl<'d> Schemas<'d> {
                 Some(value.to_value()).filter(Value::is_number)
             } else if key == "discriminator" {
                 let property = value.get("propertyName").unwrap_or(value).text();
-                property.map(|name| json!({"propertyName": name}))
+                let mapping = value.get("mapping").filter(|mapping| mapping.is_map());
+                property.map(|name| match mapping {
+                    Some(mapping) => json!({"propertyName": name, "mapping": mapping.to_value()}),
+                    None => json!({"propertyName": name}),
+                })
             } else {
                 None
             };

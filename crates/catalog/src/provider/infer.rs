@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::link::{self, Links};
 use super::name::{self, Asks, Name};
-use super::route::{Part, Route};
+use super::route::{self, Part, Route};
 use super::shape::{List, Shapes};
 use super::value::{self, Choice, Search, Wanted};
 use super::{Bind, Provider, Served};
@@ -26,6 +26,11 @@ pub fn infer(api: &Api, rows: &[Row]) -> Vec<Provider> {
 
 /// Last words of the path of a list, where that is not the collection's own.
 const LISTINGS: &[&str] = &["list", "all", "json"];
+
+/// Words of a path that say how things are looked at, not which.
+const ASPECTS: &[&str] = &["admin", "current", "me", "my", "test", "test_helpers", "watch"];
+/// Parameters by which a text is looked for: what was looked for once is not what is now.
+const SOUGHT: &[&str] = &["q", "query", "search", "text", "term", "keyword", "filter"];
 
 /// Why a list is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +63,9 @@ struct Inference<'d> {
     /// Rows that may list, by what their path says they list.
     by_thing: HashMap<String, Vec<usize>>,
     /// The list of each row, once it was asked for.
-    lists: Vec<Option<Option<Rc<List<'d>>>>>,
+    lists: HashMap<usize, Option<Rc<List<'d>>>>,
+    /// What was chosen of a list for a parameter: many operations share their parameters.
+    choices: HashMap<(usize, u32), Option<Choice>>,
     links: Links,
     shapes: Shapes<'d>,
     found: BTreeMap<Key, Vec<Served>>,
@@ -69,6 +76,8 @@ struct Parameter<'s, 'd> {
     row: usize,
     name: &'s str,
     location: Location,
+    /// Where it is declared.
+    node: Option<Node<'d>>,
     wanted: Wanted<'d>,
 }
 
@@ -80,13 +89,16 @@ impl<'d> Inference<'d> {
         let mut by_thing: HashMap<String, Vec<usize>> = HashMap::new();
         for (index, (row, route)) in rows.iter().zip(&routes).enumerate() {
             let needs_body = row.body.is_some_and(|body| body.required);
-            if row.method != Method::Get || row.deprecated || needs_body {
+            if row.method != Method::Get || row.deprecated || needs_body || looks_up(row, route) {
                 continue;
             }
             let count = route.parts.len();
             by_path.entry(route.key(count).to_owned()).or_insert(index);
-            if let Some(Part::Word(word)) = route.parts.last() {
-                let lists = by_thing.entry(Name::new(word).stem()).or_default();
+            // `customer.list` is something to do.
+            if let Some(Part::Word(word)) = route.parts.last()
+                && !word.contains('.')
+            {
+                let lists = by_thing.entry(Name::of_collection(word).stem()).or_default();
                 if lists.len() < limits::LISTS_OF_ONE_NAME {
                     lists.push(index);
                 }
@@ -94,7 +106,8 @@ impl<'d> Inference<'d> {
         }
         Inference {
             links: link::links(api, rows, &operations),
-            lists: vec![None; rows.len()],
+            lists: HashMap::new(),
+            choices: HashMap::new(),
             shapes: Shapes::new(api),
             found: BTreeMap::new(),
             api,
@@ -124,7 +137,7 @@ impl<'d> Inference<'d> {
             let node = node.map(|(_, _, node)| *node);
             let schema = node.and_then(|node| self.schema_of(node));
             let Some(wanted) = Wanted::new(&self.shapes, name, node, schema) else { continue };
-            let parameter = Parameter { row, name, location: *location, wanted };
+            let parameter = Parameter { row, name, location: *location, node, wanted };
             if let Some(key) = self.provider_of(&parameter) {
                 let command = rows[row].name.clone();
                 let served = Served { command, parameter: name.clone(), location: *location };
@@ -135,9 +148,9 @@ impl<'d> Inference<'d> {
 
     /// Whether a parameter is worth a look into the document.
     fn is_promising(&self, row: usize, parameter: &RowParameter) -> bool {
-        if parameter.location == Location::Path
-            || self.links.contains_key(&(row, parameter.name.clone()))
-        {
+        let is_linked =
+            || !self.links.is_empty() && self.links.contains_key(&(row, parameter.name.clone()));
+        if parameter.location == Location::Path || is_linked() {
             return true;
         }
         let name = Name::new(&parameter.name);
@@ -168,10 +181,12 @@ impl<'d> Inference<'d> {
 
     fn provider_of(&mut self, parameter: &Parameter<'_, 'd>) -> Option<Key> {
         let above = self.above(parameter);
+        let adds_to = above.filter(|(_, at)| self.adds(parameter, *at)).map(|(list, _)| list);
+        let above = above.filter(|_| adds_to.is_none());
         self.by_link(parameter)
             .or_else(|| above.and_then(|(list, at)| self.continued(parameter, list, at)))
-            .or_else(|| self.by_name(parameter))
-            .or_else(|| above.and_then(|(list, _)| self.namesake(parameter, list)))
+            .or_else(|| self.by_name(parameter).filter(|key| Some(key.list) != adds_to))
+            .or_else(|| above.and_then(|(list, at)| self.namesake(parameter, list, at)))
     }
 
     /// A list that links to the parameter.
@@ -206,19 +221,37 @@ impl<'d> Inference<'d> {
         (at > 0 && *list != parameter.row).then_some((*list, at))
     }
 
+    fn is_last(&self, parameter: &Parameter<'_, 'd>, at: usize) -> bool {
+        at + 1 == self.routes[parameter.row].parts.len()
+    }
+
+    /// A `PUT` or `POST` that sends nothing but the value adds it: it is not yet in the list.
+    fn adds(&self, parameter: &Parameter<'_, 'd>, at: usize) -> bool {
+        let row = &self.rows[parameter.row];
+        let beside = row.parameters.iter().any(|other| other.location == Location::Query);
+        let sends = matches!(row.method, Method::Put | Method::Post);
+        sends && row.body.is_none() && !beside && self.is_last(parameter, at)
+    }
+
     /// The list whose path the parameter continues, when its items have the value.
     fn continued(&mut self, parameter: &Parameter<'_, 'd>, row: usize, at: usize) -> Option<Key> {
         let list = self.list(row)?;
         let route = &self.routes[parameter.row];
-        let mut things: Vec<Name> = route.word(at).map(Name::new).into_iter().collect();
-        things.extend(list.item_name.clone());
+        let things = things_of(route.word(at), &list);
         let directly = matches!(route.parts[at - 1], Part::Word(_));
         let links = self.links.get(&(parameter.row, parameter.name.to_owned()));
         let keys: Vec<String> =
             links.into_iter().flatten().map(|linked| linked.key.clone()).collect();
-        let mut search = self.search(&list, parameter);
+        let search = self.search(&list, parameter);
         let linked = keys.iter().find_map(|key| search.linked(key));
-        let choice = linked.or_else(|| search.field(&things))?;
+        let choice = linked.or_else(|| self.chosen(parameter, row, &list, &things))?;
+        if self.is_last(parameter, at)
+            && self.rows[parameter.row].method == Method::Put
+            && choice.pointer == "/login"
+        {
+            // Whom it adds is not yet in the list.
+            return None;
+        }
         // Behind another value the name alone decides whether it is of the same collection.
         let sure = directly || matches!(parameter.wanted.name.asks(&things), Asks::Field(_));
         if !sure {
@@ -228,7 +261,10 @@ impl<'d> Inference<'d> {
     }
 
     /// The items above have a field of the very name, although they are other things.
-    fn namesake(&mut self, parameter: &Parameter<'_, 'd>, row: usize) -> Option<Key> {
+    fn namesake(&mut self, parameter: &Parameter<'_, 'd>, row: usize, at: usize) -> Option<Key> {
+        if self.is_last(parameter, at) && self.rows[parameter.row].method == Method::Put {
+            return None;
+        }
         let list = self.list(row)?;
         let choice = self.search(&list, parameter).namesake()?;
         self.key(parameter, row, choice, Why::Above)
@@ -245,7 +281,7 @@ impl<'d> Inference<'d> {
             Some(_) => return None,
             None => {
                 let thing = wanted.name.stem();
-                let word = route.word(place).map(|word| Name::new(word).stem());
+                let word = route.word(place).map(|word| Name::of_collection(word).stem());
                 let is_collection = word.is_some_and(|word| word == thing);
                 let is_said = name::keys_in(&wanted.description).first() == Some(&"id");
                 let sure = match parameter.location {
@@ -259,10 +295,37 @@ impl<'d> Inference<'d> {
             }
         };
         let row = self.nearest(parameter.row, place, &thing)?;
+        let creates = !matches!(self.rows[parameter.row].method, Method::Get | Method::Delete)
+            && self.routes[row].key(self.routes[row].parts.len()) == route.key(route.parts.len());
+        if creates {
+            // The id of what is made is not yet in the list.
+            return None;
+        }
+        let is_top = self.routes[row].is_top(self.routes[row].parts.len() - 1);
+        if is_top && self.is_scoped(parameter, place, &thing) {
+            return None;
+        }
         let list = self.list(row)?;
         let word = self.routes[row].word(self.routes[row].parts.len())?;
-        let choice = self.search(&list, parameter).field(&[Name::new(word)])?;
+        let choice = self.chosen(parameter, row, &list, &things_of(Some(word), &list))?;
         self.key(parameter, row, choice, Why::Named)
+    }
+
+    /// `/albums/comments/{id}` are other comments than those of `/comments`, and in
+    /// `/repos/{owner}/{repo}` not every repository will do.
+    fn is_scoped(&self, parameter: &Parameter<'_, 'd>, place: usize, thing: &str) -> bool {
+        let parts = &self.routes[parameter.row].parts;
+        if parameter.location != Location::Path || place < 2 {
+            return false;
+        }
+        let is_thing = |word: &str| Name::of_collection(word).stem() == thing;
+        match parts[place - 2..place] {
+            [_, Part::Value(_)] => self.routes[parameter.row].word(place).is_some_and(is_thing),
+            [Part::Word(scope), Part::Word(word)] => {
+                is_thing(word) && !ASPECTS.contains(&scope) && !route::is_version(scope)
+            }
+            _ => false,
+        }
     }
 
     /// Of the lists of a thing, the one that is nearest to a path; none when two are as near.
@@ -292,9 +355,27 @@ impl<'d> Inference<'d> {
         Search { shapes: &mut self.shapes, list, wanted: &parameter.wanted }
     }
 
+    /// The field of a list that a parameter takes. What the list is of follows from its row.
+    fn chosen(
+        &mut self,
+        parameter: &Parameter<'_, 'd>,
+        row: usize,
+        list: &List<'d>,
+        things: &[Name],
+    ) -> Option<Choice> {
+        let Some(node) = parameter.node else { return self.search(list, parameter).field(things) };
+        let key = (row, node.index());
+        if let Some(choice) = self.choices.get(&key) {
+            return choice.clone();
+        }
+        let choice = self.search(list, parameter).field(things);
+        self.choices.insert(key, choice.clone());
+        choice
+    }
+
     /// The list that a row answers with.
     fn list(&mut self, row: usize) -> Option<Rc<List<'d>>> {
-        if let Some(list) = &self.lists[row] {
+        if let Some(list) = self.lists.get(&row) {
             return list.clone();
         }
         let route = &self.routes[row];
@@ -302,7 +383,7 @@ impl<'d> Inference<'d> {
         let schema = self.operations[row].as_ref();
         let schema = schema.and_then(|operation| self.api.success_schema(operation));
         let list = schema.and_then(|schema| self.shapes.list(schema, word)).map(Rc::new);
-        self.lists[row] = Some(list.clone());
+        self.lists.insert(row, list.clone());
         list
     }
 
@@ -316,7 +397,7 @@ impl<'d> Inference<'d> {
     ) -> Option<Key> {
         let required = self.rows[list].parameters.iter().filter(|needed| needed.required);
         let binds: Option<Vec<Bind>> =
-            required.map(|needed| self.bind(parameter, list, needed)).collect();
+            required.map(|needed| self.bind(parameter, list, needed, why)).collect();
         let Choice { pointer: value_field, confidence } = choice;
         Some(Key { list, value_field, binds: binds?, confidence, why })
     }
@@ -326,6 +407,7 @@ impl<'d> Inference<'d> {
         parameter: &Parameter<'_, 'd>,
         list: usize,
         needed: &RowParameter,
+        why: Why,
     ) -> Option<Bind> {
         let bind = |from: &str| Bind {
             parameter: needed.name.clone(),
@@ -333,6 +415,9 @@ impl<'d> Inference<'d> {
             location: needed.location,
         };
         if needed.location != Location::Path {
+            if SOUGHT.iter().any(|word| needed.name.eq_ignore_ascii_case(word)) {
+                return None;
+            }
             let mut given = self.rows[parameter.row].parameters.iter();
             let given = given.find(|given| {
                 given.required && given.name == needed.name && given.location == needed.location
@@ -340,10 +425,20 @@ impl<'d> Inference<'d> {
             return (given.name != parameter.name).then(|| bind(&given.name));
         }
         let (lister, served) = (&self.routes[list], &self.routes[parameter.row]);
+        if why == Why::Link
+            && needed.name != parameter.name
+            && served.parts.contains(&Part::Value(&needed.name))
+        {
+            return Some(bind(&needed.name));
+        }
         let at = lister.parts.iter().position(|part| *part == Part::Value(&needed.name))?;
         let same = served.parts.len() > at && served.key(at + 1) == lister.key(at + 1);
         match served.parts.get(at) {
-            Some(Part::Value(from)) if same && *from != parameter.name => Some(bind(from)),
+            Some(Part::Value(from)) if same && *from != parameter.name => {
+                // Where one says `username` and the other `user_id`, values do not fit.
+                let (ours, theirs) = (Name::new(from), Name::new(&needed.name));
+                (from == &needed.name || ours.may_stand_for(&theirs)).then(|| bind(from))
+            }
             _ => None,
         }
     }
@@ -366,6 +461,25 @@ impl<'d> Inference<'d> {
         });
         providers.collect()
     }
+}
+
+/// What a list is of: by its path, and by what its items are called.
+fn things_of(word: Option<&str>, list: &List<'_>) -> Vec<Name> {
+    word.map(Name::of_collection).into_iter().chain(list.item_name.clone()).collect()
+}
+
+/// Whether a list is of things whose ids the caller has to know.
+fn looks_up(row: &Row, route: &Route<'_>) -> bool {
+    let thing = route.word(route.parts.len()).map(|word| Name::of_collection(word).stem());
+    let thing = thing.unwrap_or_default();
+    let mut asked = row.parameters.iter().filter(|one| one.location == Location::Query);
+    let by_ids = asked.clone().any(|one| {
+        let name = &one.name;
+        name.to_ascii_lowercase().ends_with("ids") && Name::new(name).takes_ids(&thing)
+    });
+    by_ids
+        && (row.summary.split(|c: char| !c.is_alphanumeric()).any(|word| word == "IDs")
+            || !asked.any(|one| Name::new(&one.name).pages()))
 }
 
 /// Keys that nobody types as a text to look for.

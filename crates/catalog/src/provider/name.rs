@@ -79,6 +79,16 @@ const ROLES: &[&str] = &[
     "output", "read", "resource", "response", "schema", "summary", "view",
 ];
 
+/// Things that are no things: in `resource_id` only the field is named.
+const ANYTHING: &[&str] = &["entity", "object", "record", "reference", "resource"];
+/// Short words of paths, and what they are short for.
+const SHORT: &[(&str, &str)] = &[
+    ("app", "application"),
+    ("env", "environment"),
+    ("org", "organization"),
+    ("repo", "repository"),
+];
+
 /// What a parameter, a collection or a schema is called, word by word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Name {
@@ -104,6 +114,17 @@ impl Name {
         Name { words: kebab.split('-').filter(|word| !word.is_empty()).map(Into::into).collect() }
     }
 
+    /// The name of a collection: `projectsV2` holds projects.
+    pub(super) fn of_collection(text: &str) -> Name {
+        let mut name = Name::new(text);
+        let is_version =
+            |word: &String| word.strip_prefix('v').is_some_and(|rest| rest.parse::<u8>().is_ok());
+        if name.words.len() > 1 && name.words.last().is_some_and(is_version) {
+            name.words.pop();
+        }
+        name
+    }
+
     /// The name of a schema without the words that say how it is used.
     pub(super) fn of_schema(text: &str) -> Name {
         let mut name = Name::new(text);
@@ -124,9 +145,47 @@ impl Name {
         stem(&self.words)
     }
 
+    /// Whether it names a thing and then something that belongs to it.
+    pub(super) fn begins_with(&self, thing: &str) -> bool {
+        (1..self.words.len()).any(|end| stem(&self.words[..end]) == thing)
+    }
+
     /// Whether such a parameter is never a choice: dates, pages, versions, free text.
     pub(super) fn is_never_a_choice(&self) -> bool {
         self.words.last().is_none_or(|last| NEVER.contains(&&**last))
+    }
+
+    /// The last word, when it is a field by which things are told apart.
+    pub(super) fn last_key(&self) -> Option<&'static str> {
+        let last = self.words.last()?;
+        KEYS.iter().find(|key| **key == last).copied()
+    }
+
+    /// Whether two names of one place in a path can be of one value: `id` and `order_id`.
+    pub(super) fn may_stand_for(&self, other: &Name) -> bool {
+        let several = |name: &Name| name.words.last().is_some_and(|last| last == "ids");
+        let (ours, theirs) = (self.last_key(), other.last_key());
+        several(self) == several(other) && (ours.is_none() || theirs.is_none() || ours == theirs)
+    }
+
+    /// Whether it takes ids of things that are known already.
+    pub(super) fn takes_ids(&self, thing: &str) -> bool {
+        match self.words.split_last() {
+            Some((last, [])) => {
+                last == "ids"
+                    || last
+                        .strip_suffix("ids")
+                        .is_some_and(|rest| stem(&[rest.to_owned()]) == thing)
+            }
+            Some((last, rest)) => last == "ids" && stem(rest) == thing,
+            None => false,
+        }
+    }
+
+    /// Whether it says which part of a long list is answered.
+    pub(super) fn pages(&self) -> bool {
+        const PAGES: &[&str] = &["after", "before", "cursor", "limit", "offset", "page", "size"];
+        self.words.iter().any(|word| PAGES.contains(&&**word))
     }
 
     /// The thing and the field, of a name that has both.
@@ -147,6 +206,12 @@ impl Name {
             && KEYS.contains(&&**only)
         {
             return Asks::Key(only.clone());
+        }
+        if let [any, key] = &self.words[..]
+            && ANYTHING.contains(&&**any)
+            && KEYS.contains(&&**key)
+        {
+            return Asks::Key(key.clone());
         }
         let mut rests = things.iter().filter_map(|thing| self.rest_after(thing));
         if let Some(rest) = rests.next() {
@@ -192,6 +257,15 @@ fn stem(words: &[String]) -> String {
         "indices" => stem.replace_range(stem.len() - 4.., "ex"),
         _ => {}
     }
+    for (short, long) in SHORT {
+        if stem.strip_suffix('s').unwrap_or(&stem) == *short {
+            return stem_of_one(long.to_string());
+        }
+    }
+    stem_of_one(stem)
+}
+
+fn stem_of_one(mut stem: String) -> String {
     if stem.len() > 3 && stem.ends_with("ies") {
         stem.truncate(stem.len() - 2);
         return stem;
@@ -281,12 +355,15 @@ mod tests {
             ("featureFlagKey", "flags", field("key")),
             ("org", "organizations", Asks::Thing),
             ("customer", "customers", Asks::Thing),
+            ("repo_id", "repositories", field("id")),
+            ("project_number", "projectsV2", field("number")),
+            ("resource_id", "webhooks", Asks::Key("id".to_owned())),
             ("id", "orders", Asks::Key("id".to_owned())),
             ("user_id", "members", Asks::Other),
             ("owner", "repos", Asks::Other),
         ];
         for (parameter, collection, expected) in cases {
-            let asks = Name::new(parameter).asks(&[Name::new(collection)]);
+            let asks = Name::new(parameter).asks(&[Name::of_collection(collection)]);
             assert_eq!(asks, expected, "{parameter} of {collection}");
         }
     }

@@ -70,25 +70,19 @@ impl<'r> Route<'r> {
         })
     }
 
-    /// The names of the values among the first parts, in order.
-    pub(super) fn values(&self, parts: usize) -> impl Iterator<Item = &'r str> {
-        self.parts[..parts].iter().filter_map(|part| match part {
-            Part::Value(name) => Some(*name),
-            Part::Word(_) | Part::Mixed => None,
-        })
-    }
-
     /// Whether the first parts say no more than that this is an API, and of which version.
     pub(super) fn is_top(&self, parts: usize) -> bool {
         self.parts[..parts].iter().all(|part| match part {
-            Part::Word(word) => {
-                let version = word.strip_prefix(['v', 'V']).unwrap_or(word);
-                matches!(*word, "api" | "apis" | "rest")
-                    || version.starts_with(|c: char| c.is_ascii_digit())
-            }
+            Part::Word(word) => matches!(*word, "api" | "apis" | "rest") || is_version(word),
             Part::Value(_) | Part::Mixed => false,
         })
     }
+}
+
+/// `v1`, `2.0`, `2010-04-01`.
+pub(super) fn is_version(word: &str) -> bool {
+    let number = word.strip_prefix(['v', 'V']).unwrap_or(word);
+    number.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// A segment without the ending some paths have for the format of the answer.
@@ -104,8 +98,7 @@ mod tests {
     #[test]
     fn parts_and_keys() {
         let route = Route::new("/v1/orders/{order_id}/items/{id}.json");
-        let values: Vec<&str> = route.values(5).collect();
-        assert_eq!(values, ["order_id", "id"]);
+        assert_eq!(route.parts[4], Part::Value("id"));
         assert_eq!(route.key(4), "/v1/orders/{}/items");
         assert_eq!(route.key(4), Route::new("/v1/orders/{o}/items.json").key(4));
         assert_eq!(route.word(3), Some("orders"));

@@ -76,17 +76,21 @@ impl<'d> Shapes<'d> {
             return self.list_of(schema, at);
         }
         let fields = self.fields(schema);
-        let lists: Vec<&Field<'d>> = fields
-            .iter()
-            .filter(|field| !ASIDE.iter().any(|aside| name::same(&field.name, aside)))
-            .filter(|field| self.kind_of(field) == Kind::List)
-            .collect();
+        let lists: Vec<&Field<'d>> =
+            fields.iter().filter(|field| self.kind_of(field) == Kind::List).collect();
         let of_things = |field: &&&Field<'d>| Name::new(&field.name).stem() == things;
         let wraps = |field: &&&Field<'d>| WRAPPERS.iter().any(|word| name::same(&field.name, word));
         let named = lists.iter().find(of_things).or_else(|| lists.iter().find(wraps));
         // What has an id of its own is a thing, and its lists are parts of it.
         let is_thing = fields.iter().any(|field| name::same(&field.name, "id"));
-        let only = || lists.first().filter(|_| lists.len() == 1 && !is_thing);
+        let only = || {
+            let main =
+                |field: &&&Field<'d>| !ASIDE.iter().any(|word| name::same(&field.name, word));
+            let mut main = lists.iter().filter(main);
+            let first = main.next().filter(|_| main.next().is_none() && !is_thing)?;
+            // `category_groups` are no categories.
+            (!Name::new(&first.name).begins_with(things)).then_some(first)
+        };
         if let Some(field) = named.or_else(only) {
             return self.list_of(field.node, &child(at, &field.name));
         }
@@ -180,6 +184,11 @@ impl<'d> Shapes<'d> {
         self.core(field.node).map_or(Kind::Unknown, |node| self.kind(node))
     }
 
+    /// An example of a field.
+    pub(super) fn example_of(&self, field: &Field<'d>) -> Option<Cow<'d, str>> {
+        self.core(field.node)?.get("example")?.text()
+    }
+
     /// The format of a field.
     pub(super) fn format_of(&self, field: &Field<'d>) -> Option<Cow<'d, str>> {
         self.core(field.node)?.get("format")?.text()
@@ -218,7 +227,7 @@ impl<'d> Shapes<'d> {
 }
 
 /// The one part there is, nothing aside.
-fn only_one<'d>(parts: Node<'d>) -> Option<Node<'d>> {
+fn only_one(parts: Node<'_>) -> Option<Node<'_>> {
     let mut parts = parts.items().filter(|part| !is_null(*part));
     let first = parts.next()?;
     parts.next().is_none().then_some(first)

@@ -15,6 +15,7 @@ pub(super) struct Wanted<'d> {
     pub(super) kind: Kind,
     pub(super) format: Option<Cow<'d, str>>,
     pub(super) description: Cow<'d, str>,
+    example: Option<Cow<'d, str>>,
 }
 
 /// A field of the items, as a pointer into one.
@@ -73,7 +74,9 @@ impl<'d> Wanted<'d> {
             return None;
         }
         let said = parameter.and_then(|parameter| parameter.get("description")?.text());
-        Some(Wanted { name, kind, format, description: said.unwrap_or_default() })
+        let example = parameter.and_then(|parameter| parameter.get("example")?.text());
+        let example = example.or_else(|| schema.and_then(|schema| schema.get("example")?.text()));
+        Some(Wanted { name, kind, format, description: said.unwrap_or_default(), example })
     }
 
     /// Whether a field of this kind can be sent as the parameter: a number is also a text when
@@ -83,10 +86,8 @@ impl<'d> Wanted<'d> {
         let fits = match (self.kind, kind) {
             (_, Kind::Bool | Kind::List | Kind::Map | Kind::Unknown) => false,
             (Kind::Unknown, _) => !strict || kind == Kind::Text || kind == Kind::Whole,
-            (Kind::Text, Kind::Text) => true,
-            (Kind::Text, _) => !strict,
-            (Kind::Whole | Kind::Number, Kind::Whole | Kind::Number) => true,
-            _ => false,
+            (Kind::Text, kind) => !strict || kind == Kind::Text,
+            (_, kind) => kind != Kind::Text,
         };
         let special = || {
             let format = shapes.format_of(field);
@@ -96,7 +97,14 @@ impl<'d> Wanted<'d> {
             self.format.as_deref() == Some("uuid")
                 && shapes.format_of(field).is_some_and(|format| format != "uuid")
         };
-        fits && !special() && !other_id()
+        // `Animation` is what people see of what the path calls `animation`.
+        let shown = || {
+            let (Some(ours), Some(theirs)) = (&self.example, shapes.example_of(field)) else {
+                return false;
+            };
+            **ours != theirs && ours.eq_ignore_ascii_case(&theirs)
+        };
+        fits && !special() && !other_id() && !shown()
     }
 }
 
@@ -153,16 +161,54 @@ impl<'d> Search<'_, 'd> {
         self.own_key(key, things).map(named).or_else(|| self.instead(key))
     }
 
-    fn rest(&self, rest: &str, things: &[Name]) -> Option<Choice> {
-        let named = |field| made(field, Confidence::Named);
+    fn rest(&mut self, rest: &str, things: &[Name]) -> Option<Choice> {
         let letters = self.wanted.name.letters();
-        if let Some(field) = self.find(&letters, false).or_else(|| self.find(rest, false)) {
-            return Some(named(field));
+        if let Some(field) = self.find(&letters, false) {
+            // A group that has an `id` has in `group_id` the group it belongs to.
+            let own = self.find(rest, true).filter(|_| rest == "id");
+            return Some(match own {
+                Some(own) => made(own, Confidence::Likely),
+                None => made(field, Confidence::Named),
+            });
         }
-        if self.has(&letters) || self.has(rest) {
+        if self.has(&letters) {
             return None;
         }
-        self.own_key(rest, things).map(named).or_else(|| self.instead(rest))
+        if let Some(within) = self.within(rest) {
+            return Some(within);
+        }
+        if let Some(field) = self.find(rest, false) {
+            return Some(made(field, Confidence::Named));
+        }
+        if self.has(rest) {
+            return None;
+        }
+        let own = self.own_key(rest, things).map(|field| made(field, Confidence::Named));
+        own.or_else(|| self.instead(rest)).or_else(|| {
+            // `subscription_exposed_id` is still an id.
+            let key = self.wanted.name.last_key().filter(|key| *key != rest)?;
+            self.find(key, true).map(|field| made(field, Confidence::Likely))
+        })
+    }
+
+    /// Items that hold the thing beside what else is said of it: their own id is another.
+    fn within(&mut self, rest: &str) -> Option<Choice> {
+        let (thing, _) = self.wanted.name.thing_and_key()?;
+        let list = self.list;
+        let first = thing.bytes().next()?;
+        let holds = |field: &&Field<'d>| {
+            // Names are taken apart only when they begin alike.
+            let mut letters = field.name.bytes().filter(u8::is_ascii_alphanumeric);
+            letters.next().is_some_and(|letter| letter.eq_ignore_ascii_case(&first))
+                && Name::new(&field.name).stem() == thing
+                && self.shapes.kind_of(field) == Kind::Map
+        };
+        let outer = list.fields.iter().find(holds)?;
+        let fields = self.shapes.inside(outer);
+        let mut same = fields.iter().filter(|field| name::same(&field.name, rest));
+        let field = same.find(|field| self.wanted.takes(self.shapes, field, false))?;
+        let pointer = child(&child("", &outer.name), &field.name);
+        Some(Choice { pointer, confidence: Confidence::Likely })
     }
 
     /// `id` of a thing whose items call it `orderId`.
@@ -194,8 +240,9 @@ impl<'d> Search<'_, 'd> {
     /// A parameter that says only what it is of: its description can say which field, else it
     /// is the one there is.
     fn thing(&self) -> Option<Choice> {
+        // Beside an id, `comment` of a comment is its text.
         let letters = self.wanted.name.letters();
-        if let Some(field) = self.find(&letters, true) {
+        if let Some(field) = self.find(&letters, true).filter(|_| !self.has("id")) {
             return Some(made(field, Confidence::Named));
         }
         let said = name::keys_in(&self.wanted.description);
@@ -203,20 +250,22 @@ impl<'d> Search<'_, 'd> {
         if let Some(field) = said {
             return Some(made(field, Confidence::Named));
         }
-        let mut there = name::keys().iter().filter_map(|key| self.find(key, true));
+        // A name need not be what a path takes: it can be shown to people, or be a whole path.
+        let keys = name::keys().iter().filter(|key| **key != "name");
+        let mut there = keys.filter_map(|key| self.find(key, true));
         there.next().map(|field| made(field, Confidence::Likely))
     }
 
     /// Some APIs keep the name of a thing in its `metadata`.
     fn metadata(&mut self, things: &[Name]) -> Option<Choice> {
+        let list = self.list;
+        let metadata = list.fields.iter().find(|field| field.name == "metadata")?;
         let by_name = match self.wanted.name.asks(things) {
             Asks::Key(key) => key == "name",
             Asks::Field(rest) => rest == "name",
             Asks::Thing => true,
             Asks::Other => false,
         };
-        let list = self.list;
-        let metadata = list.fields.iter().find(|field| field.name == "metadata")?;
         let inside = self.shapes.inside(metadata);
         let field = inside.iter().find(|field| field.name == "name")?;
         let takes = by_name && self.wanted.takes(self.shapes, field, true);

@@ -10,7 +10,7 @@ use super::misuse::Misuse;
 use crate::command::{Location, Parameter};
 
 /// What a name in `with` means.
-enum Meaning {
+pub(crate) enum Meaning {
     Parameter(usize),
     Property,
 }
@@ -67,7 +67,7 @@ impl Names<'_> {
     }
 
     /// The plain name first, because a parameter may be called `query.id`.
-    fn meaning<'a>(&self, name: &'a str) -> Result<(Meaning, &'a str), Misuse> {
+    pub(crate) fn meaning<'a>(&self, name: &'a str) -> Result<(Meaning, &'a str), Misuse> {
         let named: Vec<usize> = self.with_name(name).collect();
         match named.as_slice() {
             [one] => return self.usable(*one).map(|one| (Meaning::Parameter(one), name)),

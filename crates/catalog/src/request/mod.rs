@@ -1,6 +1,7 @@
 //! From a command and its arguments to the exact bytes of a request. Pure: nothing is sent here,
 //! no file is read, and the same arguments always give the same bytes.
 
+mod accept;
 mod assign;
 mod body;
 mod check;
@@ -10,11 +11,13 @@ mod header;
 mod media;
 mod misuse;
 mod multipart;
+mod parameter;
 mod path;
 mod prepared;
 pub(crate) mod schema;
 mod show;
 mod style;
+mod typed;
 mod unfold;
 
 use std::borrow::Cow;

@@ -7,13 +7,13 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value};
 use url::Url;
 
+use super::accept::{accept, answers};
 use super::assign::{Assigned, Names};
 use super::check::{Check, Verdict};
-use super::encode::Encode;
 use super::media::{self, Kind};
 use super::misuse::{Misuse, Place, Reason};
+use super::parameter::{has_semicolon, undescribed, written};
 use super::path::{self, Template};
-use super::style::{Manner, text_of};
 use super::{Arguments, Note, Payload, Request, body, header, schema};
 use crate::command::{Command, Content, Location, Parameter, Style};
 use crate::limits;
@@ -126,7 +126,7 @@ impl Prepared {
 
     /// Which content of the body is sent: the one asked for, else one that can hold the files
     /// that are given, else the plainest.
-    fn choose(&self, arguments: &Arguments, misuses: &mut Vec<Misuse>) -> Option<usize> {
+    pub(super) fn choose(&self, arguments: &Arguments, misuses: &mut Vec<Misuse>) -> Option<usize> {
         let contents = &self.command.body.as_ref()?.contents;
         let kind = |content: &Content| Kind::of(&content.media_type);
         if let Some(asked) = &arguments.content_type {
@@ -148,11 +148,11 @@ impl Prepared {
         (0..contents.len()).min_by_key(|at| rank(&contents[*at]))
     }
 
-    fn content(&self, at: usize) -> Option<&Content> {
+    pub(super) fn content(&self, at: usize) -> Option<&Content> {
         self.command.body.as_ref()?.contents.get(at)
     }
 
-    fn properties(&self, at: usize) -> &[String] {
+    pub(super) fn properties(&self, at: usize) -> &[String] {
         let found = || {
             let schema = self.content(at).map(|content| &content.schema);
             let found = schema.map(|schema| schema::properties(schema, &self.command.defs));
@@ -316,79 +316,6 @@ impl Draft {
     }
 }
 
-/// A parameter as text, its name included where it is named; nothing when it is undefined.
-fn written(parameter: &Parameter, value: &Value) -> Option<String> {
-    let location = parameter.location;
-    let encode = match (location, parameter.allow_reserved) {
-        (Location::Header, _) => Encode::Raw,
-        (Location::Cookie, _) if parameter.style == Style::Cookie => Encode::Raw,
-        (Location::Query, true) => Encode::ReservedInQuery,
-        (Location::Path, true) => Encode::ReservedInPath,
-        _ => Encode::Strict,
-    };
-    if location == Location::QueryString || parameter.content.is_some() {
-        return written_as_content(parameter, value, encode);
-    }
-    let Parameter { style, explode, .. } = *parameter;
-    Manner { location, style, explode, encode }.write(&parameter.name, value)
-}
-
-fn written_as_content(parameter: &Parameter, value: &Value, encode: Encode) -> Option<String> {
-    let media_type = parameter.content.as_deref().unwrap_or("application/x-www-form-urlencoded");
-    let kind = Kind::of(media_type);
-    let is_whole = parameter.location == Location::QueryString;
-    let text = match (kind, value) {
-        (kind, value) if kind.is_json() => value.to_string(),
-        (_, Value::Null) => return None,
-        (Kind::Form, Value::Object(map)) => {
-            let text = form_text(map);
-            if is_whole {
-                return (!text.is_empty()).then_some(text);
-            }
-            text
-        }
-        (_, value) => text_of(value).into_owned(),
-    };
-    let named = matches!(parameter.location, Location::Query | Location::Cookie);
-    let text = if encode == Encode::Raw { ascii(&text) } else { encode.text(&text) };
-    let name = || Encode::Strict.text(&parameter.name);
-    Some(if named { format!("{}={text}", name()) } else { text })
-}
-
-fn form_text(map: &Map<String, Value>) -> String {
-    let content = Content {
-        media_type: String::new(),
-        schema: Value::Bool(true),
-        encoding: Vec::new(),
-        example: None,
-    };
-    body::Form { content: &content, defs: &Map::new() }.urlencoded(map)
-}
-
-/// JSON in a header: other letters as `\u…`, which JSON reads as the same.
-fn ascii(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_ascii() {
-            out.push(c);
-        } else {
-            let mut units = [0; 2];
-            out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
-        }
-    }
-    out
-}
-
-fn has_semicolon(value: &Value) -> bool {
-    match value {
-        Value::Array(items) => items.iter().any(has_semicolon),
-        Value::Object(map) => {
-            map.iter().any(|(key, value)| key.contains(';') || has_semicolon(value))
-        }
-        plain => text_of(plain).contains(';'),
-    }
-}
-
 /// The body with the properties that were given beside it.
 fn merged<'a>(
     body: Option<&'a Value>,
@@ -415,56 +342,4 @@ fn merged<'a>(
         }
     }
     Some(Cow::Owned(Value::Object(map)))
-}
-
-fn undescribed(name: &str) -> Parameter {
-    Parameter {
-        name: name.to_owned(),
-        location: Location::Path,
-        required: true,
-        deprecated: false,
-        description: String::new(),
-        style: Style::Simple,
-        explode: false,
-        allow_reserved: false,
-        content: None,
-        schema: Value::Bool(true),
-    }
-}
-
-/// The media types of the answers: those of success first, JSON before others.
-fn answers(command: &Command) -> Vec<&str> {
-    let mut found: Vec<(bool, bool, &str)> = Vec::new();
-    for response in &command.responses {
-        let fails = !response.status.starts_with('2') && response.status != "default";
-        for content in &response.contents {
-            let media_type = content.media_type.as_str();
-            let json = Kind::of(media_type).is_json();
-            if media::is_media_type(media_type) && !found.iter().any(|known| known.2 == media_type)
-            {
-                found.push((fails, !json, media_type));
-            }
-        }
-    }
-    found.sort_by_key(|(fails, other, _)| (*other, *fails));
-    found.truncate(limits::ACCEPT_TYPES);
-    found.into_iter().map(|(.., media_type)| media_type).collect()
-}
-
-/// What `Accept` says: JSON is wanted, anything else is taken.
-fn accept(command: &Command) -> String {
-    let answers = answers(command);
-    let json = |media_type: &&str| Kind::of(media_type).is_json();
-    let prefers = answers.iter().any(json);
-    let weighed = |media_type: &&str| {
-        if prefers && !json(media_type) {
-            format!("{media_type};q=0.5")
-        } else {
-            (*media_type).to_owned()
-        }
-    };
-    match answers.is_empty() {
-        true => "*/*".to_owned(),
-        false => answers.iter().map(weighed).collect::<Vec<_>>().join(", "),
-    }
 }

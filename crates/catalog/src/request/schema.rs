@@ -41,7 +41,7 @@ pub(crate) fn each_part<'s>(schema: &'s Value, defs: &'s Defs, visit: &mut dyn F
     let mut seen = 0;
     while let Some((schema, depth)) = open.pop() {
         seen += 1;
-        if seen > limits::PAGE_FIELDS || depth > limits::VALUE_DEPTH {
+        if seen > limits::COMPOSED_PARTS || depth > limits::VALUE_DEPTH {
             return;
         }
         visit(schema);

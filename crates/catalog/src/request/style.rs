@@ -236,8 +236,8 @@ pub(crate) fn text_of(value: &Value) -> Cow<'_, str> {
 }
 
 /// `a[b]=1`, `a[b][c]=2`, `a[]=3` for plain items and `a[0][b]=4` for items with properties: the
-/// form that Rack, PHP and `qs` read and that the documentation of Stripe shows. OpenAPI defines the
-/// first one only.
+/// form that Rack, PHP and `qs` read and that the documentation of Stripe shows. OpenAPI defines
+/// the first one only.
 fn deep_fields(name: &str, value: &Value) -> Vec<(String, String)> {
     let mut fields = Vec::new();
     push_deep(&mut fields, name.to_owned(), value, 0);

@@ -4,9 +4,10 @@ use super::intent::{Deeds, Intent};
 use super::stem::stem;
 use super::synonyms;
 use super::vocabulary::{Gathering, Term};
-use super::words::words;
+use super::words::{normal, words};
 use crate::command::Method;
-use crate::limits::{SEARCH_ENTRY_WORDS, SEARCH_TITLE_WORDS};
+use crate::limits::{SEARCH_ENTRY_WORDS, SEARCH_TITLE_WORDS, SEARCH_WORD_CHARS};
+use crate::naming;
 use crate::table::Row;
 
 /// The group that workflows are in.
@@ -47,13 +48,6 @@ impl<'a> Entry<'a> {
         match self {
             Entry::Command { row, .. } => &row.name,
             Entry::Workflow { id, .. } => id,
-        }
-    }
-
-    pub(super) fn method(&self) -> Option<Method> {
-        match self {
-            Entry::Command { row, .. } => Some(row.method),
-            Entry::Workflow { .. } => None,
         }
     }
 
@@ -113,8 +107,9 @@ pub(super) struct Shape {
 }
 
 /// Reads entries one after the other.
-#[derive(Default)]
 pub(super) struct Reader {
+    /// The stems of our verbs, sorted: `Creates` and `Creating` are `create`.
+    verbs: Vec<(String, Intent)>,
     pub(super) gathering: Gathering,
     /// The terms that shapes point into.
     pub(super) terms: Vec<Term>,
@@ -123,6 +118,21 @@ pub(super) struct Reader {
 }
 
 impl Reader {
+    pub(super) fn new() -> Reader {
+        let all = synonyms::VERBS.iter();
+        let mut verbs: Vec<(String, Intent)> = all
+            .flat_map(|(intent, verbs)| verbs.iter().map(|verb| (stem(verb), *intent)))
+            .collect();
+        verbs.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Reader {
+            verbs,
+            gathering: Gathering::default(),
+            terms: Vec::new(),
+            field: Vec::new(),
+            said: Vec::new(),
+        }
+    }
+
     /// The words of an entry, each once with all its weight, and its shape.
     pub(super) fn read(&mut self, entry: &Entry<'_>) -> (&[Said], Shape) {
         self.said.clear();
@@ -211,14 +221,7 @@ impl Reader {
 
     /// The summary: its words, and what it says is done.
     fn title(&mut self, summary: &str, shape: &mut Shape) {
-        let mut first = None;
-        words(summary, |word| {
-            if first.is_none() && word.len() > 1 {
-                first = verb(word);
-                first.get_or_insert(Intent::Act);
-            }
-        });
-        if let Some(intent) = first {
+        if let Some(intent) = self.verb(summary) {
             shape.deeds.add(Deeds::of(intent));
         }
         self.say(SUMMARY, summary);
@@ -229,6 +232,20 @@ impl Reader {
             }
         }
         shape.title = (self.terms.len() - before) as u8;
+    }
+
+    /// What the verb asks for that a text begins with.
+    fn verb(&self, text: &str) -> Option<Intent> {
+        let mut first = None;
+        let begin = text.char_indices().nth(SEARCH_WORD_CHARS).map_or(text, |(at, _)| &text[..at]);
+        words(begin, |word| {
+            if first.is_none() && word.len() > 1 {
+                first = Some(stem(&normal(word)));
+            }
+        });
+        let first = first?;
+        let at = self.verbs.binary_search_by(|(verb, _)| verb.cmp(&first)).ok()?;
+        Some(self.verbs[at].1)
     }
 
     /// The path: its words, and what they make of the command.
@@ -244,22 +261,23 @@ impl Reader {
             if let Some(level) = unsteadiness(part) {
                 unsteady = level;
             } else if part.contains('{') {
-                self.say(VARIABLE, part);
+                self.say(VARIABLE, plain(part));
             } else if Some(at) == last {
-                self.say(RESOURCE, part);
+                self.say(RESOURCE, plain(part));
                 self.terms.extend(self.field.iter().take(SEARCH_TITLE_WORDS));
             } else {
-                self.say(PATH, part);
+                self.say(PATH, plain(part));
                 before.extend(self.field.iter().take(SEARCH_TITLE_WORDS).copied());
             }
             depth = depth.saturating_add(1);
         }
         let resource = self.terms.len() - from;
+        let named = row.operation_id.as_deref().and_then(|id| self.verb(id));
         before.truncate(SEARCH_TITLE_WORDS);
         self.terms.extend(&before);
         Shape {
             method: Some(row.method),
-            deeds: deeds(row, &parts),
+            deeds: deeds(row, &parts, named),
             depth,
             unsteady,
             deprecated: row.deprecated,
@@ -271,40 +289,41 @@ impl Reader {
     }
 }
 
-/// What a verb asks for in the form that summaries use: `Creates`, `Updating`.
-fn verb(word: &str) -> Option<Intent> {
-    let plain = super::words::normal(word);
-    synonyms::intent(&plain).or_else(|| {
-        let root = stem(&plain);
-        let verbs = synonyms::VERBS.iter();
-        verbs
-            .filter(|(_, verbs)| verbs.iter().any(|verb| stem(verb) == root))
-            .map(|(i, _)| *i)
-            .next()
-    })
-}
-
 /// What its method and its name say that a command does.
-fn deeds(row: &Row, parts: &[&str]) -> Deeds {
-    let item = parts.last().is_some_and(|part| part.contains('{'));
+fn deeds(row: &Row, parts: &[&str], named: Option<Intent>) -> Deeds {
+    let last = parts.last().copied().unwrap_or_default();
+    let item = last.contains('{');
     let end = row.name.rsplit(':').next().unwrap_or_default();
-    let mut deeds = match row.method {
-        Method::Get | Method::Query if end == "list" => Deeds::LIST,
-        Method::Get | Method::Query if item => Deeds::GET,
-        Method::Get | Method::Query => Deeds::GET,
-        Method::Post if item => Deeds::UPDATE,
-        Method::Post => Deeds::CREATE,
-        Method::Put | Method::Patch => Deeds::UPDATE,
-        Method::Delete => Deeds::DELETE,
-        Method::Head | Method::Options | Method::Trace => Deeds::default(),
+    let several = !item && (end == "list" || naming::is_plural(plain(last)));
+    let mut deeds = match (row.method, named) {
+        (Method::Get | Method::Query, _) if several => Deeds::LIST,
+        (Method::Get | Method::Query, _) => Deeds::GET,
+        // What is asked with `POST` says so in its name; `PostOrder` is only the method again.
+        (Method::Post, Some(intent)) if intent != Intent::Create => Deeds::of(intent),
+        (Method::Post, _) if item => Deeds::UPDATE,
+        (Method::Post, _) => Deeds::CREATE,
+        (Method::Put | Method::Patch, _) => Deeds::UPDATE,
+        (Method::Delete, _) => Deeds::DELETE,
+        (Method::Head | Method::Options | Method::Trace, _) => Deeds::default(),
     };
     if end == "clear" {
         deeds.add(Deeds::WHOLE);
+    }
+    if item {
+        deeds.add(Deeds::ONE);
     }
     if parts.iter().any(|part| matches!(*part, "search" | "find" | "query")) {
         deeds.add(Deeds::SEARCH);
     }
     deeds
+}
+
+/// A part of a path without the form of its answer: `Messages.json`.
+fn plain(part: &str) -> &str {
+    match part.rsplit_once('.') {
+        Some((name, "json" | "xml" | "yaml" | "csv" | "html")) => name,
+        _ => part,
+    }
 }
 
 /// How far a version is from being settled; `None` when the part of a path is no version.

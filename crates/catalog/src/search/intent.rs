@@ -13,6 +13,8 @@ pub(super) enum Intent {
     Search,
     /// Another verb that changes something: `merge`, `refund`.
     Act,
+    /// A verb that ends something: `cancel`, `revoke`.
+    End,
     /// Another verb that only looks: `download`, `compare`.
     Look,
     /// No verb: several things by name.
@@ -34,6 +36,8 @@ impl Deeds {
     pub(super) const SEARCH: Deeds = Deeds(32);
     /// It does its deed to a whole collection.
     pub(super) const WHOLE: Deeds = Deeds(64);
+    /// It does its deed to one thing of several.
+    pub(super) const ONE: Deeds = Deeds(128);
 
     pub(super) fn add(&mut self, other: Deeds) {
         self.0 |= other.0;
@@ -52,7 +56,9 @@ impl Deeds {
             Intent::Update => Deeds::UPDATE,
             Intent::Delete => Deeds::DELETE,
             Intent::Search => Deeds::SEARCH,
-            Intent::Act | Intent::Look | Intent::Things | Intent::Thing => Deeds::default(),
+            Intent::Act | Intent::End | Intent::Look | Intent::Things | Intent::Thing => {
+                Deeds::default()
+            }
         }
     }
 }
@@ -61,8 +67,10 @@ impl Deeds {
 pub(super) fn fit(intent: Intent, deeds: Deeds, method: Option<Method>) -> f32 {
     // A workflow does whatever it does.
     let Some(method) = method else { return 1.0 };
-    let reads = matches!(method, Method::Get | Method::Query);
     let has = |deed| deeds.has(deed);
+    // Some APIs ask everything with `POST`, and say in the name what it is.
+    let asks = method == Method::Post && !has(Deeds::CREATE) && !has(Deeds::UPDATE);
+    let reads = matches!(method, Method::Get | Method::Query) || (asks && !has(Deeds::DELETE));
     match intent {
         Intent::Create if has(Deeds::CREATE) && !reads && method != Method::Delete => 1.3,
         Intent::Update if has(Deeds::UPDATE) && !reads => 1.3,
@@ -73,6 +81,7 @@ pub(super) fn fit(intent: Intent, deeds: Deeds, method: Option<Method>) -> f32 {
         Intent::Search if has(Deeds::SEARCH) && reads => 1.3,
         Intent::Create if method == Method::Put => 0.9,
         Intent::Update if has(Deeds::CREATE) && method == Method::Post => 0.85,
+        Intent::List | Intent::Things if has(Deeds::ONE) && reads => 0.9,
         Intent::List | Intent::Get | Intent::Search | Intent::Look if reads => 1.05,
         Intent::Things | Intent::Thing if reads => 1.15,
         Intent::Things | Intent::Thing => 0.9,
@@ -82,10 +91,41 @@ pub(super) fn fit(intent: Intent, deeds: Deeds, method: Option<Method>) -> f32 {
             Method::Delete => 0.8,
             _ => 0.7,
         },
+        Intent::End => match method {
+            Method::Post | Method::Put | Method::Delete => 1.2,
+            Method::Patch => 1.05,
+            _ => 0.6,
+        },
         Intent::Look => 0.75,
         _ => 0.5,
     }
 }
+
+/// Verbs that end something, which some APIs do with a deed and others with `DELETE`.
+pub(super) const ENDS: &[&str] = &[
+    "abort",
+    "cancel",
+    "clear",
+    "detach",
+    "disable",
+    "disconnect",
+    "dismiss",
+    "kill",
+    "leave",
+    "purge",
+    "revoke",
+    "stop",
+    "terminate",
+    "unassign",
+    "unblock",
+    "unfollow",
+    "uninstall",
+    "unlink",
+    "unlock",
+    "unstar",
+    "unsubscribe",
+    "unsuspend",
+];
 
 /// Verbs that only look, among those that a path can end in.
 pub(super) const LOOKS: &[&str] = &[

@@ -75,7 +75,7 @@ const MENTION: f32 = 0.3;
 impl Index {
     /// Reads every entry once.
     pub fn new<'a>(entries: impl IntoIterator<Item = Entry<'a>>) -> Index {
-        let mut reader = Reader::default();
+        let mut reader = Reader::new();
         let mut found: Vec<(Term, Posting)> = Vec::new();
         let mut shapes = Vec::new();
         let mut groups: Vec<Box<str>> = Vec::new();

@@ -1,10 +1,11 @@
 //! A query as what it asks for and which words must, should and may be found.
 
-use super::intent::{Intent, LOOKS};
+use super::intent::{ENDS, Intent, LOOKS};
 use super::synonyms::{self, PHRASES};
 use super::vocabulary::{Term, Vocabulary};
 use super::words::{self, is_article, is_relation, is_stop};
-use crate::limits::{SEARCH_QUERY_CHARS, SEARCH_QUERY_WORDS};
+use crate::command::Method;
+use crate::limits::{SEARCH_MENDED_WORDS, SEARCH_QUERY_CHARS, SEARCH_QUERY_WORDS};
 use crate::naming;
 
 /// A word of a query with all that may stand for it.
@@ -33,6 +34,8 @@ pub(super) enum Role {
 pub(super) struct Query {
     pub(super) concepts: Vec<Concept>,
     pub(super) intent: Intent,
+    /// The method that its verb is the name of: `patch`.
+    pub(super) method: Option<Method>,
     /// The concept that names the thing: the last before what it belongs to.
     pub(super) thing: Option<usize>,
     /// The concept of a deed that is no verb of ours: `merge`.
@@ -46,6 +49,8 @@ struct Token {
     text: String,
     plural: bool,
     role: Role,
+    /// Whether it is a verb that is none of ours.
+    deed: bool,
     /// Whether nothing stands between it and the word before.
     joins: bool,
 }
@@ -57,26 +62,33 @@ impl Query {
         let mine = words.iter().any(|word| matches!(&**word, "my" | "mine" | "me"));
         let verb = asked(&words);
         let tokens = tokens(&words, verb.as_ref().map(|(at, _)| *at));
+        let is_head = |token: &Token| token.role == Role::Head;
+        let thing = tokens.iter().rposition(is_head);
+        let plural = thing.is_some_and(|at| tokens[at].plural);
+        let intent = match verb {
+            Some((_, Intent::Get)) if plural => Intent::List,
+            Some((_, intent)) => intent,
+            None if plural => Intent::Things,
+            None => Intent::Thing,
+        };
+        let deed = match intent {
+            Intent::Act | Intent::End | Intent::Look => tokens.iter().position(is_head),
+            _ => None,
+        };
         let mut concepts: Vec<Concept> =
-            tokens.iter().map(|token| concept(token, vocabulary)).collect();
+            tokens.iter().map(|token| concept(token, intent, vocabulary)).collect();
         join(&tokens, &mut concepts, vocabulary);
         complete(&tokens, &mut concepts, vocabulary);
-        let is_head = |concept: &Concept| concept.role == Role::Head;
-        let thing = concepts.iter().rposition(is_head);
-        let plural = thing.is_some_and(|at| tokens[at].plural);
-        let (intent, deed) = match verb {
-            Some((_, Intent::Get)) if plural => (Intent::List, None),
-            Some((_, Intent::Act)) => (Intent::Act, concepts.iter().position(is_head)),
-            Some((_, Intent::Look)) => (Intent::Look, concepts.iter().position(is_head)),
-            Some((_, intent)) => (intent, None),
-            None if plural => (Intent::Things, None),
-            None => (Intent::Thing, None),
-        };
+        let method = tokens.iter().find(|token| token.role == Role::Verb);
+        let method = method.and_then(|token| match &*token.text {
+            "replace" => Some(Method::Put),
+            verb => Method::parse(verb).filter(|method| *method != Method::Get),
+        });
         if mine {
             concepts
-                .push(hint(&["authenticated", "my", "me", "own", "current", "self"], vocabulary));
+                .push(hint(&["authenticated", "me", "my", "own", "current", "self"], vocabulary));
         }
-        Query { concepts, intent, thing, deed, whole }
+        Query { concepts, intent, method, thing, deed, whole }
     }
 }
 
@@ -107,10 +119,7 @@ fn rewritten(text: &str, vocabulary: &Vocabulary) -> Vec<String> {
 
 fn knows(word: &str, vocabulary: &Vocabulary) -> bool {
     let normal = words::normal(word);
-    is_stop(word)
-        || synonyms::intent(word).is_some()
-        || vocabulary.term(&normal).is_some()
-        || !vocabulary.family(&normal).is_empty()
+    is_stop(word) || synonyms::intent(word).is_some() || vocabulary.term(&normal).is_some()
 }
 
 /// The verb of a query and what it asks for.
@@ -125,6 +134,9 @@ fn asked(words: &[String]) -> Option<(usize, Intent)> {
     }
     if LOOKS.binary_search(&first).is_ok() {
         return Some((at, Intent::Look));
+    }
+    if ENDS.binary_search(&first).is_ok() {
+        return Some((at, Intent::End));
     }
     let next = words.get(at + 1).map(String::as_str).unwrap_or_default();
     let verb = naming::is_verb(first)
@@ -148,9 +160,10 @@ fn tokens(words: &[String], verb: Option<usize>) -> Vec<Token> {
         let ours = verb == Some(at) && synonyms::intent(word).is_some();
         let role = if ours { Role::Verb } else { role };
         tokens.push(Token {
-            text: words::normal(word),
+            text: words::normal(word).into_owned(),
             plural: words::normal(word) != *word,
             role,
+            deed: verb == Some(at) && !ours && naming::is_verb(word),
             joins,
         });
         joins = true;
@@ -163,18 +176,21 @@ fn tokens(words: &[String], verb: Option<usize>) -> Vec<Token> {
 }
 
 /// All that may stand for a word that is known.
-fn concept(token: &Token, vocabulary: &Vocabulary) -> Concept {
+fn concept(token: &Token, intent: Intent, vocabulary: &Vocabulary) -> Concept {
     let mut terms = Terms::default();
     let word = &*token.text;
     terms.add(vocabulary.term(word), 1.0);
     synonyms::of(word, |other, sure| terms.add(vocabulary.term(other), sure));
-    if token.role == Role::Verb
-        && let Some(intent) = synonyms::intent(word)
-    {
+    if token.role == Role::Verb {
         let verbs = synonyms::verbs(intent).iter();
         verbs.for_each(|verb| terms.add(vocabulary.term(verb), 0.8));
     }
-    vocabulary.family(word).iter().for_each(|term| terms.add(Some(*term), 0.75));
+    vocabulary.family(word, |term| terms.add(Some(term), 0.75));
+    // What an API has no deed for is done by an update: `close an issue`.
+    if token.deed {
+        let verbs = ["update", "edit", "change", "modify"];
+        verbs.iter().for_each(|verb| terms.add(vocabulary.term(verb), 0.4));
+    }
     Concept { terms: terms.0, role: token.role }
 }
 
@@ -201,6 +217,7 @@ fn join(tokens: &[Token], concepts: &mut [Concept], vocabulary: &Vocabulary) {
 /// Words nobody knows: two in one, the beginning of one, or one with a letter wrong.
 fn complete(tokens: &[Token], concepts: &mut Vec<Concept>, vocabulary: &Vocabulary) {
     let last = concepts.len().saturating_sub(1);
+    let mut mended = 0;
     for at in 0..concepts.len() {
         let word = &*tokens[at].text;
         let known = !concepts[at].terms.is_empty();
@@ -210,7 +227,8 @@ fn complete(tokens: &[Token], concepts: &mut Vec<Concept>, vocabulary: &Vocabula
             if letters >= 3 {
                 vocabulary.beginning(word).iter().for_each(|term| terms.add(Some(*term), 0.6));
             }
-            if letters >= 5 {
+            if letters >= 5 && mended < SEARCH_MENDED_WORDS {
+                mended += 1;
                 vocabulary.misspelled(word).iter().for_each(|term| terms.add(Some(*term), 0.7));
             }
             if let Some((one, other)) = vocabulary.halves(word).filter(|_| terms.0.is_empty()) {

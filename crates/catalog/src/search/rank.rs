@@ -13,11 +13,15 @@ use super::{Hit, Index, count};
 use crate::limits::SEARCH_CANDIDATES;
 
 /// The share of a query's information that an entry must have.
-const FLOOR: f32 = 0.5;
+const FLOOR: f32 = 0.4;
 /// What a word counts for the floor that is only mentioned.
 const MENTIONED: f32 = 0.6;
+/// What a word tells that is nowhere, against one that is in a single entry.
+const UNKNOWN: f32 = 0.8;
 /// What a verb tells, against a noun that is as rare.
 const VERB: f32 = 0.35;
+/// How surely a term must mean a word for the query to mention it.
+const SURE: f32 = 0.5;
 /// What a hint tells, against a word that must be found.
 const HINT: f32 = 0.5;
 /// Beyond every other score: the query names the entry.
@@ -47,13 +51,14 @@ struct Tally {
 
 impl<'a> Ranking<'a> {
     pub(super) fn new(index: &'a Index, query: &'a Query) -> Ranking<'a> {
-        let unknown = (1.0 + count(index.len())).ln();
+        let unknown = UNKNOWN * (1.0 + count(index.len())).ln();
         let information: Vec<f32> =
             query.concepts.iter().map(|concept| tells(index, concept, unknown)).collect();
         let needed = query.concepts.iter().zip(&information);
         let total = needed.filter(|(concept, _)| must(concept)).map(|(_, tells)| tells).sum();
         let mut mentioned: Vec<(Term, f32)> =
             query.concepts.iter().flat_map(|concept| concept.terms.iter().copied()).collect();
+        mentioned.retain(|(_, sure)| *sure >= SURE);
         mentioned.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
         mentioned.dedup_by_key(|(term, _)| *term);
         Ranking { index, query, information, total, mentioned }
@@ -105,7 +110,7 @@ impl<'a> Ranking<'a> {
                 }
                 let strong = if posting.weight > 0.0 { 1.0 } else { MENTIONED };
                 tally.best = tally.best.max(posting.weight.abs() * sure);
-                tally.best_cover = tally.best_cover.max(strong * sure.max(0.7));
+                tally.best_cover = tally.best_cover.max(strong * (sure + 0.25).min(1.0));
             }
         }
         for entry in &touched[from..] {
@@ -128,6 +133,9 @@ impl<'a> Ranking<'a> {
         {
             fit *= 1.4;
         }
+        if self.query.method.is_some() && self.query.method == shape.method {
+            fit *= 1.1;
+        }
         let settled = match shape.unsteady {
             0 => 1.0,
             1 => 0.9,
@@ -148,10 +156,13 @@ impl<'a> Ranking<'a> {
         let names = |at: Option<usize>| {
             at.is_some_and(|at| {
                 let terms = &self.query.concepts[at].terms;
-                resource.iter().any(|term| terms.iter().any(|(t, sure)| t == term && *sure > 0.5))
+                resource.iter().any(|term| terms.iter().any(|(t, sure)| t == term && *sure >= SURE))
             })
         };
-        let thing = match (names(self.query.deed), names(self.query.thing)) {
+        // A thing is also cancelled by deleting it.
+        let ends = self.query.intent == Intent::End && shape.deeds.has(Deeds::DELETE);
+        let thing = match (names(self.query.deed) || ends, names(self.query.thing)) {
+            (true, false) if ends => 0.0,
             (true, _) => 1.0,
             (false, true) if self.query.deed.is_none() => 1.0,
             (false, true) => 0.6,

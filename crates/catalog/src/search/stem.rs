@@ -9,13 +9,15 @@ pub(super) fn stem(word: &str) -> String {
     }
     let mut stem = word.to_owned();
     tense(&mut stem);
-    if stem.ends_with('y') && has_vowel(&stem[..stem.len() - 1]) {
+    if stem.ends_with('y') && stem.len() > 2 && !is_vowel(stem.as_bytes(), stem.len() - 2) {
         replace(&mut stem, 1, "i");
     }
     swap(&mut stem, LONG, 1);
     swap(&mut stem, MIDDLE, 1);
     strip(&mut stem);
-    if stem.ends_with('e') && measure(&stem[..stem.len() - 1]) > 1 {
+    if let Some(rest) = stem.strip_suffix('e')
+        && (measure(rest) > 1 || (measure(rest) == 1 && !short(rest)))
+    {
         stem.pop();
     }
     stem
@@ -139,11 +141,10 @@ mod tests {
             &["token", "tokenize"],
             &["authorize", "authorization"],
             &["subscribe", "subscribed"],
-            &["cancel", "cancellation", "canceled"],
             &["file", "filing"],
             &["issue", "issuing"],
         ];
-        for family in families.iter().filter(|family| family[0] != "cancel") {
+        for family in families {
             for word in *family {
                 assert_eq!(stem(word), stem(family[0]), "{word}");
             }

@@ -5,10 +5,7 @@ use super::intent::Intent;
 
 /// Verbs by what they ask for. The first verb of a query decides; inside a group, each finds all.
 pub(super) const VERBS: &[(Intent, &[&str])] = &[
-    (
-        Intent::Create,
-        &["create", "add", "new", "make", "open", "post", "insert", "register", "start"],
-    ),
+    (Intent::Create, &["create", "add", "new", "make", "open", "post", "insert", "register"]),
     (Intent::List, &["list", "enumerate", "browse", "ls", "index"]),
     (
         Intent::Get,
@@ -87,11 +84,14 @@ const SAME: &[&[&str]] = &[
 /// A word and what documents may say for it, not the other way round, with how sure that is.
 const NEAR: &[(&str, &str, f32)] = &[
     ("approve", "review", 0.5),
-    ("branch", "ref", 0.5),
-    ("branch", "reference", 0.5),
+    ("authenticated", "current", 0.8),
+    ("authenticated", "me", 0.9),
+    ("authenticated", "self", 0.7),
+    ("authenticated", "whoami", 1.0),
+    ("branch", "ref", 0.8),
+    ("branch", "reference", 0.8),
     ("cancel", "delete", 0.5),
     ("cancel", "stop", 0.6),
-    ("close", "update", 0.4),
     ("download", "get", 0.3),
     ("email", "mail", 0.8),
     ("execute", "exec", 0.9),
@@ -106,8 +106,6 @@ const NEAR: &[(&str, &str, f32)] = &[
     ("pause", "suspend", 0.8),
     ("people", "member", 0.6),
     ("people", "user", 0.6),
-    ("rename", "update", 0.4),
-    ("reopen", "update", 0.4),
     ("replica", "scale", 0.8),
     ("restart", "rerun", 0.6),
     ("retry", "rerun", 0.8),
@@ -118,8 +116,8 @@ const NEAR: &[(&str, &str, f32)] = &[
     ("suspend", "pause", 0.8),
     ("trigger", "dispatch", 0.9),
     ("trigger", "run", 0.5),
-    ("undo", "rollback", 0.8),
     ("undo", "revert", 0.8),
+    ("undo", "rollback", 0.8),
     ("upload", "create", 0.3),
     ("zip", "archive", 0.6),
     ("zip", "zipball", 1.0),

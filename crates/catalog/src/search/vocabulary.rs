@@ -54,7 +54,9 @@ impl Gathering {
 }
 
 fn says_something(word: &str) -> bool {
-    word.chars().nth(1).is_some() && word.len() <= SEARCH_WORD_CHARS && !words::is_stop(word)
+    // `me` is what many paths call the caller.
+    let stop = words::is_stop(word) && word != "me";
+    word.chars().nth(1).is_some() && word.len() <= SEARCH_WORD_CHARS && !stop
 }
 
 /// Every word once.
@@ -80,8 +82,10 @@ impl Vocabulary {
     }
 
     /// Words that share their stem with one.
-    pub(super) fn family(&self, normal: &str) -> &[Term] {
-        self.families.get(&stem(normal)).map_or(&[], Vec::as_slice)
+    pub(super) fn family(&self, normal: &str, mut each: impl FnMut(Term)) {
+        let root = stem(normal);
+        self.families.get(&root).into_iter().flatten().for_each(|term| each(*term));
+        self.term(&root).into_iter().for_each(each);
     }
 
     /// Words that begin with one, shortest first.
@@ -145,7 +149,11 @@ mod tests {
         assert_eq!(vocabulary.len(), 6);
         let pod = vocabulary.term("pod").expect("known");
         assert_eq!(vocabulary.beginning("po")[0], pod, "the shortest first");
-        assert_eq!(vocabulary.family("deployment").len(), 2);
+        let mut family = Vec::new();
+        vocabulary.family("deploying", |term| family.push(term));
+        family.sort_unstable();
+        family.dedup();
+        assert_eq!(family.len(), 2);
         assert_eq!(
             vocabulary.misspelled("depoyment"),
             [vocabulary.term("deployment").expect("known")]

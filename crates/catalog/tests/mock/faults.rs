@@ -16,7 +16,8 @@ paths:
         "200": {description: fine}
         "503":
           description: busy
-          content: {application/json: {schema: {type: object, required: [error], properties: {error: {const: busy}}}}}
+          content: {application/json: {schema: {type: object, required: [error],
+              properties: {error: {const: busy}}}}}
   /pong: {get: {responses: {"200": {description: fine}}}}
 "#;
 

@@ -18,11 +18,14 @@ paths:
         - {name: id, in: path, required: true, schema: {type: integer}}
         - {name: q, in: query, required: true, schema: {type: string, minLength: 2}}
         - {name: tags, in: query, schema: {type: array, items: {type: integer}}}
-        - {name: fields, in: query, explode: false, schema: {type: array, items: {type: string, enum: [a, b]}}}
-        - {name: filter, in: query, style: deepObject, explode: true, schema: {type: object, properties: {size: {type: integer}}}}
+        - {name: fields, in: query, explode: false, schema: {type: array, items: {type: string,
+            enum: [a, b]}}}
+        - {name: filter, in: query, style: deepObject, explode: true, schema: {type: object,
+            properties: {size: {type: integer}}}}
         - {name: X-Trace, in: header, schema: {type: boolean}}
         - {name: session, in: cookie, schema: {type: string, maxLength: 3}}
-        - {name: json, in: query, content: {application/json: {schema: {type: object, required: [a]}}}}
+        - {name: json, in: query, content: {application/json: {schema: {type: object,
+            required: [a]}}}}
       responses: {"200": {description: fine}}
   /put:
     post:
@@ -33,14 +36,17 @@ paths:
             schema:
               type: object
               required: [name, id]
-              properties: {name: {type: string}, id: {type: integer, readOnly: true}, n: {type: integer}}
+              properties: {name: {type: string}, id: {type: integer, readOnly: true},
+                  n: {type: integer}}
           multipart/form-data:
-            schema: {type: object, required: [file, n], properties: {file: {type: string, format: binary}, n: {type: integer}}}
+            schema: {type: object, required: [file, n], properties: {file: {type: string,
+                format: binary}, n: {type: integer}}}
       responses:
         "201": {description: fine}
         "422":
           description: wrong
-          content: {application/json: {schema: {type: object, required: [detail], properties: {detail: {type: string}}}}}
+          content: {application/json: {schema: {type: object, required: [detail],
+              properties: {detail: {type: string}}}}}
 "#;
 
 fn get(query: &str, headers: &[(&str, &str)]) -> MockResponse {
@@ -62,6 +68,7 @@ fn good_requests_pass_in_every_style() {
         "7?q=ok&filter[size]=3",
         "7?q=ok&json=%7B%22a%22:1%7D",
         "7?q=12",
+        "7?q=ok&tags=",
     ];
     for query in good {
         assert_eq!(get(query, &[]).status, 200, "{query}");

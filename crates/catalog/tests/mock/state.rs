@@ -122,7 +122,8 @@ fn a_fresh_collection_has_resources_that_can_be_read() {
 #[test]
 fn what_is_created_is_read_listed_changed_and_deleted() {
     let mut mock = mock(SHOP);
-    let given = json!({"note": "two of them", "size": "enormous", "secret": "s", "address": {"city": "Oslo", "street": "A"}});
+    let given = json!({"note": "two of them", "size": "enormous", "secret": "s",
+        "address": {"city": "Oslo", "street": "A"}});
     let made = send(&mut mock, "POST /orders", Some(given));
     assert_eq!(made.status, 201);
     let order = body(&made);
@@ -138,10 +139,10 @@ fn what_is_created_is_read_listed_changed_and_deleted() {
     assert_eq!(ids(&list, "/orders").last(), Some(&order["id"]));
 
     let changes = json!({"note": "three", "address": {"city": "Riga"}});
-    let changed = body(&send(&mut mock, &format!("PATCH {item}"), Some(changes)));
-    assert_eq!(changed["note"], "three");
-    assert_eq!(changed["address"], json!({"city": "Riga", "street": "A"}));
-    assert_eq!((&changed["id"], &changed["created_at"]), (&order["id"], &order["created_at"]));
+    let after = body(&send(&mut mock, &format!("PATCH {item}"), Some(changes)));
+    assert_eq!(after["note"], "three");
+    assert_eq!(after["address"], json!({"city": "Riga", "street": "A"}));
+    assert_eq!((&after["id"], &after["created_at"]), (&order["id"], &order["created_at"]));
 
     let gone = send(&mut mock, &format!("DELETE {item}"), None);
     assert_eq!((gone.status, gone.body.len()), (204, 0));
@@ -221,17 +222,23 @@ fn the_same_requests_get_the_same_answers() {
 fn objects_named_in_their_metadata_are_resources() {
     let pod = json!({"type": "object", "required": ["metadata"], "properties": {
         "kind": {"type": "string"},
-        "metadata": {"type": "object", "properties": {"name": {"type": "string"}, "uid": {"type": "string"}}},
+        "metadata": {"type": "object", "properties": {"name": {"type": "string"},
+            "uid": {"type": "string"}}},
     }});
-    let answer = |schema: &Value| json!({"200": {"description": "", "content": {"application/json": {"schema": schema}}}});
+    let answer = |schema: &Value| {
+        json!({"200": {"description": "",
+        "content": {"application/json": {"schema": schema}}}})
+    };
     let content = json!({"content": {"application/json": {"schema": pod}}});
     let document = json!({"openapi": "3.0.0", "info": {"title": "K", "version": "1"}, "paths": {
         "/pods": {
-            "get": {"responses": answer(&json!({"type": "object", "properties": {"items": {"type": "array", "items": pod}}}))},
+            "get": {"responses": answer(&json!({"type": "object",
+                "properties": {"items": {"type": "array", "items": pod}}}))},
             "post": {"requestBody": content, "responses": answer(&pod)},
         },
         "/pods/{name}": {
-            "parameters": [{"name": "name", "in": "path", "required": true, "schema": {"type": "string"}}],
+            "parameters": [{"name": "name", "in": "path", "required": true,
+                "schema": {"type": "string"}}],
             "get": {"responses": answer(&pod)},
             "put": {"requestBody": content, "responses": answer(&pod)},
         },
@@ -254,17 +261,22 @@ fn forms_create_resources_too() {
     let document = r##"{"swagger": "2.0", "info": {"title": "T", "version": "1"}, "basePath": "/v1",
       "paths": {
         "/Calls.json": {
-          "get": {"produces": ["application/json"], "responses": {"200": {"description": "", "schema":
-            {"type": "object", "properties": {"calls": {"type": "array", "items": {"$ref": "#/definitions/Call"}}}}}}},
-          "post": {"consumes": ["application/x-www-form-urlencoded"], "produces": ["application/json"],
+          "get": {"produces": ["application/json"], "responses": {"200": {"description": "",
+              "schema":
+            {"type": "object", "properties": {"calls": {"type": "array",
+                "items": {"$ref": "#/definitions/Call"}}}}}}},
+          "post": {"consumes": ["application/x-www-form-urlencoded"],
+              "produces": ["application/json"],
             "parameters": [{"name": "To", "in": "formData", "type": "string", "required": true},
                            {"name": "Priority", "in": "formData", "type": "integer"}],
             "responses": {"201": {"description": "", "schema": {"$ref": "#/definitions/Call"}}}}},
         "/Calls/{Sid}.json": {
-          "get": {"produces": ["application/json"], "parameters": [{"name": "Sid", "in": "path", "required": true, "type": "string"}],
+          "get": {"produces": ["application/json"], "parameters": [{"name": "Sid", "in": "path",
+              "required": true, "type": "string"}],
             "responses": {"200": {"description": "", "schema": {"$ref": "#/definitions/Call"}}}}}},
       "definitions": {"Call": {"type": "object", "properties": {
-        "sid": {"type": "string", "pattern": "^CA[0-9a-f]{32}$"}, "To": {"type": "string"}, "Priority": {"type": "integer"}}}}}"##;
+        "sid": {"type": "string", "pattern": "^CA[0-9a-f]{32}$"}, "To": {"type": "string"},
+            "Priority": {"type": "integer"}}}}}"##;
     let mut mock = mock(document);
     let form = [("content-type", "application/x-www-form-urlencoded")];
     let bad = send_with(&mut mock, "POST /v1/Calls.json", Some(json!("Priority=high")), &form);

@@ -46,7 +46,8 @@ pub(crate) fn send(mock: &mut Mock, request: &str, body: Option<Value>) -> MockR
     send_with(mock, request, body, &[])
 }
 
-/// As `send`, with headers.
+/// As `send`, with headers. A text with a `content-type` is sent as it is.
+#[expect(clippy::needless_pass_by_value, reason = "`Some(json!(..))` reads best")]
 pub(crate) fn send_with(
     mock: &mut Mock,
     request: &str,

@@ -31,7 +31,7 @@ fn orders() -> Value {
 #[track_caller]
 fn check_faults(operation: &Value, arguments: &Arguments, wanted: &Expect) {
     let misuses = request(operation, arguments).expect_err("there are faults");
-    let lines = misuses.iter().map(|misuse| format!("{misuse}; {}\n", misuse.hint()));
+    let lines = misuses.iter().map(|misuse| format!("{misuse}\n  {}\n", misuse.hint()));
     wanted.assert_eq(&lines.collect::<String>());
 }
 
@@ -43,14 +43,22 @@ fn every_fault_at_once_with_what_to_do() {
         &orders(),
         &arguments,
         &expect![[r#"
-            there is no parameter `limt`; did you mean `limit`?
-            the header `Host` is not an argument: it is set when the request is sent; leave it out
-            the path parameter `order_id`: "x" is not of type "integer"; change the value to what the schema says
-            the query parameter `limit`: 500 is greater than the maximum of 100; change the value to what the schema says
-            the query parameter `expand` (array of string) is missing; give `expand` in `with`
-            the header parameter `X-Trace` cannot be sent: it has a control character; remove the character
-            the body at `/reason`: 5 is not of type "string"; change the value to what the schema says
-            the body at `/amount`: 0 is less than the minimum of 1; change the value to what the schema says
+            there is no parameter `limt`
+              did you mean `limit`?
+            the header `Host` is not an argument: it is set when the request is sent
+              leave it out
+            the path parameter `order_id`: "x" is not of type "integer"
+              change the value to what the schema says
+            the query parameter `limit`: 500 is greater than the maximum of 100
+              change the value to what the schema says
+            the query parameter `expand` (array of string) is missing
+              give `expand` in `with`
+            the header parameter `X-Trace` cannot be sent: it has a control character
+              remove the character
+            the body at `/reason`: 5 is not of type "string"
+              change the value to what the schema says
+            the body at `/amount`: 0 is less than the minimum of 1
+              change the value to what the schema says
         "#]],
     );
 }
@@ -61,7 +69,8 @@ fn a_body_that_is_missing_or_too_much() {
         &orders(),
         &with(&json!({"order_id": 1, "expand": []})),
         &expect![[r"
-            the body (application/json) is missing; give `body`
+            the body (application/json) is missing
+              give `body`
         "]],
     );
     let mut both = with(&json!({"order_id": 1, "expand": [], "amount": 1}));
@@ -70,7 +79,8 @@ fn a_body_that_is_missing_or_too_much() {
         &orders(),
         &both,
         &expect![[r"
-            `amount` is a property of the body, but the body given is string; put the property into `body`
+            `amount` is a property of the body, but the body given is string
+              put the property into `body`
         "]],
     );
     both.body = Some(json!({"amount": 2, "reason": "x"}));
@@ -78,7 +88,8 @@ fn a_body_that_is_missing_or_too_much() {
         &orders(),
         &both,
         &expect![[r"
-            `body.amount` and `amount` are the same property of the body; leave out `amount`
+            `body.amount` and `amount` are the same property of the body
+              leave out `amount`
         "]],
     );
 }
@@ -100,7 +111,8 @@ fn one_name_in_several_places() {
         &operation,
         &with(&json!({"id": 1})),
         &expect![[r"
-            `id` is the name of several parameters; write `path.id` or `query.id`
+            `id` is the name of several parameters
+              write `path.id` or `query.id`
         "]],
     );
 }

@@ -4,6 +4,7 @@ mod arguments;
 mod cases;
 mod hostile;
 mod pages;
+mod real;
 mod shown;
 mod table;
 

@@ -20,7 +20,7 @@ use crate::diagnostics;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::target::{self, Loaded};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, count};
 
 pub(crate) fn run(command: &WorkflowCommand, terminal: &mut Terminal) -> Result<Exit, Failure> {
     match command {
@@ -73,9 +73,4 @@ fn workflow_of(document: &Document) -> Result<&Workflow, Failure> {
         let hint = "run `milepost workflow validate` on it";
         Problem::new(Code::WorkflowInvalid, "the document is no workflow", hint).into()
     })
-}
-
-/// `1 step`, `2 steps`.
-fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }

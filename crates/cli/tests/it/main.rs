@@ -1,12 +1,19 @@
 //! The real binary, alone: its own home, its own working directory, no colours.
 
+mod canary;
+mod catalog;
 mod client;
+mod command;
 mod commands;
+mod corpus;
 mod docs;
 mod mcp;
+mod mock;
 mod raw;
 mod rendering;
 mod robust;
+mod secret;
+mod server;
 mod validate;
 mod walks;
 

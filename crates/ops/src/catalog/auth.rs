@@ -29,7 +29,8 @@ pub struct Request {
     /// The profile; `default` unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// The security scheme to change; without it nothing is changed.
+    /// The security scheme to change; the only one there is unless given. Without secrets and
+    /// `clear` nothing is changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheme: Option<String>,
     /// Which secret is which part: `key`, `token`, `username`, `password`, `client_id` or
@@ -95,7 +96,7 @@ impl Later for Auth {
         let mut record = shelf.record(&request.catalog_id)?;
         let schemes = shelf.load(&record)?.schemes()?;
         let profile = profile(request.profile.as_deref())?;
-        if let Some(scheme) = &request.scheme {
+        if let Some(scheme) = chosen(&request, &schemes)? {
             let Some(known) = schemes.get(scheme) else {
                 return Err(no_scheme(scheme, &schemes));
             };
@@ -103,7 +104,7 @@ impl Later for Auth {
             let mut auth = record.auth.clone();
             let of_profile = auth.entry(profile.clone()).or_default();
             match credential {
-                Some(credential) => of_profile.insert(scheme.clone(), credential),
+                Some(credential) => of_profile.insert(scheme.to_owned(), credential),
                 None => of_profile.remove(scheme),
             };
             auth.retain(|_, schemes| !schemes.is_empty());
@@ -139,6 +140,28 @@ pub(crate) fn profile(name: Option<&str>) -> Result<ProfileName, Problem> {
         let message = format!("`{}` is no name of a profile", suggest::excerpt(name));
         Problem::new(Code::ParamsInvalid, message, "use lowercase letters, digits and `-`")
     })
+}
+
+/// The scheme to change, when something is to be changed.
+fn chosen<'r>(
+    request: &'r Request,
+    schemes: &'r BTreeMap<String, Scheme>,
+) -> Result<Option<&'r str>, Problem> {
+    let changes = request.clear || !request.secrets.is_empty();
+    let mut names = schemes.keys().map(String::as_str);
+    match (&request.scheme, names.next(), names.next()) {
+        (Some(scheme), ..) => Ok(Some(scheme)),
+        (None, ..) if !changes => Ok(None),
+        (None, Some(only), None) => Ok(Some(only)),
+        (None, None, _) => {
+            let hint = "nothing is needed to call it";
+            Err(Problem::new(Code::ParamsInvalid, "the document names no security scheme", hint))
+        }
+        (None, Some(_), Some(_)) => {
+            let hint = format!("say which: {}", suggest::list(schemes.keys().map(String::as_str)));
+            Err(Problem::new(Code::ParamsInvalid, "the document has several schemes", hint))
+        }
+    }
 }
 
 fn no_scheme(scheme: &str, schemes: &BTreeMap<String, Scheme>) -> Problem {

@@ -4,6 +4,7 @@ mod answer;
 pub mod get;
 pub mod list;
 pub mod run;
+pub mod typed;
 pub(crate) mod view;
 
 pub use view::{BodyView, ContentView, Full, ParameterView, ResponseView, Short};

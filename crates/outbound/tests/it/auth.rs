@@ -132,7 +132,8 @@ async fn the_first_way_with_credentials_is_chosen() {
     assert_eq!(error, AuthError::NoCredentials { catalog: shop(), schemes });
     assert_eq!(
         error.to_string(),
-        "no credentials for `basic` or `header + cookie`: give them with `milepost catalog auth shop`"
+        "no credentials for `basic` or `header + cookie`: \
+         give them with `milepost catalog auth shop`"
     );
 }
 

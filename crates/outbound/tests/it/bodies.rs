@@ -118,3 +118,20 @@ async fn an_error_keeps_its_body_and_headers_in_any_encoding() {
     assert_eq!(response.header("X-UTF"), Some("grün"));
     assert_eq!(response.header("x-latin"), Some("grün"));
 }
+
+/// Some servers say how a body would be packed that they do not send.
+#[tokio::test]
+async fn an_answer_without_a_body_need_not_be_unpacked() {
+    let head = "content-encoding: gzip\r\ncontent-length: 20\r\n\r\n";
+    for (method, reply) in [
+        ("HEAD", format!("HTTP/1.1 200 OK\r\n{head}")),
+        ("GET", format!("HTTP/1.1 304 Same\r\n{head}")),
+        ("GET", "HTTP/1.1 204 No\r\ncontent-encoding: gzip\r\n\r\n".to_owned()),
+        ("GET", "HTTP/1.1 200 OK\r\ncontent-encoding: br\r\ncontent-length: 0\r\n\r\n".to_owned()),
+    ] {
+        let server = Server::replies(vec![Reply::Bytes(reply.clone().into_bytes())]).await;
+        let request = Outgoing { method: method.to_owned(), ..Outgoing::get(server.url("/")) };
+        let response = send(&server, &request).await.expect(&reply);
+        assert_eq!(response.body.len(), 0, "{reply}");
+    }
+}

@@ -105,7 +105,7 @@ async fn one(server: &Server, scheme: Scheme, credential: Credential, what: &str
     check(what, &format!("{request:?}"));
     let shown = masked(&request, &mask);
     check(what, &format!("{} {:?}", shown.url, shown.headers));
-    let told = Mutex::new(String::new());
+    let told = Mutex::new(Vec::new());
     let timeout = Duration::from_millis(250);
     let sending = Sending { timeout, mask, body_bytes: 1 << 18, ..Sending::default() };
     check(what, &format!("{sending:?}"));
@@ -114,7 +114,7 @@ async fn one(server: &Server, scheme: Scheme, credential: Credential, what: &str
         security: &[Requirement { schemes: vec![("s".to_owned(), vec![])] }],
         retry: &Retry::never(),
         sending,
-        watch: &|attempt| told.lock().expect("is whole").push_str(&format!("{attempt:?}")),
+        watch: &|attempt| told.lock().expect("is whole").push(format!("{attempt:?}")),
     };
     match api.call(call).await {
         Ok(called) => {
@@ -124,18 +124,13 @@ async fn one(server: &Server, scheme: Scheme, credential: Credential, what: &str
         }
         Err(error) => check(what, &chain(&error)),
     }
-    check(what, &told.into_inner().expect("is whole"));
+    check(what, &told.into_inner().expect("is whole").join(" "));
 }
 
 /// All that can be printed of an error.
 fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = format!("{error} {error:?}");
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(&format!(" {error} {error:?}"));
-        source = error.source();
-    }
-    text
+    let rest = error.source().map(chain).unwrap_or_default();
+    format!("{error} {error:?} {rest}")
 }
 
 #[tokio::test]

@@ -9,15 +9,19 @@ use url::Url;
 use crate::server::{Reply, Server};
 use crate::{client, fault, policy};
 
+/// For servers that never end.
+const SHORT: Duration = Duration::from_millis(600);
+/// For all others, however slow the machine is.
+const LONG: Duration = Duration::from_secs(30);
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n";
 
 #[tokio::test]
 async fn a_server_that_hangs_is_left() {
     let server = Server::replies(vec![Reply::ThenHang(Vec::new())]).await;
-    let after = Duration::from_millis(300);
-    assert_eq!(fault(&server).await, (Fault::Timeout { after }, Delivery::Unknown));
+    let after = SHORT;
+    assert_eq!(fault(&server, SHORT).await, (Fault::Timeout { after }, Delivery::Unknown));
     let server = Server::replies(vec![Reply::ThenHang(HEAD.to_vec())]).await;
-    assert_eq!(fault(&server).await, (Fault::Timeout { after }, Delivery::Answered));
+    assert_eq!(fault(&server, SHORT).await, (Fault::Timeout { after }, Delivery::Answered));
 }
 
 /// Every byte comes soon enough, but all of them take too long.
@@ -25,7 +29,7 @@ async fn a_server_that_hangs_is_left() {
 async fn a_server_that_drips_is_left() {
     let bytes = [HEAD, &[b'x'; 1000]].concat();
     let server = Server::replies(vec![Reply::Drip(bytes, Duration::from_millis(5))]).await;
-    let (fault, _) = fault(&server).await;
+    let (fault, _) = fault(&server, SHORT).await;
     assert!(matches!(fault, Fault::Timeout { .. }), "{fault}");
 }
 
@@ -39,7 +43,7 @@ async fn a_connection_that_ends_early_is_lost() {
         (Reply::ThenClose(half), Delivery::Answered),
     ] {
         let server = Server::replies(vec![reply.clone()]).await;
-        let (fault, found) = fault(&server).await;
+        let (fault, found) = fault(&server, LONG).await;
         assert!(matches!(fault, Fault::Lost { .. }), "{reply:?}: {fault}");
         assert_eq!(found, delivery, "{reply:?}");
         assert!(fault.is_passing());
@@ -52,14 +56,14 @@ async fn nonsense_is_no_answer() {
         ["SSH-2.0-OpenSSH_9.6\r\n\r\n", "HTTP/9.9 200 OK\r\n\r\n", "\0\0\0\0\0\0\0\0\n\n"]
     {
         let server = Server::replies(vec![Reply::ThenClose(garbage.into())]).await;
-        let (fault, delivery) = fault(&server).await;
+        let (fault, delivery) = fault(&server, LONG).await;
         assert!(matches!(fault, Fault::Protocol { .. }), "{garbage:?}: {fault}");
         assert_eq!(delivery, Delivery::Unknown);
         assert!(!fault.is_passing());
     }
     let twice = "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nxy";
     let server = Server::replies(vec![Reply::ThenClose(twice.into())]).await;
-    assert!(matches!(fault(&server).await.0, Fault::Protocol { .. }));
+    assert!(matches!(fault(&server, LONG).await.0, Fault::Protocol { .. }));
 }
 
 #[tokio::test]
@@ -67,7 +71,7 @@ async fn endless_headers_end() {
     let line = "x-more: and more\r\n".repeat(100_000);
     let server =
         Server::replies(vec![Reply::ThenClose(format!("HTTP/1.1 200 OK\r\n{line}").into())]);
-    let (fault, _) = fault(&server.await).await;
+    let (fault, _) = fault(&server.await, LONG).await;
     assert!(matches!(fault, Fault::Protocol { .. }), "{fault}");
 }
 
@@ -119,10 +123,10 @@ async fn after_any_of_this_the_next_request_works() {
     ])
     .await;
     let client = client(&[&server]);
-    let sending = Sending { timeout: Duration::from_millis(200), ..Sending::default() };
+    let within = |timeout| Sending { timeout, ..Sending::default() };
     let request = Outgoing::get(server.url("/"));
-    for _ in 0..3 {
-        client.send(&request, &sending).await.expect_err("fails");
+    for timeout in [LONG, LONG, SHORT] {
+        client.send(&request, &within(timeout)).await.expect_err("fails");
     }
-    assert_eq!(client.send(&request, &sending).await.expect("answers").status, 200);
+    assert_eq!(client.send(&request, &within(LONG)).await.expect("answers").status, 200);
 }

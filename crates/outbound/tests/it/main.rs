@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use milepost_model::secret::Secret;
-use milepost_outbound::{Addresses, Client, Fault, Lookup, Outgoing, Policy, Response};
+use milepost_outbound::{Addresses, Client, Delivery, Fault, Lookup, Outgoing, Policy, Response};
 use milepost_outbound::{SecretError, Secrets, SendError, Sending};
 use server::Server;
 
@@ -40,9 +40,9 @@ async fn send(server: &Server, request: &Outgoing) -> Result<Response, SendError
     client(&[server]).send(request, &Sending::default()).await
 }
 
-/// The fault of a request to a server that may be reached, within a short time.
-async fn fault(server: &Server) -> (Fault, milepost_outbound::Delivery) {
-    let sending = Sending { timeout: Duration::from_millis(300), ..Sending::default() };
+/// The fault of a request to a server that may be reached.
+async fn fault(server: &Server, timeout: Duration) -> (Fault, Delivery) {
+    let sending = Sending { timeout, ..Sending::default() };
     let request = Outgoing::get(server.url("/"));
     let error = client(&[server]).send(&request, &sending).await.expect_err("fails");
     (error.fault, error.delivery)

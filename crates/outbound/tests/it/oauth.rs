@@ -155,8 +155,8 @@ async fn each_set_of_scopes_has_its_token() {
 async fn a_refused_token_is_replaced_once() {
     let (api, tokens) = (taking(&["token-1"]).await, tokens(value!(3600)).await);
     let caller = setup(&api, &tokens).build();
-    let called = call(&caller, &api).await.expect("answers");
-    assert_eq!((called.attempts, text(&called.response).as_str()), (1, "token-1"));
+    let answer = call(&caller, &api).await.expect("answers");
+    assert_eq!((answer.attempts, text(&answer.response).as_str()), (1, "token-1"));
     assert_eq!((api.received().len(), tokens.received().len()), (2, 2));
     assert_eq!(body(call(&caller, &api).await).1, "token-1");
     assert_eq!((api.received().len(), tokens.received().len()), (3, 2));

@@ -234,7 +234,7 @@ pub(crate) fn redirect(status: u16, location: &str) -> Reply {
 pub(crate) fn chunked(chunks: &[&str]) -> Reply {
     let mut text = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_owned();
     for chunk in chunks {
-        text.push_str(&format!("{:x}\r\n{chunk}\r\n", chunk.len()));
+        text.extend([&*format!("{:x}\r\n", chunk.len()), chunk, "\r\n"]);
     }
     text.push_str("0\r\n\r\n");
     Reply::Bytes(text.into_bytes())

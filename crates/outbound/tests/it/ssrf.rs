@@ -1,13 +1,15 @@
 //! Where requests may go: the table of `ssrf.txt`, each URL asked for directly and by a redirect,
 //! and names that change their minds.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use milepost_outbound::address::not_public;
 use milepost_outbound::guard::Reach;
 use milepost_outbound::{Client, Delivery, Fault, Outgoing, Policy, RedirectRefusal, Refusal};
 use milepost_outbound::{Sending, Unfollowed};
+use proptest::prelude::*;
 use url::{Host, Url};
 
 use crate::server::{Server, ok, redirect};
@@ -175,8 +177,8 @@ async fn a_name_that_is_allowed_on_one_port_is_refused_on_another() {
         (Server::replies(vec![ok("a")]).await, Server::replies(vec![ok("b")]).await);
     let mut policy = Policy::public();
     policy.allow_private(&format!("Shop.Test.:{}", named.port())).expect("a host");
-    let names = Names::default().with("shop.test", &[&["127.0.0.1"]]);
-    let client = Client::with_lookup(policy, Arc::new(names));
+    let lookup = Names::default().with("shop.test", &[&["127.0.0.1"]]);
+    let client = Client::with_lookup(policy, Arc::new(lookup));
     let url = |port| Url::parse(&format!("http://shop.test:{port}/")).expect("a URL");
     let go = async |port| client.send(&Outgoing::get(url(port)), &Sending::default()).await;
     assert_eq!(text(&go(named.port()).await.expect("is allowed")), "a");
@@ -207,7 +209,8 @@ async fn a_name_that_changes_its_address_is_checked_each_time() {
     let first = client.send(&Outgoing::get(url.clone()), &sending).await.expect_err("nobody");
     assert!(!matches!(first.fault, Fault::Refused(_)), "{first}");
     assert_eq!(names.times_asked("rebind.test"), 1);
-    let second = client.send(&Outgoing::get(url), &sending).await.expect_err("is refused");
+    let second = client.send(&Outgoing::get(url), &Sending::default()).await;
+    let second = second.expect_err("is refused");
     assert_eq!(rule_of(&second.fault), "refused loopback");
     assert_eq!(names.times_asked("rebind.test"), 2);
     assert_eq!(victim.connections(), 0);
@@ -242,4 +245,44 @@ fn hosts_are_named_in_many_ways() {
     assert!(reach("http://sub.localhost/").is_err());
     assert!(reach("http://127.0.0.2/").is_err());
     assert_eq!(reach("http://x.a.b/"), Ok(Reach::Public));
+}
+
+proptest! {
+    /// However an address is written, it is judged as what it is.
+    #[test]
+    fn an_address_is_judged_by_its_value(bits in any::<u32>(), pick in 0_u32..4) {
+        // Half of them near the ranges that matter.
+        let bits = match pick {
+            0 => bits,
+            1 => 0x7f00_0000 | bits >> 16,
+            2 => 0x0a00_0000 | bits >> 8,
+            _ => 0xa9fe_0000 | bits >> 16,
+        };
+        let address = Ipv4Addr::from_bits(bits);
+        let [a, b, c, d] = address.octets();
+        let (low, tail) = (bits & 0xffff, bits & 0x00ff_ffff);
+        let expected = not_public(address.into());
+        for host in [
+            address.to_string(),
+            format!("{address}."),
+            format!("{bits}"),
+            format!("0x{bits:x}"),
+            format!("0{bits:o}"),
+            format!("0x{a:X}.0{b:o}.{c}.0x{d:x}"),
+            format!("{a}.{tail}"),
+            format!("{a}.{b}.0x{low:x}"),
+            address.to_string().replace('.', "%2E"),
+            address.to_string().replace('.', "\u{3002}"),
+        ] {
+            let url = Url::parse(&format!("http://{host}/")).expect("a URL");
+            let found = match Policy::public().check(&url) {
+                Err(Refusal::Address { range, .. }) => Some(range),
+                Err(other) => panic!("{host}: {other}"),
+                Ok(_) => None,
+            };
+            prop_assert_eq!(found, expected, "{}", host);
+        }
+        let mapped = Url::parse(&format!("http://[::ffff:{address}]/")).expect("a URL");
+        prop_assert!(Policy::public().check(&mapped).is_err());
+    }
 }

@@ -1,0 +1,42 @@
+//! What a request accepts: the media types of its answers.
+
+use super::media::{self, Kind};
+use crate::command::Command;
+use crate::limits;
+
+/// The media types of the answers: those of success first, JSON before others.
+pub(crate) fn answers(command: &Command) -> Vec<&str> {
+    let mut found: Vec<(bool, bool, &str)> = Vec::new();
+    for response in &command.responses {
+        let fails = !response.status.starts_with('2') && response.status != "default";
+        for content in &response.contents {
+            let media_type = content.media_type.as_str();
+            let json = Kind::of(media_type).is_json();
+            if media::is_media_type(media_type) && !found.iter().any(|known| known.2 == media_type)
+            {
+                found.push((fails, !json, media_type));
+            }
+        }
+    }
+    found.sort_by_key(|(fails, other, _)| (*other, *fails));
+    found.truncate(limits::ACCEPT_TYPES);
+    found.into_iter().map(|(.., media_type)| media_type).collect()
+}
+
+/// What `Accept` says: JSON is wanted, anything else is taken.
+pub(crate) fn accept(command: &Command) -> String {
+    let answers = answers(command);
+    let json = |media_type: &&str| Kind::of(media_type).is_json();
+    let prefers = answers.iter().any(json);
+    let weighed = |media_type: &&str| {
+        if prefers && !json(media_type) {
+            format!("{media_type};q=0.5")
+        } else {
+            (*media_type).to_owned()
+        }
+    };
+    match answers.is_empty() {
+        true => "*/*".to_owned(),
+        false => answers.iter().map(weighed).collect::<Vec<_>>().join(", "),
+    }
+}

@@ -1,0 +1,99 @@
+//! One parameter as text: by its style, or by its media type.
+
+use serde_json::{Map, Value};
+
+use super::body;
+use super::encode::Encode;
+use super::media::Kind;
+use super::style::{Manner, text_of};
+use crate::command::{Content, Location, Parameter, Style};
+
+/// A parameter as text, its name included where it is named; nothing when it is undefined.
+pub(crate) fn written(parameter: &Parameter, value: &Value) -> Option<String> {
+    let location = parameter.location;
+    let encode = match (location, parameter.allow_reserved) {
+        (Location::Header, _) => Encode::Raw,
+        (Location::Cookie, _) if parameter.style == Style::Cookie => Encode::Raw,
+        (Location::Query, true) => Encode::ReservedInQuery,
+        (Location::Path, true) => Encode::ReservedInPath,
+        _ => Encode::Strict,
+    };
+    if location == Location::QueryString || parameter.content.is_some() {
+        return written_as_content(parameter, value, encode);
+    }
+    let Parameter { style, explode, .. } = *parameter;
+    Manner { location, style, explode, encode }.write(&parameter.name, value)
+}
+
+fn written_as_content(parameter: &Parameter, value: &Value, encode: Encode) -> Option<String> {
+    let media_type = parameter.content.as_deref().unwrap_or("application/x-www-form-urlencoded");
+    let kind = Kind::of(media_type);
+    let is_whole = parameter.location == Location::QueryString;
+    let text = match (kind, value) {
+        (kind, value) if kind.is_json() => value.to_string(),
+        (_, Value::Null) => return None,
+        (Kind::Form, Value::Object(map)) => {
+            let text = form_text(map);
+            if is_whole {
+                return (!text.is_empty()).then_some(text);
+            }
+            text
+        }
+        (_, value) => text_of(value).into_owned(),
+    };
+    let named = matches!(parameter.location, Location::Query | Location::Cookie);
+    let text = if encode == Encode::Raw { ascii(&text) } else { encode.text(&text) };
+    let name = || Encode::Strict.text(&parameter.name);
+    Some(if named { format!("{}={text}", name()) } else { text })
+}
+
+fn form_text(map: &Map<String, Value>) -> String {
+    let content = Content {
+        media_type: String::new(),
+        schema: Value::Bool(true),
+        encoding: Vec::new(),
+        example: None,
+    };
+    body::Form { content: &content, defs: &Map::new() }.urlencoded(map)
+}
+
+/// JSON in a header: other letters as `\u…`, which JSON reads as the same.
+fn ascii(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii() {
+            out.push(c);
+        } else {
+            let mut units = [0; 2];
+            out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    out
+}
+
+/// Whether a text in a value would end a cookie.
+pub(crate) fn has_semicolon(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(has_semicolon),
+        Value::Object(map) => {
+            map.iter().any(|(key, value)| key.contains(';') || has_semicolon(value))
+        }
+        plain => text_of(plain).contains(';'),
+    }
+}
+
+/// A placeholder of a path that the document does not describe.
+pub(crate) fn undescribed(name: &str) -> Parameter {
+    Parameter {
+        name: name.to_owned(),
+        location: Location::Path,
+        required: true,
+        deprecated: false,
+        description: String::new(),
+        style: Style::Simple,
+        explode: false,
+        allow_reserved: false,
+        content: None,
+        schema: Value::Bool(true),
+    }
+}

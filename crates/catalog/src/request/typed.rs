@@ -1,0 +1,107 @@
+//! Arguments as a person types them: texts by name, and the text of a body.
+
+use serde_json::{Map, Value, json};
+
+use super::assign::{Meaning, Names};
+use super::coerce::coerce;
+use super::media::{self, Kind};
+use super::{Arguments, Prepared, schema};
+
+impl Prepared {
+    /// The values that texts were meant to be, each by the schema of what it names. A name that
+    /// comes several times is a list, and `@path` is a file where bytes are wanted. What names
+    /// nothing stays as it is: the check of the arguments then says so.
+    pub fn typed(
+        &self,
+        texts: &[(String, String)],
+        content_type: Option<&str>,
+    ) -> Map<String, Value> {
+        let content = self.typed_content(content_type);
+        let mut with = Map::new();
+        for (name, text) in texts {
+            let value = self.typed_value(name, text, content);
+            match with.get_mut(name) {
+                None => drop(with.insert(name.clone(), value)),
+                Some(before) => append(before, value),
+            }
+        }
+        with
+    }
+
+    /// The value that the text of a body was meant to be.
+    pub fn typed_body(
+        &self,
+        text: &str,
+        content_type: Option<&str>,
+    ) -> Result<Value, serde_json::Error> {
+        let read = serde_json::from_str::<Value>(text);
+        match self.typed_kind(content_type) {
+            Kind::Json | Kind::JsonLike => read,
+            Kind::Form | Kind::Multipart => Ok(read.unwrap_or_else(|_| Value::from(text))),
+            _ => {
+                let is_file = |value: &Value| {
+                    value.get("$file").is_some() || value.get("$base64").is_some()
+                };
+                Ok(read.ok().filter(is_file).unwrap_or_else(|| Value::from(text)))
+            }
+        }
+    }
+
+    /// The body that is a file as it stands; `None` where its text has to be read first.
+    pub fn typed_file(&self, path: &str, content_type: Option<&str>) -> Option<Value> {
+        match self.typed_kind(content_type) {
+            Kind::Json | Kind::JsonLike | Kind::Form | Kind::Multipart => None,
+            _ => Some(json!({"$file": path})),
+        }
+    }
+
+    fn typed_content(&self, content_type: Option<&str>) -> Option<usize> {
+        let content_type = content_type.map(str::to_owned);
+        let arguments = Arguments { content_type, ..Arguments::default() };
+        self.choose(&arguments, &mut Vec::new())
+    }
+
+    fn typed_kind(&self, content_type: Option<&str>) -> Kind {
+        let content = self.typed_content(content_type).and_then(|at| self.content(at));
+        let media_type = content.map(|content| media::concrete(&content.media_type));
+        content_type.or(media_type).map_or(Kind::Json, Kind::of)
+    }
+
+    fn typed_value(&self, name: &str, text: &str, content: Option<usize>) -> Value {
+        let defs = &self.command().defs;
+        let Some((schema, in_body)) = self.named(name, content) else { return Value::from(text) };
+        match text.strip_prefix('@') {
+            Some(path) if in_body && schema::is_binary(schema, defs) => json!({"$file": path}),
+            _ => coerce(schema, defs, text),
+        }
+    }
+
+    /// The schema of what a name means, and whether that is a part of the body.
+    fn named(&self, name: &str, content: Option<usize>) -> Option<(&Value, bool)> {
+        let command = self.command();
+        let properties = content.map_or(&[][..], |at| self.properties(at));
+        let names = Names { parameters: &command.parameters, properties };
+        match names.meaning(name).ok()? {
+            (Meaning::Parameter(index), _) => Some((&command.parameters[index].schema, false)),
+            (Meaning::Property, property) => {
+                let schema = &self.content(content?)?.schema;
+                let all = schema::properties(schema, &command.defs);
+                let found = all.into_iter().find(|(known, _)| *known == property);
+                found.map(|(_, schema)| (schema, true))
+            }
+        }
+    }
+}
+
+/// One value more under the same name.
+fn append(before: &mut Value, value: Value) {
+    let mut items = match before.take() {
+        Value::Array(items) => items,
+        single => vec![single],
+    };
+    match value {
+        Value::Array(more) => items.extend(more),
+        single => items.push(single),
+    }
+    *before = Value::Array(items);
+}

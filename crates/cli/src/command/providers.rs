@@ -1,0 +1,53 @@
+//! `milepost command providers`.
+
+use milepost_ops::provider::list::{Item, List, Request};
+
+use super::args::Providers;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::person::Person;
+use crate::session::{Session, print};
+use crate::table;
+use crate::terminal::Terminal;
+
+/// Parameters of one cell.
+const SERVED: usize = 3;
+
+pub(crate) fn run(arguments: &Providers, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let json = arguments.json.json;
+    let session = Session::open(Person::new(false, json))?;
+    let (catalog, command) = (arguments.catalog.clone(), arguments.command.clone());
+    let response = session.run::<List>(Request { catalog, command })?;
+    if json {
+        print(&response, terminal)?;
+        return Ok(Exit::Done);
+    }
+    if response.providers.is_empty() {
+        terminal.complain("no command yields choices for these");
+        return Ok(Exit::Done);
+    }
+    let rows: Vec<Vec<String>> = response.providers.iter().map(row).collect();
+    let headings = ["provider", "value", "sure", "serves"];
+    terminal.line(&table::render(&headings, &rows, terminal.width()))?;
+    if let Some(first) = response.providers.first() {
+        let given = first.required_parameters.iter();
+        let given: String = given.map(|bind| format!(" -p {}=…", bind.parameter)).collect();
+        terminal.complain(&format!("next: milepost command choices {}{given}", first.provider));
+    }
+    Ok(Exit::Done)
+}
+
+fn row(item: &Item) -> Vec<String> {
+    let served = item.serves.iter().take(SERVED);
+    let mut serves: Vec<String> =
+        served.map(|one| format!("{} {}", one.command, one.parameter)).collect();
+    if item.serves.len() > SERVED {
+        serves.push(format!("{} more", item.serves.len() - SERVED));
+    }
+    vec![
+        item.provider.clone(),
+        item.value_field.clone(),
+        format!("{:.0} %", item.confidence * 100.0),
+        serves.join(", "),
+    ]
+}

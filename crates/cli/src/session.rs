@@ -1,0 +1,60 @@
+//! Operations that wait, for a person who waits with them. The one place that blocks.
+
+use milepost_model::problem::{Code, Problem};
+use milepost_ops::{Later, Operations};
+use serde::Serialize;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::failure::Failure;
+use crate::person::Person;
+use crate::target;
+use crate::terminal::Terminal;
+
+/// The operations of one command, and who called it.
+pub(crate) struct Session {
+    pub(crate) operations: Operations,
+    pub(crate) person: Person,
+    runtime: Runtime,
+}
+
+impl Session {
+    /// Over the directories of this user and working directory.
+    pub(crate) fn open(person: Person) -> Result<Session, Failure> {
+        Session::over(person, Builder::new_current_thread())
+    }
+
+    /// The same for a server, which answers several at once.
+    pub(crate) fn open_server(person: Person) -> Result<Session, Failure> {
+        Session::over(person, Builder::new_multi_thread())
+    }
+
+    fn over(person: Person, mut builder: Builder) -> Result<Session, Failure> {
+        let runtime = builder.enable_all().build().map_err(|error| {
+            let message = format!("cannot begin to wait: {error}");
+            Problem::new(Code::Internal, message, "report this with your system's version")
+        })?;
+        Ok(Session { operations: target::operations()?, person, runtime })
+    }
+
+    /// Does an operation and waits for its end.
+    pub(crate) fn run<T: Later>(&self, request: T::Request) -> Result<T::Response, Failure> {
+        Ok(self.wait(self.operations.run::<T>(&self.person, request))?)
+    }
+
+    /// Waits for anything.
+    pub(crate) fn wait<F: Future>(&self, work: F) -> F::Output {
+        let output = self.runtime.block_on(work);
+        self.person.settle();
+        output
+    }
+}
+
+/// Prints a response as it is.
+pub(crate) fn print(response: &impl Serialize, terminal: &mut Terminal) -> Result<(), Failure> {
+    let json = serde_json::to_string(response).map_err(|error| {
+        let message = format!("the answer cannot be written: {error}");
+        Problem::new(Code::Internal, message, "report this with the command")
+    })?;
+    terminal.line(&json)?;
+    Ok(())
+}

@@ -1,0 +1,396 @@
+//! `milepost catalog …` on the real binary.
+
+use std::fs;
+use std::process::Stdio;
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+
+use crate::server::{self, Server};
+use crate::{Place, Ran, finish};
+
+pub(crate) const SHOP: &str = include_str!("shop.yaml");
+
+impl Place {
+    /// `milepost …` with words apart by spaces.
+    pub(crate) fn say(&self, arguments: &str) -> Ran {
+        self.run(arguments.split(' '))
+    }
+
+    /// A place where the shop is imported.
+    pub(crate) fn shop() -> Place {
+        let place = Place::with(&[("shop.yaml", SHOP)]);
+        place.say("catalog import shop.yaml").ends(0);
+        place
+    }
+
+    /// Without what differs from run to run.
+    pub(crate) fn tidy(&self, text: &str) -> String {
+        let root = self.root.path().display().to_string();
+        let text = text.replace(&root, "[ROOT]");
+        let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).count();
+        let mut tidy = String::new();
+        for (index, part) in text.split("127.0.0.1:").enumerate() {
+            let rest = if index == 0 { part } else { &part[digits(part)..] };
+            tidy.push_str(if index == 0 { "" } else { "127.0.0.1:[PORT]" });
+            tidy.push_str(rest);
+        }
+        match tidy.split_once(" · ") {
+            Some((before, after)) if before.ends_with(|c: char| c.is_ascii_digit()) => {
+                format!("{before} · [N]{}", &after[digits(after)..])
+            }
+            _ => tidy,
+        }
+    }
+
+    /// Exit code and both streams.
+    pub(crate) fn check(&self, ran: &Ran, expected: &Expect) {
+        assert!(!ran.err.contains("panicked"), "{}", ran.err);
+        let (out, err) = (self.tidy(&ran.out), self.tidy(&ran.err));
+        expected.assert_eq(&format!("{out}--- {}\n{err}", ran.code));
+    }
+
+    fn shows(&self, arguments: &str, expected: &Expect) {
+        self.check(&self.say(arguments), expected);
+    }
+}
+
+/// The problem that was told as JSON.
+pub(crate) fn problem(ran: &Ran) -> Value {
+    assert_eq!(ran.out, "");
+    let problem: Value = serde_json::from_str(&ran.err).expect("is JSON alone");
+    problem["error"].clone()
+}
+
+#[test]
+fn a_sound_document_is_valid() {
+    let place = Place::with(&[("shop.yaml", SHOP)]);
+    place.shows("catalog validate shop.yaml", &expect![[r#""#]]);
+    let ran = place.say("catalog validate --json shop.yaml").ends(0).quiet();
+    let response = ran.json();
+    assert_eq!(response["valid"], true);
+    assert_eq!(response["document_kind"], "openapi_3");
+    assert_eq!(response["operation_count"], 7);
+    assert_eq!(response["violations"], json!([]));
+    assert!(!place.root.path().join("home/.config/milepost/catalogs").exists());
+}
+
+#[test]
+fn an_unsound_document_shows_every_fault() {
+    let many: String = (0..30)
+        .map(|n| format!("  /things{n}:\n    get: {{operationId: same, responses: {{}}}}\n"))
+        .collect();
+    let odd = format!("openapi: 3.0.3\ninfo: {{title: Odd, version: '1'}}\npaths:\n{many}");
+    let place = Place::with(&[
+        ("none.json", r#"{"openapi": "3.0.3", "info": {"title": "None", "version": "1"}}"#),
+        ("wrong.json", r#"{"openapi": "3.0.3", "info": {"title": "W"}, "paths": []}"#),
+        ("poem.txt", "roses are red\n"),
+        ("empty.yaml", ""),
+        ("odd.yaml", &odd),
+    ]);
+    place.shows("catalog validate none.json", &expect![[r#""#]]);
+    place.shows("catalog validate wrong.json", &expect![[r#""#]]);
+    place.shows("catalog validate poem.txt", &expect![[r#""#]]);
+    place.shows("catalog validate empty.yaml", &expect![[r#""#]]);
+    let ran = place.say("catalog validate odd.yaml").ends(0);
+    assert_eq!(ran.out.lines().filter(|line| line.starts_with("warning[")).count(), 20);
+    assert!(ran.out.contains("more, all of them with --json\n"), "{}", ran.out);
+    let response = place.say("catalog validate --json none.json").ends(2).quiet().json();
+    assert_eq!(response["valid"], false);
+    let violation = response["violations"][0].as_object().expect("is an object");
+    assert_eq!(violation.keys().collect::<Vec<_>>(), ["path", "rule", "message"]);
+}
+
+#[test]
+fn sources_that_cannot_be_read() {
+    let place = Place::with(&[("shop.yaml", SHOP)]);
+    fs::create_dir(place.path("folder")).expect("makes a folder");
+    place.shows("catalog validate nowhere.yaml", &expect![[r#""#]]);
+    place.shows("catalog validate folder", &expect![[r#""#]]);
+    place.shows("catalog validate ftp://files.test/a.yaml", &expect![[r#""#]]);
+    place.shows("catalog validate http://127.0.0.1:1/a.yaml", &expect![[r#""#]]);
+    place.say("catalog validate").ends(2);
+    place.say("catalog validate shop.yaml --refs-root nowhere").ends(6);
+    let failing = Server::start(|_| server::json(500, &json!({})));
+    let ran = place.say(&format!("catalog import {}/a.yaml", failing.url)).ends(9);
+    assert!(ran.err.contains("answered 500"), "{}", ran.err);
+    let told = problem(&place.say("catalog import --json nowhere.yaml").ends(6));
+    assert_eq!(told["error_code"], "FILE_NOT_FOUND");
+}
+
+#[test]
+fn a_url_is_a_source() {
+    let server = Server::start(|_| {
+        let kind = vec![("content-type", "application/yaml".to_owned())];
+        server::Reply::Answer(200, kind, SHOP.as_bytes().to_vec())
+    });
+    let place = Place::new();
+    let ran = place.say(&format!("catalog import --json {}/shop.yaml", server.url)).ends(0).quiet();
+    assert_eq!(ran.json()["command_count"], 7);
+    let listed = place.say("catalog list --json").ends(0).quiet().json();
+    assert_eq!(listed["catalogs"][0]["source"], format!("{}/shop.yaml", server.url));
+}
+
+#[test]
+fn preview_writes_nothing() {
+    let place = Place::with(&[("shop.yaml", SHOP)]);
+    place.shows("catalog preview shop.yaml", &expect![[r#""#]]);
+    place.shows("catalog preview shop.yaml --vendor acme --commands", &expect![[r#""#]]);
+    let ran = place.say("catalog preview --json shop.yaml --base-url http://127.0.0.1:9/x");
+    let response = ran.ends(0).quiet().json();
+    assert_eq!(response["catalog"]["base_url"], "http://127.0.0.1:9/x");
+    assert_eq!(response.get("command_preview"), None);
+    place.shows("catalog preview shop.yaml --base-url gopher://x", &expect![[r#""#]]);
+    place.say("catalog list").ends(0).quiet();
+    assert!(!place.root.path().join("home/.config/milepost/catalogs").exists());
+}
+
+#[test]
+fn import_list_show_and_remove() {
+    let place = Place::with(&[("shop.yaml", SHOP)]);
+    place.shows("catalog list", &expect![[r#""#]]);
+    place.shows("catalog import shop.yaml", &expect![[r#""#]]);
+    place.shows("catalog import shop.yaml", &expect![[r#""#]]);
+    place.shows("catalog import shop.yaml --overwrite", &expect![[r#""#]]);
+    place.shows("catalog import shop.yaml --title Other --disabled", &expect![[r#""#]]);
+    place.shows("catalog list", &expect![[r#""#]]);
+    place.shows("catalog show shop", &expect![[r#""#]]);
+    place.shows("catalog show Other", &expect![[r#""#]]);
+    place.shows("catalog show shp", &expect![[r#""#]]);
+    place.shows("catalog preview shop.yaml", &expect![[r#""#]]);
+    place.shows("catalog remove shop", &expect![[r#""#]]);
+    place.shows("catalog remove shop --yes", &expect![[r#""#]]);
+    place.shows("catalog remove other --manifest -y", &expect![[r#""#]]);
+    place.shows("catalog remove shop --yes", &expect![[r#""#]]);
+    let catalogs = place.root.path().join("home/.config/milepost/catalogs");
+    let left = fs::read_dir(catalogs).expect("is there").flatten();
+    let mut left: Vec<String> =
+        left.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
+    left.retain(|name| !name.starts_with('.'));
+    assert_eq!(left, ["shop.source.yaml"]);
+}
+
+#[test]
+fn json_is_the_answer_of_the_operation() {
+    let place = Place::with(&[("shop.yaml", SHOP)]);
+    let told = place.say("catalog import --json shop.yaml").ends(0).quiet().json();
+    assert_eq!((&told["catalog_id"], &told["replaced"]), (&json!("shop"), &json!(false)));
+    let conflict = problem(&place.say("catalog import --json shop.yaml").ends(7));
+    assert_eq!(conflict["error_code"], "CATALOG_EXISTS");
+    assert_eq!(conflict["context"]["catalog_id"], "shop");
+    let told = place.say("catalog show --json shop").ends(0).quiet().json();
+    assert_eq!(told["catalogs"][0]["command_count"], 7);
+    let told = place.say("catalog disable --json shop").ends(0).quiet().json();
+    assert_eq!(
+        told,
+        json!({"catalog_id": "shop", "enabled": false, "command_count_after_toggle": 0})
+    );
+    let told = place.say("catalog enable --json shop").ends(0).quiet().json();
+    assert_eq!(told["command_count_after_toggle"], 7);
+    let refused = problem(&place.say("catalog remove --json shop").ends(7));
+    assert_eq!(refused["error_code"], "CONFIRMATION_REQUIRED");
+    let told = place.say("catalog remove --json --yes --manifest shop").ends(0).quiet().json();
+    assert_eq!(told["manifest_removed"], true);
+}
+
+#[test]
+fn faults_of_an_import_are_told_one_by_one() {
+    let twice = r#"{"openapi": "3.0.3", "info": {"title": "T", "version": "1"},
+        "servers": [{"url": "ftp://files.test"}], "paths": []}"#;
+    let place = Place::with(&[("twice.json", twice)]);
+    place.shows("catalog import twice.json", &expect![[r#""#]]);
+    let told = problem(&place.say("catalog import --json twice.json").ends(2));
+    assert_eq!(told["error_code"], "CATALOG_INVALID");
+    let violations = told["violations"].as_array().expect("is a list");
+    assert!(!violations.is_empty());
+    for violation in violations {
+        let keys: Vec<&String> = violation.as_object().expect("is an object").keys().collect();
+        assert_eq!(keys, ["path", "rule", "message"]);
+    }
+}
+
+#[test]
+fn catalogs_go_in_and_out_of_use() {
+    let place = Place::shop();
+    place.shows("catalog disable shop", &expect![[r#""#]]);
+    place.shows("command show shop orders:list", &expect![[r#""#]]);
+    place.shows("catalog show shop", &expect![[r#""#]]);
+    place.shows("catalog enable Shop", &expect![[r#""#]]);
+    place.shows("catalog enable nowhere", &expect![[r#""#]]);
+}
+
+const SEVERAL: &str = "openapi: 3.0.3
+info: {title: Several, version: '1'}
+servers: [{url: 'https://several.test'}]
+paths: {/a: {get: {responses: {}}}}
+components:
+  securitySchemes:
+    key: {type: apiKey, in: query, name: key}
+    user: {type: http, scheme: basic}
+    client:
+      type: oauth2
+      flows: {clientCredentials: {tokenUrl: 'https://several.test/token', scopes: {}}}
+";
+
+#[test]
+fn how_a_catalog_authenticates() {
+    let place = Place::shop();
+    place.put("several.yaml", SEVERAL);
+    place.say("catalog import several.yaml").ends(0);
+    place.shows("catalog auth shop", &expect![[r#""#]]);
+    place.shows("catalog auth shop --token SHOP_TOKEN", &expect![[r#""#]]);
+    place.shows("catalog auth shop --key SHOP_TOKEN", &expect![[r#""#]]);
+    place.shows("catalog auth shop --scheme bearr --token A", &expect![[r#""#]]);
+    place.shows("catalog auth shop --token not/a/name", &expect![[r#""#]]);
+    place.shows("catalog auth several --key A", &expect![[r#""#]]);
+    place.shows("catalog auth several --scheme user --username U --password P", &expect![[r#""#]]);
+    let client = "catalog auth several --json --profile test --scheme client --client-id I \
+                  --client-secret S --client-auth post --scope a --scope b --audience x";
+    let told = place.say(client).ends(0).quiet().json();
+    assert_eq!(told["profile"], "test");
+    let schemes = told["schemes"].as_array().expect("is a list");
+    let client = schemes.iter().find(|one| one["scheme"] == "client").expect("is there");
+    assert_eq!(client["secrets"], json!({"client_id": "I", "client_secret": "S"}));
+    place.shows("catalog auth shop --clear", &expect![[r#""#]]);
+    place.say("catalog auth nowhere").ends(6);
+    place.say("catalog auth several --client-auth header").ends(2);
+    place.put("open.yaml", "openapi: 3.0.3\ninfo: {title: Open, version: '1'}\npaths: {/a: {get: {responses: {}}}}\n");
+    place.say("catalog import open.yaml").ends(0);
+    place.shows("catalog auth open", &expect![[r#""#]]);
+}
+
+#[test]
+fn diff_shows_what_would_change() {
+    let place = Place::shop();
+    place.shows("catalog diff shop", &expect![[r#""#]]);
+    let newer = SHOP
+        .replace("/photos", "/pictures")
+        .replace("required: [item]", "required: [item, count]");
+    place.put("newer.yaml", &newer);
+    place.shows("catalog diff shop newer.yaml", &expect![[r#""#]]);
+    let told = place.say("catalog diff --json shop newer.yaml").ends(0).quiet().json();
+    assert_eq!((&told["changes"], &told["breaking"]), (&json!(true), &json!(true)));
+    place.say("catalog diff nowhere").ends(6);
+    place.say("catalog diff shop nowhere.yaml").ends(6);
+    place.put("bad.yaml", "openapi: 3.0.3\n");
+    place.say("catalog diff shop bad.yaml").ends(2);
+}
+
+#[test]
+fn references_stay_below_their_root() {
+    let spec = "openapi: 3.0.3
+info: {title: Split, version: '1'}
+servers: [{url: 'https://split.test'}]
+paths: {/a: {get: {responses: {'200': {description: A, content: {application/json: {schema: {$ref: '../common/a.yaml#/A'}}}}}}}}
+";
+    let place = Place::with(&[
+        ("api/spec/openapi.yaml", spec),
+        ("api/common/a.yaml", "A: {type: object, properties: {id: {type: string}}}\n"),
+    ]);
+    let ran = place.say("catalog validate api/spec/openapi.yaml").ends(2);
+    assert!(ran.out.contains("error["), "{}", ran.out);
+    let ran = place.say("catalog import api/spec/openapi.yaml --refs-root api").ends(0);
+    assert!(!ran.err.contains("warning"), "{}", ran.err);
+    let shown = place.say("command show --json split a:list").ends(0).quiet().json();
+    assert_eq!(shown["responses"][0]["fields"], json!(["id"]));
+}
+
+#[test]
+fn two_imports_at_once_leave_one_whole_catalog() {
+    let place = Place::with(&[("shop.yaml", SHOP)]);
+    for round in 0..5 {
+        let start = || {
+            let mut command = place.command();
+            command.args(["catalog", "import", "shop.yaml", "--json"]);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().expect("starts")
+        };
+        let both = [start(), start()];
+        let mut codes: Vec<i32> = both
+            .into_iter()
+            .map(|child| child.wait_with_output().expect("ends").status.code().expect("a code"))
+            .collect();
+        codes.sort_unstable();
+        assert_eq!(codes, [0, 7], "round {round}");
+        let listed = place.say("catalog list --json").ends(0).quiet().json();
+        assert_eq!(listed["catalogs"][0]["command_count"], 7);
+        assert_eq!(listed.get("unreadable"), None);
+        place.say("catalog remove shop --yes --manifest").ends(0);
+    }
+}
+
+#[test]
+fn a_broken_record_is_told_and_can_be_removed() {
+    let place = Place::shop();
+    let record = place.root.path().join("home/.config/milepost/catalogs/shop.toml");
+    fs::write(&record, "title = ").expect("writes");
+    let ran = place.say("catalog list").ends(0);
+    assert!(ran.err.contains("is left out"), "{}", ran.err);
+    place.say("catalog show shop").ends(2);
+    place.say("catalog remove shop --yes").ends(0);
+    assert!(!record.exists());
+}
+
+#[test]
+fn help_has_examples_and_exit_codes() {
+    let place = Place::new();
+    for (group, commands) in [
+        (
+            "catalog",
+            "validate preview import list show enable disable remove auth diff mock".to_owned(),
+        ),
+        ("command", "search show run providers choices".to_owned()),
+        ("secret", "set list remove".to_owned()),
+    ] {
+        for command in commands.split(' ') {
+            let help = place.say(&format!("{group} {command} --help")).ends(0).quiet().out;
+            assert!(help.contains(&format!("Example: milepost {group} {command}"))
+                || help.contains("Example: "), "{help}");
+            assert!(help.contains("Exit codes: 0"), "{help}");
+            assert!(help.contains("--json"), "{help}");
+            let page = crate::docs::read("docs/cli.md");
+            let named = page.contains(&format!("{group} {command}"));
+            assert!(named, "docs/cli.md says nothing of `{group} {command}`");
+        }
+    }
+}
+
+#[test]
+fn text_of_others_cannot_move_the_terminal() {
+    let hostile = "openapi: 3.0.3
+info: {title: \"E\\e[31mvil\\u202e\", version: '1'}
+servers: [{url: 'https://evil.test'}]
+paths: {/a: {get: {summary: \"S\\e]0;x\\aum\", description: \"\\e[2J\", responses: {}}}}
+";
+    let place = Place::with(&[("evil.yaml", hostile)]);
+    for arguments in [
+        "catalog validate evil.yaml",
+        "catalog preview evil.yaml --commands",
+        "catalog import evil.yaml --vendor evil",
+        "catalog list",
+        "catalog show evil",
+        "command search a --catalog evil",
+        "command show evil a:list",
+    ] {
+        let ran = place.say(arguments).ends(0);
+        for text in [&ran.out, &ran.err] {
+            assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{arguments}: {text:?}");
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let place = Place::shop();
+    let mut command = place.command();
+    let mut child = command
+        .args(["catalog", "list"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("ends").code(), Some(0));
+    finish(place.command().args(["catalog", "show", "shop"]).env("COLUMNS", "40"), "").ends(0);
+}

@@ -1,0 +1,286 @@
+//! `milepost command …` on the real binary, against a server of ours.
+
+use std::fs;
+
+use expect_test::{Expect, expect};
+use serde_json::json;
+
+use crate::catalog::{SHOP, problem};
+use crate::server::{self, Reply, Request, Server};
+use crate::{Place, Ran, finish};
+
+/// A shop that is open: its catalog, its server, and the token that its server wants.
+struct Open {
+    place: Place,
+    server: Server,
+}
+
+fn answer(request: &Request) -> Reply {
+    let text = |kind: &str| vec![("content-type", kind.to_owned())];
+    match (request.method.as_str(), request.path()) {
+        ("GET", "/v1/orders") => {
+            let page = if request.target.contains("page=2") { 2 } else { 1 };
+            let order = |n: u32| json!({"id": format!("o{n}"), "item": format!("thing {n}")});
+            match page {
+                1 => {
+                    let next = format!("<{}?page=2>; rel=\"next\"", request.path());
+                    let kind = "application/json".to_owned();
+                    let headers = vec![("content-type", kind), ("link", next)];
+                    Reply::Answer(200, headers, json!([order(1), order(2)]).to_string().into())
+                }
+                _ => server::json(200, &json!([order(3)])),
+            }
+        }
+        ("POST", "/v1/orders") => server::json(201, &json!({"id": "o4", "item": "thing 4"})),
+        ("GET", "/v1/orders/o1") => server::json(200, &json!({"id": "o1", "item": "thing 1"})),
+        ("GET", "/v1/orders/slow") => Reply::Silence,
+        ("GET", "/v1/orders/o1/receipt") => {
+            Reply::Answer(200, text("application/pdf"), b"%PDF-\xff\xfe".to_vec())
+        }
+        ("PUT", "/v1/orders/o1/receipt") => {
+            Reply::Answer(200, text("text/plain"), b"kept \x1b[31mit".to_vec())
+        }
+        ("DELETE", _) => Reply::Answer(204, Vec::new(), Vec::new()),
+        ("POST", "/v1/photos") => Reply::Answer(201, Vec::new(), Vec::new()),
+        _ => server::json(404, &json!({"error": "there is no such order"})),
+    }
+}
+
+impl Open {
+    fn new() -> Open {
+        let server = Server::start(answer);
+        let place = Place::with(&[("shop.yaml", SHOP)]);
+        let base = format!("{}/v1", server.url);
+        place.say(&format!("catalog import shop.yaml --base-url {base}")).ends(0);
+        place.say("catalog auth shop --token TOKEN").ends(0);
+        Open { place, server }
+    }
+
+    fn of(&self, arguments: &[&str], input: &str) -> Ran {
+        let mut command = self.place.command();
+        command.env("MILEPOST_SECRET_TOKEN", "open-sesame");
+        finish(command.arg("command").args(arguments), input)
+    }
+
+    fn say(&self, arguments: &str) -> Ran {
+        self.of(&arguments.split(' ').collect::<Vec<_>>(), "")
+    }
+
+    fn shows(&self, arguments: &str, expected: &Expect) {
+        self.place.check(&self.say(arguments), expected);
+    }
+}
+
+#[test]
+fn commands_are_found_by_what_they_do() {
+    let open = Open::new();
+    open.shows("search create an order", &expect![[r#""#]]);
+    open.shows("search orders --method DELETE", &expect![[r#""#]]);
+    open.shows("search --catalog shop --limit 3", &expect![[r#""#]]);
+    open.shows("search xyzzy", &expect![[r#""#]]);
+    open.shows("search orders --method FETCH", &expect![[r#""#]]);
+    open.shows("search orders --catalog nowhere", &expect![[r#""#]]);
+    let found = open.say("search --json create an order").ends(0).quiet().json();
+    assert_eq!(found["commands"][0]["command"], "shop orders:create");
+    let found = open.say("search --json bug investigation").ends(0).quiet().json();
+    assert_eq!(found["workflows"][0]["command"], "workflow bug-investigation");
+}
+
+#[test]
+fn a_command_is_shown_whole() {
+    let open = Open::new();
+    open.shows("show shop orders:create", &expect![[r#""#]]);
+    open.shows("show listOrders", &expect![[r#""#]]);
+    open.shows("show shop orders:delete", &expect![[r#""#]]);
+    open.shows("show shop orders:creat", &expect![[r#""#]]);
+    open.shows("show nowhere", &expect![[r#""#]]);
+    let quoted = open.of(&["show", "--json", "shop orders:get"], "").ends(0).quiet().json();
+    let apart = open.say("show --json shop getOrder").ends(0).quiet().json();
+    assert_eq!(quoted, apart);
+    assert_eq!(quoted["parameters"][0]["name"], "order_id");
+    open.say("show a b c").ends(2);
+}
+
+#[test]
+fn an_answer_is_printed_and_its_status_told() {
+    let open = Open::new();
+    open.shows("run shop orders:get -p order_id=o1", &expect![[r#""#]]);
+    assert_eq!(open.server.last().header("authorization"), Some("Bearer open-sesame"));
+    open.shows("run shop orders:get -p order_id=o9", &expect![[r#""#]]);
+    let told = open.say("run shop orders:get -p order_id=o9 --json").ends(9).quiet().json();
+    assert_eq!((&told["ok"], &told["status"]), (&json!(false), &json!(404)));
+    assert_eq!(told["body"]["error"], "there is no such order");
+}
+
+#[test]
+fn texts_become_what_the_schema_asks_for() {
+    let open = Open::new();
+    open.say("run listOrders -p limit=5 -p tag=a -p tag=b -p status=open").ends(0);
+    assert_eq!(open.server.last().target, "/v1/orders?status=open&limit=5&tag=a&tag=b");
+    let mixed = ["run", "shop", "orders:create", "-p", "count=2", "--with", r#"{"item": "a=b"}"#];
+    open.of(&mixed, "").ends(0);
+    let body: serde_json::Value = serde_json::from_str(&open.server.last().body).expect("JSON");
+    assert_eq!(body, json!({"item": "a=b", "count": 2}));
+    open.of(&["run", "shop", "orders:create", "--body", r#"{"item": "x", "gift": true}"#], "")
+        .ends(0);
+    assert_eq!(open.server.last().body, r#"{"item":"x","gift":true}"#);
+    open.of(&["run", "shop", "orders:create", "--body", "-"], r#"{"item": "piped"}"#).ends(0);
+    assert_eq!(open.server.last().body, r#"{"item":"piped"}"#);
+    open.place.put("order.json", r#"{"item": "filed"}"#);
+    open.say("run shop orders:create --body @order.json").ends(0);
+    assert_eq!(open.server.last().body, r#"{"item":"filed"}"#);
+    open.say("run shop orders:create --with @order.json").ends(0);
+    assert_eq!(open.server.last().body, r#"{"item":"filed"}"#);
+    open.of(&["run", "putNote", "-p", "order_id=o1", "--body", "{not json"], "").ends(0);
+    assert_eq!(open.server.last().body, "{not json");
+    open.say("run putNote -p order_id=o1 --body @order.json").ends(0);
+    assert_eq!(open.server.last().body, r#"{"item": "filed"}"#);
+    open.say("run addPhoto -p title=me -p photo=@order.json").ends(0);
+    let sent = open.server.last().body;
+    assert!(sent.contains("filename=\"order.json\""), "{sent}");
+    assert!(sent.contains(r#"{"item": "filed"}"#), "{sent}");
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_all_told() {
+    let open = Open::new();
+    open.shows("run listOrders -p limit=many -p status=lost -p pgae=1", &expect![[r#""#]]);
+    open.shows("run shop orders:get", &expect![[r#""#]]);
+    open.shows("run shop orders:get -p order_id", &expect![[r#""#]]);
+    open.shows("run shop orders:create --body {item", &expect![[r#""#]]);
+    open.shows("run shop orders:create --with [1]", &expect![[r#""#]]);
+    open.shows("run shop orders:create --body @nowhere.json", &expect![[r#""#]]);
+    open.shows("run shop orders:get -p order_id=..", &expect![[r#""#]]);
+    open.shows("run shop nothing", &expect![[r#""#]]);
+    let told = problem(&open.say("run listOrders --json -p limit=many -p status=lost").ends(2));
+    assert_eq!(told["error_code"], "ARGUMENTS_INVALID");
+    let violations = told["violations"].as_array().expect("is a list");
+    assert_eq!(violations.len(), 2, "{told}");
+    assert!(violations.iter().all(|one| one.get("actual").is_none()), "{told}");
+    assert!(open.server.seen().is_empty(), "nothing was sent");
+}
+
+#[test]
+fn a_dry_run_shows_the_exact_request() {
+    let open = Open::new();
+    let arguments =
+        ["run", "shop", "orders:create", "--body", r#"{"item": "it's"}"#, "--dry-run"];
+    open.place.check(&open.of(&arguments, ""), &expect![[r#""#]]);
+    open.shows("run shop orders:delete -p order_id=a/b --dry-run", &expect![[r#""#]]);
+    let told = open.say("run listOrders -p limit=3 --dry-run --json").ends(0).quiet().json();
+    assert_eq!(told["dry_run"], true);
+    assert_eq!(told["request"]["url"], format!("{}/v1/orders?limit=3", open.server.url));
+    assert!(open.server.seen().is_empty(), "nothing was sent");
+    // Without credentials it says so, and shows the rest.
+    let ran = open.place.say("command run listOrders --dry-run").ends(0);
+    assert!(ran.out.starts_with("GET /v1/orders HTTP/1.1\n"), "{}", ran.out);
+}
+
+#[test]
+fn what_deletes_needs_a_yes() {
+    let open = Open::new();
+    open.shows("run shop orders:delete -p order_id=o1", &expect![[r#""#]]);
+    assert!(open.server.seen().is_empty(), "nothing was sent");
+    open.shows("run shop orders:delete -p order_id=o1 --yes", &expect![[r#""#]]);
+    assert_eq!(open.server.last().method, "DELETE");
+}
+
+#[test]
+fn pages_are_put_together() {
+    let open = Open::new();
+    let told = open.say("run listOrders --paginate --json").ends(0).quiet().json();
+    assert_eq!(told["pages"], 2, "{told}");
+    assert_eq!(told["body"].as_array().map(Vec::len), Some(3));
+    assert_eq!(told["more"], false);
+    let told = open.say("run listOrders --max-items 1 --json").ends(0).quiet().json();
+    assert_eq!(told["body"].as_array().map(Vec::len), Some(1));
+    assert_eq!(told["more"], true);
+    let ran = open.say("run listOrders --paginate").ends(0);
+    assert!(ran.err.starts_with("HTTP 200 · "), "{}", ran.err);
+    assert!(ran.err.trim_end().ends_with("ms · 2 pages"), "{}", ran.err);
+}
+
+#[test]
+fn answers_that_are_no_json() {
+    let open = Open::new();
+    // What is piped on is what was answered, byte for byte.
+    let ran = open.say("run putNote -p order_id=o1 --body hello").ends(0);
+    assert_eq!(ran.out, "kept \u{1b}[31mit\n");
+    let ran = open.say("run getReceipt -p order_id=o1").ends(0);
+    let kept = fs::read(ran.out.trim_end()).expect("is kept");
+    assert_eq!(kept, b"%PDF-\xff\xfe");
+    assert!(ran.err.contains("7 bytes are kept here"), "{}", ran.err);
+    let ran = open.say("run getReceipt -p order_id=o1 --output receipt.pdf").ends(0);
+    assert_eq!(ran.out, "");
+    assert!(ran.err.contains("wrote 7 bytes to receipt.pdf"), "{}", ran.err);
+    assert_eq!(fs::read(open.place.path("receipt.pdf")).expect("is there"), kept);
+    open.say("run shop orders:get -p order_id=o1 -o order.json").ends(0);
+    let written = open.place.text("order.json");
+    assert_eq!(written, "{\n  \"id\": \"o1\",\n  \"item\": \"thing 1\"\n}\n");
+    let before = open.server.seen().len();
+    let ran = open.say("run shop orders:get -p order_id=o1 -o nowhere/order.json").ends(6);
+    assert!(ran.err.contains("nothing was sent"), "{}", ran.err);
+    assert_eq!(open.server.seen().len(), before);
+    // The body of a failure is kept just the same.
+    open.say("run shop orders:get -p order_id=o9 -o lost.json").ends(9);
+    assert!(open.place.text("lost.json").contains("no such order"));
+}
+
+#[test]
+fn ways_to_fail_have_their_own_exit() {
+    let open = Open::new();
+    let told = problem(&open.say("run getOrder -p order_id=slow --timeout 1 --json").ends(10));
+    assert_eq!(told["error_code"], "UPSTREAM_TIMEOUT");
+    // No secret, then no credential at all.
+    let ran = open.place.say("command run listOrders").ends(6);
+    assert!(ran.err.contains("error[SECRET_NOT_FOUND]"), "{}", ran.err);
+    open.place.say("catalog auth shop --clear").ends(0);
+    open.shows("run listOrders", &expect![[r#""#]]);
+    open.say("run listOrders --profile Not!").ends(2);
+    let away = Place::with(&[("shop.yaml", SHOP)]);
+    away.say("catalog import shop.yaml --base-url http://127.0.0.1:1").ends(0);
+    away.say("catalog auth shop --token TOKEN").ends(0);
+    let mut command = away.command();
+    command.env("MILEPOST_SECRET_TOKEN", "t0ken-value");
+    let ran = finish(command.args(["command", "run", "listOrders", "--timeout", "5"]), "");
+    assert!(ran.err.contains("error[UPSTREAM_FAILED]"), "{}", ran.err);
+    assert_eq!(ran.code, 9);
+    // A private address that a document brought is refused.
+    let private = SHOP.replace("https://api.shop.test/v1", "http://127.0.0.1:9/v1");
+    let place = Place::with(&[("shop.yaml", &private)]);
+    place.say("catalog import shop.yaml").ends(0);
+    place.say("catalog auth shop --token TOKEN").ends(0);
+    let mut command = place.command();
+    command.env("MILEPOST_SECRET_TOKEN", "t0ken-value");
+    let ran = finish(command.args(["command", "run", "listOrders", "--json"]), "").ends(8);
+    assert_eq!(problem(&ran)["error_code"], "REQUEST_REFUSED");
+}
+
+#[test]
+fn an_api_without_an_address_cannot_be_called() {
+    let text = SHOP.replace("servers: [{url: 'https://api.shop.test/v1'}]\n", "");
+    let place = Place::with(&[("shop.yaml", &text)]);
+    place.say("catalog import shop.yaml").ends(0);
+    place.check(&place.say("command run listOrders"), &expect![[r#""#]]);
+}
+
+#[test]
+fn providers_and_their_choices() {
+    let open = Open::new();
+    open.shows("providers", &expect![[r#""#]]);
+    open.place.check(
+        &open.of(&["providers", "--command", "shop orders:get"], ""),
+        &expect![[r#""#]],
+    );
+    open.place.check(
+        &open.of(&["providers", "--command", "shop orders:create"], ""),
+        &expect![[r#""#]],
+    );
+    open.say("providers --catalog nowhere").ends(6);
+    open.say("providers --catalog a --command b").ends(2);
+    open.shows("choices shop orders:list", &expect![[r#""#]]);
+    open.shows("choices shop orders:list --query thing.2", &expect![[r#""#]]);
+    let told = open.say("choices --json shop orders:list -p limit=2").ends(0).quiet().json();
+    assert_eq!(told["choices"][0]["value"], "o1");
+    open.shows("choices shop orders:create", &expect![[r#""#]]);
+}

@@ -1,0 +1,87 @@
+//! `milepost secret …` on the real binary.
+
+use std::fs;
+
+use expect_test::expect;
+use serde_json::json;
+
+use crate::catalog::problem;
+use crate::{Place, Ran, finish};
+
+fn secret(place: &Place, arguments: &str, input: &str) -> Ran {
+    finish(place.command().arg("secret").args(arguments.split(' ')), input)
+}
+
+#[test]
+fn secrets_are_kept_listed_and_let_go() {
+    let place = Place::new();
+    place.check(&secret(&place, "list", ""), &expect![[r#""#]]);
+    place.check(&secret(&place, "set SHOP_TOKEN", "hunter2-hunter2\n"), &expect![[r#""#]]);
+    let bound = "set BOUND --origin https://api.shop.test/v1";
+    place.check(&secret(&place, bound, "hunter3-hunter3"), &expect![[r#""#]]);
+    place.check(&secret(&place, "list", ""), &expect![[r#""#]]);
+    let told = secret(&place, "list --json", "").ends(0).quiet().json();
+    assert_eq!(
+        told["secrets"][0],
+        json!({"name": "BOUND", "from": "file", "shadowed": false, "origin": "https://api.shop.test"})
+    );
+    let told = secret(&place, "set SHOP_TOKEN --json", "hunter4-hunter4\r\n").ends(0).json();
+    assert_eq!(told, json!({"name": "SHOP_TOKEN", "from": "file", "shadowed": false}));
+    place.check(&secret(&place, "remove SHOP_TOKEN", ""), &expect![[r#""#]]);
+    place.check(&secret(&place, "remove SHOP_TOKEN", ""), &expect![[r#""#]]);
+    let told = secret(&place, "remove BOUND --json", "").ends(0).quiet().json();
+    assert_eq!(told, json!({"removed": "BOUND"}));
+}
+
+#[test]
+fn what_is_no_secret_is_refused() {
+    let place = Place::new();
+    place.check(&secret(&place, "set EMPTY", ""), &expect![[r#""#]]);
+    place.check(&secret(&place, "set not/a/name", "value-value"), &expect![[r#""#]]);
+    place.check(&secret(&place, "set A --origin nowhere", "value-value"), &expect![[r#""#]]);
+    place.check(&secret(&place, "set A --origin ftp://x.test", "value-value"), &expect![[r#""#]]);
+    // A value is never an argument: everybody could see it.
+    secret(&place, "set NAME value", "").ends(2);
+    secret(&place, "set LARGE", &"x".repeat(70_000)).ends(2);
+    let told = problem(&secret(&place, "remove --json NAME", "").ends(6));
+    assert_eq!(told["error_code"], "SECRET_NOT_FOUND");
+    assert_eq!(secret(&place, "list", "").out.lines().next(), Some("no secrets yet"));
+}
+
+#[test]
+fn the_environment_stands_before_what_is_kept() {
+    let place = Place::new();
+    let with = |arguments: &str, input: &str| {
+        let mut command = place.command();
+        command.env("MILEPOST_SECRET_TOKEN", "from-outside");
+        finish(command.arg("secret").args(arguments.split(' ')), input)
+    };
+    let ran = with("set TOKEN", "from-inside").ends(0);
+    assert!(ran.err.contains("stands before it"), "{}", ran.err);
+    place.check(&with("list", ""), &expect![[r#""#]]);
+}
+
+#[test]
+fn a_store_that_cannot_be_opened_says_why() {
+    let place = Place::new();
+    secret(&place, "set TOKEN", "hunter2-hunter2").ends(0);
+    let data = place.root.path().join("home/.local/share/milepost");
+    let store = files(&data).into_iter().find(|path| {
+        fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"age-encryption"))
+    });
+    fs::write(store.expect("an encrypted file"), "garbage").expect("writes");
+    let told = problem(&secret(&place, "list --json", "").ends(8));
+    assert_eq!(told["error_code"], "SECRETS_UNUSABLE");
+}
+
+/// Every file below a folder.
+pub(crate) fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.path() {
+            path if path.is_dir() => found.extend(files(&path)),
+            path => found.push(path),
+        }
+    }
+    found
+}

@@ -1,0 +1,66 @@
+//! A catalog, or a document that is none yet, as an API that answers by itself.
+
+use std::sync::Arc;
+
+use milepost_catalog::mock::{Documented, Mock, Settings};
+use milepost_model::id::CatalogId;
+use milepost_model::problem::{Code, Problem};
+
+use super::plan::{Asked, Plan};
+use crate::call::Call;
+use crate::reader::Reader;
+use crate::source::Wanted;
+
+/// A mock, and what it is of.
+pub struct Played {
+    /// What people call it.
+    pub title: String,
+    /// How many operations it answers.
+    pub operation_count: usize,
+    /// The mock.
+    pub mock: Mock,
+}
+
+impl std::fmt::Debug for Played {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Played").field("title", &self.title).finish_non_exhaustive()
+    }
+}
+
+/// Opens a mock of a catalog, by id or title, or of a document, by path or URL.
+pub async fn open(
+    reader: &Reader,
+    call: &dyn Call,
+    which: &str,
+    settings: Settings,
+) -> Result<Played, Problem> {
+    let shelf = reader.shelf();
+    let missing = match shelf.record(which) {
+        Ok(record) => {
+            let loaded = shelf.load(&record)?;
+            let rows = loaded.table.rows.clone();
+            let catalog = record.id.clone();
+            let operations = Documented { api: loaded.api()?, rows, catalog };
+            return Ok(played(record.title.clone(), operations, settings));
+        }
+        Err(problem) => problem,
+    };
+    let wanted = Wanted { source: which, source_type: None, allow_refs: &[], refs_root: None };
+    // Where the real API is does not matter, and a document may fail to say.
+    let base_url = Some("http://localhost");
+    let asked = Asked { wanted, title: None, vendor: Some("mock"), base_url, enabled: true };
+    let plan = Plan::of(&asked, reader, call).await.map_err(|problem| {
+        // What could be an id and is no file was meant to be a catalog.
+        let is_id = CatalogId::parse(which).is_ok() && problem.code == Code::FileNotFound;
+        if is_id { missing } else { problem }
+    })?;
+    let catalog = plan.record.id;
+    let operations = Documented { api: Arc::new(plan.api), rows: plan.table.rows, catalog };
+    Ok(played(plan.record.title, operations, settings))
+}
+
+fn played(title: String, operations: Documented, mut settings: Settings) -> Played {
+    settings.schemes = operations.api.schemes().into_iter().collect();
+    let operation_count = operations.rows.len();
+    Played { title, operation_count, mock: Mock::new(Box::new(operations), settings) }
+}
