@@ -84,8 +84,10 @@ async fn import(
     folder: &Path,
     address: SocketAddr,
 ) -> Result<(), Box<dyn Error>> {
-    let schema = json!({"type": "string"});
-    let text = |name: &str, place: &str| json!({"name": name, "in": place, "required": true, "schema": schema});
+    let text = |name: &str, place: &str| {
+        let schema = json!({"type": "string"});
+        json!({"name": name, "in": place, "required": true, "schema": schema})
+    };
     let order = json!({"type": "object", "properties": {"id": {"type": "string"}}});
     let document = json!({
         "openapi": "3.1.0",
