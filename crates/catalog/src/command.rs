@@ -161,6 +161,7 @@ pub enum Style {
 
 /// A parameter of a command.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "OpenAPI has these four, and each stands alone")]
 pub struct Parameter {
     /// Its name as it goes on the wire.
     pub name: String,

@@ -40,10 +40,9 @@ impl Exit {
     pub(crate) fn of(problem: &Problem) -> Exit {
         match problem.code {
             Code::WorkflowInvalid | Code::CriteriaInvalid => Exit::WorkflowInvalid,
-            Code::FileRefused
-            | Code::RequestRefused
-            | Code::AuthFailed
-            | Code::SecretsUnusable => Exit::Denied,
+            Code::FileRefused | Code::RequestRefused | Code::AuthFailed | Code::SecretsUnusable => {
+                Exit::Denied
+            }
             Code::UpstreamFailed => Exit::Upstream,
             Code::UpstreamTimeout => Exit::Timeout,
             // A server that answers with an error may do better later; a file will not.

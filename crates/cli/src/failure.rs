@@ -74,7 +74,7 @@ impl Failure {
 /// What is wrong with the arguments, unless the message says all of it.
 fn told(problem: &Problem) -> &[Argument] {
     match problem.arguments.as_slice() {
-        [only] if only.path.is_empty() && problem.message.contains(&only.message) => &[],
+        [only] if problem.message.contains(&only.message) => &[],
         arguments => arguments,
     }
 }

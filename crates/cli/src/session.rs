@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::failure::Failure;
 use crate::person::Person;
 use crate::target;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, safe_json};
 
 /// The operations of one command, and who called it.
 pub(crate) struct Session {
@@ -55,6 +55,6 @@ pub(crate) fn print(response: &impl Serialize, terminal: &mut Terminal) -> Resul
         let message = format!("the answer cannot be written: {error}");
         Problem::new(Code::Internal, message, "report this with the command")
     })?;
-    terminal.line(&json)?;
+    terminal.line(&safe_json(&json))?;
     Ok(())
 }

@@ -40,6 +40,21 @@ impl Terminal {
         }
     }
 
+    /// Writes text of others as it is: for those who pass it on, not for a terminal.
+    pub(crate) fn exact(&mut self, text: &str) -> io::Result<()> {
+        if self.gone {
+            return Ok(());
+        }
+        // Past the filter for colours. The lock is ours, and may be taken again.
+        match io::stdout().write_all(text.as_bytes()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.gone = true;
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
     /// Writes a remark. A closed standard error leaves nobody to tell.
     pub(crate) fn complain(&mut self, text: &str) {
         drop(writeln!(self.err, "{text}"));
@@ -57,14 +72,31 @@ fn width() -> usize {
     columns.or_else(asked).filter(|width| (20..=400).contains(width)).unwrap_or(100)
 }
 
+/// Whether a terminal would act on a letter, or be fooled by it.
+fn acts(c: char) -> bool {
+    // Marks of direction, and the mark that has no width at all.
+    let turns = matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
+    c.is_control() || turns || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// JSON that says the same without letters that a terminal would act on: they are in strings.
+pub(crate) fn safe_json(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for c in json.chars() {
+        match acts(c) {
+            // Every one of them has a code of four digits.
+            true => shown.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
+
 /// Text of others without what a terminal would act on or be fooled by.
 pub(crate) fn safe(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        // Marks of direction, and the mark that has no width at all.
-        let turns = matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
-        let fools = turns || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}');
-        if (c.is_control() && c != '\n') || fools {
+        if acts(c) && c != '\n' {
             shown.extend(c.escape_unicode());
         } else {
             shown.push(c);

@@ -40,7 +40,7 @@ impl Commands for Known {
             };
         };
         let Ok(loaded) = shelf.load(record) else { return Lookup::Unchecked };
-        let Some(row) = loaded.find(id.name()) else {
+        let Some(index) = loaded.find(id.name()) else {
             let all: Vec<String> =
                 (0..loaded.table.rows.len()).map(|row| loaded.spelling(row)).collect();
             let near = suggest::closest(&id.to_string(), all.iter().map(String::as_str));
@@ -50,7 +50,7 @@ impl Commands for Known {
             let names = near.into_iter().chain(like).take(OFFERED).map(str::to_owned).collect();
             return Lookup::NoCommand(names);
         };
-        match loaded.prepared(row) {
+        match loaded.prepared(index) {
             Ok(prepared) => Lookup::Known(Box::new(info(prepared.command()))),
             Err(_) => Lookup::Unchecked,
         }

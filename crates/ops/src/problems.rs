@@ -315,6 +315,9 @@ pub(crate) fn of_auth(error: &AuthError) -> Problem {
 /// Why a request has no answer.
 pub(crate) fn of_send(error: &SendError) -> Problem {
     let (code, hint) = match &error.fault {
+        Fault::Refused(refusal) if refusal.rule() == "scheme" => {
+            (Code::RequestRefused, "give an http or https URL".to_owned())
+        }
         Fault::Refused(refusal) => (
             Code::RequestRefused,
             format!(
@@ -341,7 +344,7 @@ pub(crate) fn of_send(error: &SendError) -> Problem {
     };
     let message = format!("{} {}: {}", error.method, error.url, error.fault);
     Problem::new(code, message, hint)
-        .context("url", error.url.as_str())
+        .context("url", &*error.url)
         .context("sent", !error.certainly_not_sent())
 }
 

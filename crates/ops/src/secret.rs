@@ -75,8 +75,9 @@ impl<'w> Secrets<'w> {
 }
 
 fn origin_of(text: &str) -> Result<Origin, Problem> {
-    Url::parse(text).map(|url| url.origin()).map_err(|_| {
-        let message = format!("`{}` is no URL", suggest::excerpt(text));
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    url.map(|url| url.origin()).ok_or_else(|| {
+        let message = format!("`{}` is no http or https URL", suggest::excerpt(text));
         Problem::new(Code::ParamsInvalid, message, "write it as https://api.example.com")
     })
 }

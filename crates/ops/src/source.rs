@@ -110,7 +110,7 @@ impl Wanted<'_> {
             return Fetched::Refused("only http and https are read".to_owned());
         }
         if url.origin() != from.origin() && !self.allows(&url) {
-            return Fetched::Missing(self.not_allowed(&url));
+            return Fetched::Missing(not_allowed(&url));
         }
         match fetch(client, &url).await {
             Ok(bytes) => Fetched::Bytes(bytes),
@@ -146,7 +146,7 @@ impl Wanted<'_> {
                 return Fetched::Refused(why.to_owned());
             }
             if !self.allows(&url) {
-                return Fetched::Missing(self.not_allowed(&url));
+                return Fetched::Missing(not_allowed(&url));
             }
             return match fetch(client, &url).await {
                 Ok(bytes) => Fetched::Bytes(bytes),
@@ -166,11 +166,11 @@ impl Wanted<'_> {
         let host = url.host_str().unwrap_or_default();
         self.allow_refs.iter().any(|allowed| allowed.eq_ignore_ascii_case(host))
     }
+}
 
-    fn not_allowed(&self, url: &Url) -> String {
-        let host = url.host_str().unwrap_or_default();
-        format!("references to {host} are not followed; `--allow-refs {host}` does")
-    }
+fn not_allowed(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    format!("references to {host} are not followed; `--allow-refs {host}` follows them")
 }
 
 /// Where documents may be read from: a URL that a person typed may lead anywhere.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use milepost_catalog::request::header_bytes;
 use milepost_model::secret::Mask;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
 use tokio::sync::{OnceCell, Semaphore};
@@ -293,7 +294,7 @@ fn build(request: &Outgoing) -> Result<reqwest::Request, Invalid> {
         if header == reqwest::header::CONTENT_LENGTH {
             continue;
         }
-        let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| wrong())?;
+        let value = HeaderValue::from_bytes(&header_bytes(value)).map_err(|_| wrong())?;
         built.headers_mut().append(header, value);
     }
     if !request.body.is_empty() {

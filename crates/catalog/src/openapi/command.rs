@@ -79,7 +79,7 @@ impl Api {
             path: operation.path.clone().into_owned(),
             pointer: operation.pointer.clone(),
             operation_id: operation_id(operation, findings),
-            summary: self.summary(operation),
+            summary: summary(operation),
             description: line("description", limits::ROW_DESCRIPTION_CHARS),
             tags: tags.collect(),
             parameters: parameters.collect(),
@@ -87,19 +87,19 @@ impl Api {
             deprecated: node.and_then(|node| flag(node, "deprecated")).unwrap_or(false),
         }
     }
+}
 
-    /// Its summary, or the first sentence of what is said of it.
-    fn summary(&self, operation: &Operation<'_>) -> String {
-        let Some(node) = operation.node else { return String::new() };
-        let summary = line_of(node, "summary", limits::SUMMARY_CHARS);
-        if !summary.is_empty() {
-            return summary;
-        }
-        let said = node.get("description").and_then(Node::text).unwrap_or_default();
-        let first = said.split("\n\n").next().unwrap_or_default();
-        let first = first.split_inclusive(". ").next().unwrap_or_default();
-        text::line(first.trim_end(), limits::SUMMARY_CHARS)
+/// Its summary, or the first sentence of what is said of it.
+fn summary(operation: &Operation<'_>) -> String {
+    let Some(node) = operation.node else { return String::new() };
+    let summary = line_of(node, "summary", limits::SUMMARY_CHARS);
+    if !summary.is_empty() {
+        return summary;
     }
+    let said = node.get("description").and_then(Node::text).unwrap_or_default();
+    let first = said.split("\n\n").next().unwrap_or_default();
+    let first = first.split_inclusive(". ").next().unwrap_or_default();
+    text::line(first.trim_end(), limits::SUMMARY_CHARS)
 }
 
 fn operation_id(operation: &Operation<'_>, findings: &mut Findings) -> Option<String> {

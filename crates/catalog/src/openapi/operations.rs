@@ -57,45 +57,10 @@ impl Api {
                 findings.add(&pointer, Rule::PathItem, "a path must be a map of operations");
                 continue;
             }
-            self.operations_of(&path, item, &pointer, &mut found, findings);
+            let place = Item { path, node: item, pointer };
+            operations_of(&place, &mut found, findings);
         }
         found
-    }
-
-    fn operations_of<'d>(
-        &self,
-        path: &Cow<'d, str>,
-        item: Node<'d>,
-        pointer: &str,
-        found: &mut Vec<Operation<'d>>,
-        findings: &mut Findings,
-    ) {
-        for (key, node) in item.entries() {
-            let Some(method) = Method::parse(&key) else {
-                if key == "additionalOperations" {
-                    more_methods(node, pointer, findings);
-                } else if !OTHER_KEYS.contains(&&*key) && !key.starts_with("x-") {
-                    let pointer = format!("{pointer}/{}", part(&key));
-                    findings.add(pointer, Rule::Method, format!("`{key}` is no method of HTTP"));
-                }
-                continue;
-            };
-            let pointer = format!("{pointer}/{}", part(&key));
-            let node = match node {
-                node if node.is_map() => Some(node),
-                node if node.is_null() => {
-                    let message = "the operation is empty; it was taken as one without parameters";
-                    findings.add(&pointer, Rule::Operation, message);
-                    None
-                }
-                _ => {
-                    let message = "an operation must be a map; it was left out";
-                    findings.add(&pointer, Rule::Operation, message);
-                    continue;
-                }
-            };
-            found.push(Operation { method, path: path.clone(), pointer, item, node });
-        }
     }
 
     /// How many operations the document has, readable or not.
@@ -106,6 +71,43 @@ impl Api {
         items
             .map(|item| item.entries().filter(|(key, _)| Method::parse(key).is_some()).count())
             .sum()
+    }
+}
+
+/// A path and what stands under it.
+struct Item<'d> {
+    path: Cow<'d, str>,
+    node: Node<'d>,
+    pointer: String,
+}
+
+fn operations_of<'d>(place: &Item<'d>, found: &mut Vec<Operation<'d>>, findings: &mut Findings) {
+    let Item { path, node: item, pointer } = place;
+    for (key, node) in item.entries() {
+        let Some(method) = Method::parse(&key) else {
+            if key == "additionalOperations" {
+                more_methods(node, pointer, findings);
+            } else if !OTHER_KEYS.contains(&&*key) && !key.starts_with("x-") {
+                let pointer = format!("{pointer}/{}", part(&key));
+                findings.add(pointer, Rule::Method, format!("`{key}` is no method of HTTP"));
+            }
+            continue;
+        };
+        let pointer = format!("{pointer}/{}", part(&key));
+        let node = match node {
+            node if node.is_map() => Some(node),
+            node if node.is_null() => {
+                let message = "the operation is empty; it was taken as one without parameters";
+                findings.add(&pointer, Rule::Operation, message);
+                None
+            }
+            _ => {
+                let message = "an operation must be a map; it was left out";
+                findings.add(&pointer, Rule::Operation, message);
+                continue;
+            }
+        };
+        found.push(Operation { method, path: path.clone(), pointer, item: *item, node });
     }
 }
 

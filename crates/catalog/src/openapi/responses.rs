@@ -122,15 +122,12 @@ impl Api {
         let mut entries = list.entries().filter(|(status, _)| status.starts_with('2'));
         let (_, node) = entries.next()?;
         let node = self.resolve(node).ok()?;
-        let schema = match self.version {
-            Version::V2 => node.get("schema")?,
-            _ => {
-                let contents = node.get("content")?;
-                let mut entries = contents.entries();
-                let json = entries.find(|(name, _)| name.contains("json"));
-                json.or_else(|| contents.entries().next())?.1.get("schema")?
-            }
-        };
+        if self.version == Version::V2 {
+            return self.resolve(node.get("schema")?).ok();
+        }
+        let contents = node.get("content")?;
+        let json = contents.entries().find(|(name, _)| name.contains("json"));
+        let schema = json.or_else(|| contents.entries().next())?.1.get("schema")?;
         self.resolve(schema).ok()
     }
 }

@@ -39,9 +39,8 @@ impl Prepared {
             Kind::Json | Kind::JsonLike => read,
             Kind::Form | Kind::Multipart => Ok(read.unwrap_or_else(|_| Value::from(text))),
             _ => {
-                let is_file = |value: &Value| {
-                    value.get("$file").is_some() || value.get("$base64").is_some()
-                };
+                let is_file =
+                    |value: &Value| value.get("$file").is_some() || value.get("$base64").is_some();
                 Ok(read.ok().filter(is_file).unwrap_or_else(|| Value::from(text)))
             }
         }

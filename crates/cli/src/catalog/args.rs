@@ -89,7 +89,7 @@ pub(crate) struct References {
     /// A host that references in the document may lead to; may be given several times
     #[arg(long, value_name = "HOST")]
     pub(crate) allow_refs: Vec<String>,
-    /// The folder below which references to files stay; the document's own otherwise
+    /// The folder below which references to files stay; the one above the document's otherwise
     #[arg(long, value_name = "DIR")]
     pub(crate) refs_root: Option<String>,
 }

@@ -4,10 +4,10 @@ use milepost_ops::catalog::auth::{self, Auth};
 use milepost_ops::catalog::list::{Item, List as Catalogs, Request};
 use milepost_ops::command::list::{self as commands, Detail, List as Commands};
 
+use super::address;
 use super::args::Named;
 use super::auth::schemes_table;
 use super::list::state;
-use super::address;
 use crate::command::commands_table;
 use crate::exit::Exit;
 use crate::failure::Failure;

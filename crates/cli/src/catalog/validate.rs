@@ -44,8 +44,7 @@ fn show(source: &str, response: &Response, terminal: &mut Terminal) -> Result<()
     let commands = count(response.command_count, "command");
     let warnings = count(response.warnings.len(), "warning");
     if response.valid {
-        terminal
-            .line(&format!("{source}: valid, {kind}, {operations}, {commands}, {warnings}"))?;
+        terminal.line(&format!("{source}: valid, {kind}, {operations}, {commands}, {warnings}"))?;
         terminal.complain(&format!("next: milepost catalog import {source}"));
     } else {
         let errors = count(response.violations.len(), "error");

@@ -92,13 +92,10 @@ fn body(given: &str) -> Result<TypedBody, Failure> {
 fn writable(output: &Path) -> Result<(), Failure> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     let exists = folder.is_none_or(Path::is_dir) && !output.is_dir();
-    match exists {
-        true => Ok(()),
-        false => {
-            let message = format!("`{}` cannot be written", output.display());
-            let hint = "name a file in a folder that exists; nothing was sent";
-            Err(Problem::new(Code::FileNotFound, message, hint).into())
-        }
+    if exists == true { Ok(()) } else {
+        let message = format!("`{}` cannot be written", output.display());
+        let hint = "name a file in a folder that exists; nothing was sent";
+        Err(Problem::new(Code::FileNotFound, message, hint).into())
     }
 }
 
@@ -134,7 +131,7 @@ fn show_body(response: &Response, terminal: &mut Terminal) -> Result<(), Failure
     // A pipe gets what was answered; a terminal only what it may show.
     match io::stdout().is_terminal() {
         true => terminal.line(&safe(text))?,
-        false => terminal.line(text)?,
+        false => terminal.exact(&format!("{text}\n"))?,
     }
     Ok(())
 }

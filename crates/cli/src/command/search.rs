@@ -43,7 +43,8 @@ fn show(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
     }
     if !response.workflows.is_empty() {
         let gap = if response.commands.is_empty() { "" } else { "\n" };
-        let rows = response.workflows.iter().map(|one| vec![one.command.clone(), one.title.clone()]);
+        let rows =
+            response.workflows.iter().map(|one| vec![one.command.clone(), one.title.clone()]);
         let rows: Vec<Vec<String>> = rows.collect();
         terminal.line(&format!("{gap}{}", table::render(&["workflow", "title"], &rows, width)))?;
     }

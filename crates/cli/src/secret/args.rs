@@ -7,9 +7,11 @@ use crate::args::Json;
 #[derive(Debug, Subcommand)]
 pub(crate) enum SecretCommand {
     /// Keep a secret; its value is asked for, or read from standard input
-    #[command(after_help = "Example: milepost secret set SHOP_TOKEN --origin https://api.shop.test\n\
+    #[command(
+        after_help = "Example: milepost secret set SHOP_TOKEN --origin https://api.shop.test\n\
         Example: pass show shop | milepost secret set SHOP_TOKEN\n\
-        Exit codes: 0 done, 2 no value, 8 the store cannot be opened, 75 it cannot be written")]
+        Exit codes: 0 done, 2 no value, 8 the store cannot be opened, 75 it cannot be written"
+    )]
     Set(Set),
     /// List secrets by name; values are never shown
     #[command(after_help = "Example: milepost secret list\n\

@@ -12,8 +12,8 @@ use crate::secret::files;
 use crate::server::{self, Reply, Request, Server};
 use crate::{Place, finish};
 
-/// With what would be escaped in a URL and in JSON.
-const CANARY: &str = "Kanarien/vogel+0042=&\"q\u{e4}";
+/// With what would be escaped in a URL.
+const CANARY: &str = "Kanarien/vogel+0042=&q!";
 const USER: &str = "canary-user-7731";
 
 /// One path for each thing that a server may do to a request.
@@ -150,15 +150,15 @@ fn look(what: &str, bytes: &[u8]) {
 }
 
 #[derive(Clone, Copy)]
-enum From {
+enum Origin {
     Store,
     Environment,
 }
 
-fn run(place: &Place, from: From, arguments: &[&str]) -> i32 {
+fn run(place: &Place, from: Origin, arguments: &[&str]) -> i32 {
     let mut command = place.command();
     command.env("RUST_LOG", "trace").env("RUST_BACKTRACE", "full");
-    if matches!(from, From::Environment) {
+    if matches!(from, Origin::Environment) {
         command.env("MILEPOST_SECRET_CANARY", CANARY).env("MILEPOST_SECRET_USER", USER);
     }
     let ran = finish(command.args(arguments), "");
@@ -168,10 +168,10 @@ fn run(place: &Place, from: From, arguments: &[&str]) -> i32 {
     ran.code
 }
 
-fn walk(from: From) {
+fn walk(from: Origin) {
     let server = Server::start(answer);
     let place = Place::with(&[("canary.yaml", &document(&server.url))]);
-    if matches!(from, From::Store) {
+    if matches!(from, Origin::Store) {
         for (name, value) in [("CANARY", CANARY), ("USER", USER)] {
             let ran = finish(place.command().args(["secret", "set", name]), value).ends(0);
             look("secret set", format!("{}{}", ran.out, ran.err).as_bytes());
@@ -197,13 +197,7 @@ fn walk(from: From) {
     for scheme in ["query", "header", "cookie", "bearer", "basic", "client"] {
         let arrived = seen.iter().filter(|one| one.path() == format!("/{scheme}/echo"));
         let arrived: Vec<String> = arrived.map(|one| format!("{one:?}")).collect();
-        let spelled = |text: &String| {
-            let spelled = spellings(CANARY);
-            let latin: String = CANARY.bytes().map(char::from).collect();
-            spelled.iter().chain([&latin]).any(|one| {
-                text.contains(one.as_str()) || text.contains(&one.replace('"', "\\\""))
-            })
-        };
+        let spelled = |text: &String| spellings(CANARY).iter().any(|one| text.contains(one));
         assert!(arrived.iter().any(spelled), "{scheme}: {arrived:?}");
     }
     for arguments in ["secret list", "secret list --json", "catalog show canary", "catalog list"] {
@@ -217,7 +211,7 @@ fn walk(from: From) {
 }
 
 /// Every call in every mode; how many reach the server at least.
-fn calls(place: &Place, from: From) -> usize {
+fn calls(place: &Place, from: Origin) -> usize {
     let mut reached = 0;
     for scheme in ["query", "header", "cookie", "bearer", "basic", "client"] {
         for path in PATHS {
@@ -235,15 +229,18 @@ fn calls(place: &Place, from: From) -> usize {
                 _ => assert_eq!(code, 9, "{name}"),
             }
             reached += 1;
-            if matches!(*path, "slow" | "broken") {
+            if !matches!(*path, "slow" | "broken") {
+                with(&["--json"]);
+                reached += 1;
+            }
+            if *path != "echo" {
                 continue;
             }
-            with(&["--json"]);
             with(&["--dry-run"]);
             with(&["--dry-run", "--json"]);
             with(&["-p", "nothing=1"]);
             with(&["--output", "answer.txt"]);
-            reached += 2;
+            reached += 1;
         }
     }
     reached
@@ -251,10 +248,10 @@ fn calls(place: &Place, from: From) -> usize {
 
 #[test]
 fn a_kept_secret_is_nowhere_to_be_seen() {
-    walk(From::Store);
+    walk(Origin::Store);
 }
 
 #[test]
 fn a_secret_of_the_environment_is_nowhere_to_be_seen() {
-    walk(From::Environment);
+    walk(Origin::Environment);
 }

@@ -65,7 +65,14 @@ pub(crate) fn problem(ran: &Ran) -> Value {
 #[test]
 fn a_sound_document_is_valid() {
     let place = Place::with(&[("shop.yaml", SHOP)]);
-    place.shows("catalog validate shop.yaml", &expect![[r#""#]]);
+    place.shows(
+        "catalog validate shop.yaml",
+        &expect![[r"
+        shop.yaml: valid, OpenAPI 3.0, 7 operations, 7 commands, 0 warnings
+        --- 0
+        next: milepost catalog import shop.yaml
+    "]],
+    );
     let ran = place.say("catalog validate --json shop.yaml").ends(0).quiet();
     let response = ran.json();
     assert_eq!(response["valid"], true);
@@ -88,10 +95,34 @@ fn an_unsound_document_shows_every_fault() {
         ("empty.yaml", ""),
         ("odd.yaml", &odd),
     ]);
-    place.shows("catalog validate none.json", &expect![[r#""#]]);
-    place.shows("catalog validate wrong.json", &expect![[r#""#]]);
-    place.shows("catalog validate poem.txt", &expect![[r#""#]]);
-    place.shows("catalog validate empty.yaml", &expect![[r#""#]]);
+    place.shows("catalog validate none.json", &expect![[r#"
+        error[paths] /paths: OpenAPI 3.0 demands `paths`: a map of paths
+        warning[server] /servers: the document says no address that can be used: give a base URL before a command is run
+        warning[specification]: the specification says otherwise (`required`): "paths" is a required property
+        none.json: not valid, OpenAPI 3.0, 1 error, 2 warnings
+        --- 2
+    "#]]);
+    place.shows("catalog validate wrong.json", &expect![[r#"
+        error[paths] /paths: `paths` must be a map from path to operations
+        warning[server] /servers: the document says no address that can be used: give a base URL before a command is run
+        warning[specification] /info: the specification says otherwise (`required`): "version" is a required property
+        warning[specification] /paths: the specification says otherwise (`type`): value is not of type "object"
+        wrong.json: not valid, OpenAPI 3.0, 1 error, 3 warnings
+        --- 2
+    "#]]);
+    place.shows("catalog validate poem.txt", &expect![[r"
+        error[unreadable]: the document is text, not a map; an OpenAPI document begins with `openapi:`
+        poem.txt: not valid, no OpenAPI document, 1 error, 0 warnings
+        --- 2
+    "]]);
+    place.shows(
+        "catalog validate empty.yaml",
+        &expect![[r"
+        error[unreadable]: the document is empty; give an OpenAPI document in JSON or YAML
+        empty.yaml: not valid, no OpenAPI document, 1 error, 0 warnings
+        --- 2
+    "]],
+    );
     let ran = place.say("catalog validate odd.yaml").ends(0);
     assert_eq!(ran.out.lines().filter(|line| line.starts_with("warning[")).count(), 20);
     assert!(ran.out.contains("more, all of them with --json\n"), "{}", ran.out);
@@ -105,10 +136,32 @@ fn an_unsound_document_shows_every_fault() {
 fn sources_that_cannot_be_read() {
     let place = Place::with(&[("shop.yaml", SHOP)]);
     fs::create_dir(place.path("folder")).expect("makes a folder");
-    place.shows("catalog validate nowhere.yaml", &expect![[r#""#]]);
-    place.shows("catalog validate folder", &expect![[r#""#]]);
-    place.shows("catalog validate ftp://files.test/a.yaml", &expect![[r#""#]]);
-    place.shows("catalog validate http://127.0.0.1:1/a.yaml", &expect![[r#""#]]);
+    place.shows(
+        "catalog validate nowhere.yaml",
+        &expect![[r"
+        --- 6
+        error[FILE_NOT_FOUND]: there is no file `[ROOT]/work/nowhere.yaml`
+        hint: check the path
+    "]],
+    );
+    place.shows(
+        "catalog validate folder",
+        &expect![[r"
+        --- 8
+        error[FILE_REFUSED]: `[ROOT]/work/folder` is no regular file
+        hint: name a regular file
+    "]],
+    );
+    place.shows("catalog validate ftp://files.test/a.yaml", &expect![[r"
+        --- 8
+        error[REQUEST_REFUSED]: GET ftp://files.test/a.yaml: not sent: `ftp` is neither http nor https
+        hint: give an http or https URL
+    "]]);
+    place.shows("catalog validate http://127.0.0.1:1/a.yaml", &expect![[r"
+        --- 9
+        error[UPSTREAM_FAILED]: GET http://127.0.0.1:[PORT]/a.yaml: cannot connect: Connection refused (os error 111)
+        hint: check the address and that the API is up
+    "]]);
     place.say("catalog validate").ends(2);
     place.say("catalog validate shop.yaml --refs-root nowhere").ends(6);
     let failing = Server::start(|_| server::json(500, &json!({})));
@@ -134,13 +187,47 @@ fn a_url_is_a_source() {
 #[test]
 fn preview_writes_nothing() {
     let place = Place::with(&[("shop.yaml", SHOP)]);
-    place.shows("catalog preview shop.yaml", &expect![[r#""#]]);
-    place.shows("catalog preview shop.yaml --vendor acme --commands", &expect![[r#""#]]);
+    place.shows(
+        "catalog preview shop.yaml",
+        &expect![[r"
+        shop — Shop
+        https://api.shop.test/v1
+        7 operations, 7 commands, 1 provider
+        --- 0
+        next: milepost catalog import shop.yaml
+    "]],
+    );
+    place.shows(
+        "catalog preview shop.yaml --vendor acme --commands",
+        &expect![[r"
+        acme — Shop
+        https://api.shop.test/v1
+        7 operations, 7 commands, 1 provider
+
+        COMMAND                     METHOD  SUMMARY
+        acme orders:list            GET     List orders
+        acme orders:create          POST    Create an order
+        acme orders:get             GET     Get an order
+        acme orders:delete          DELETE  (deprecated) Delete an order
+        acme orders:receipt:get     GET     Get the receipt as a file
+        acme orders:receipt:update  PUT     Leave a note
+        acme photos:create          POST    Add a photo
+        --- 0
+        next: milepost catalog import shop.yaml
+    "]],
+    );
     let ran = place.say("catalog preview --json shop.yaml --base-url http://127.0.0.1:9/x");
     let response = ran.ends(0).quiet().json();
     assert_eq!(response["catalog"]["base_url"], "http://127.0.0.1:9/x");
     assert_eq!(response.get("command_preview"), None);
-    place.shows("catalog preview shop.yaml --base-url gopher://x", &expect![[r#""#]]);
+    place.shows(
+        "catalog preview shop.yaml --base-url gopher://x",
+        &expect![[r"
+        --- 2
+        error[CATALOG_INVALID]: `shop.yaml` cannot be imported: `gopher://x` is no http or https URL
+        hint: correct the document, then `milepost catalog validate` it
+    "]],
+    );
     place.say("catalog list").ends(0).quiet();
     assert!(!place.root.path().join("home/.config/milepost/catalogs").exists());
 }
@@ -148,20 +235,145 @@ fn preview_writes_nothing() {
 #[test]
 fn import_list_show_and_remove() {
     let place = Place::with(&[("shop.yaml", SHOP)]);
-    place.shows("catalog list", &expect![[r#""#]]);
-    place.shows("catalog import shop.yaml", &expect![[r#""#]]);
-    place.shows("catalog import shop.yaml", &expect![[r#""#]]);
-    place.shows("catalog import shop.yaml --overwrite", &expect![[r#""#]]);
-    place.shows("catalog import shop.yaml --title Other --disabled", &expect![[r#""#]]);
-    place.shows("catalog list", &expect![[r#""#]]);
-    place.shows("catalog show shop", &expect![[r#""#]]);
-    place.shows("catalog show Other", &expect![[r#""#]]);
-    place.shows("catalog show shp", &expect![[r#""#]]);
-    place.shows("catalog preview shop.yaml", &expect![[r#""#]]);
-    place.shows("catalog remove shop", &expect![[r#""#]]);
-    place.shows("catalog remove shop --yes", &expect![[r#""#]]);
-    place.shows("catalog remove other --manifest -y", &expect![[r#""#]]);
-    place.shows("catalog remove shop --yes", &expect![[r#""#]]);
+    place.shows(
+        "catalog list",
+        &expect![[r"
+        no catalogs yet
+        hint: import one with `milepost catalog import <file|url>`
+        --- 0
+    "]],
+    );
+    place.shows(
+        "catalog import shop.yaml",
+        &expect![[r"
+        imported shop: 7 operations, 7 commands, 1 provider
+        https://api.shop.test/v1
+        [ROOT]/home/.config/milepost/catalogs/shop.toml
+        --- 0
+        next: milepost catalog show shop
+    "]],
+    );
+    place.shows("catalog import shop.yaml", &expect![[r"
+        --- 7
+        error[CATALOG_EXISTS]: catalog `shop` (Shop) is there already
+        hint: say `--overwrite` to replace it, or give another `--vendor`; `milepost catalog diff` shows what would change
+    "]]);
+    place.shows(
+        "catalog import shop.yaml --overwrite",
+        &expect![[r"
+        replaced shop: 7 operations, 7 commands, 1 provider
+        https://api.shop.test/v1
+        [ROOT]/home/.config/milepost/catalogs/shop.toml
+        --- 0
+        next: milepost catalog show shop
+    "]],
+    );
+    place.shows(
+        "catalog import shop.yaml --title Other --disabled",
+        &expect![[r"
+        imported other: 7 operations, 7 commands, 1 provider
+        https://api.shop.test/v1
+        [ROOT]/home/.config/milepost/catalogs/other.toml
+        --- 0
+        next: milepost catalog enable other
+    "]],
+    );
+    place.shows(
+        "catalog list",
+        &expect![[r"
+        ID     STATE     COMMANDS  ADDRESS                   TITLE
+        other  disabled  7         https://api.shop.test/v1  Other
+        shop   enabled   7         https://api.shop.test/v1  Shop
+        --- 0
+    "]],
+    );
+    place.shows(
+        "catalog show shop",
+        &expect![[r"
+        shop — Shop
+        enabled, 7 commands
+        address   https://api.shop.test/v1
+        source    [ROOT]/work/shop.yaml
+        record    [ROOT]/home/.config/milepost/catalogs/shop.toml
+        document  [ROOT]/home/.config/milepost/catalogs/shop.source.yaml
+
+        SCHEME  SECRETS  KIND
+        bearer  none     bearer token
+
+        COMMAND                     METHOD  SUMMARY
+        shop orders:create          POST    Create an order
+        shop orders:delete          DELETE  (deprecated) Delete an order
+        shop orders:get             GET     Get an order
+        shop orders:list            GET     List orders
+        shop orders:receipt:get     GET     Get the receipt as a file
+        shop orders:receipt:update  PUT     Leave a note
+        shop photos:create          POST    Add a photo
+        --- 0
+    "]],
+    );
+    place.shows(
+        "catalog show Other",
+        &expect![[r"
+        other — Other
+        disabled, 7 commands
+        address   https://api.shop.test/v1
+        source    [ROOT]/work/shop.yaml
+        record    [ROOT]/home/.config/milepost/catalogs/other.toml
+        document  [ROOT]/home/.config/milepost/catalogs/other.source.yaml
+
+        SCHEME  SECRETS  KIND
+        bearer  none     bearer token
+        --- 0
+        next: milepost catalog enable other
+    "]],
+    );
+    place.shows(
+        "catalog show shp",
+        &expect![[r"
+        --- 6
+        error[CATALOG_NOT_FOUND]: there is no catalog `shp`
+        hint: did you mean `shop`?
+    "]],
+    );
+    place.shows(
+        "catalog preview shop.yaml",
+        &expect![[r"
+        shop — Shop
+        https://api.shop.test/v1
+        7 operations, 7 commands, 1 provider
+        --- 0
+        note: catalog `shop` is there already
+        next: milepost catalog import shop.yaml --overwrite
+    "]],
+    );
+    place.shows("catalog remove shop", &expect![[r"
+        --- 7
+        error[CONFIRMATION_REQUIRED]: `catalog.remove` cannot be taken back and needs a yes: Catalog `shop` (Shop) with 7 commands is removed: its settings and the names of its secrets are lost.
+        hint: ask the person, then say it again with `--yes`
+    "]]);
+    place.shows(
+        "catalog remove shop --yes",
+        &expect![[r"
+        removed shop; 1 catalog left
+        --- 0
+        note: its document stays for the next import; --manifest removes it
+    "]],
+    );
+    place.shows(
+        "catalog remove other --manifest -y",
+        &expect![[r"
+        removed other; 0 catalogs left
+        --- 0
+    "]],
+    );
+    place.shows(
+        "catalog remove shop --yes",
+        &expect![[r"
+        --- 6
+        error[CATALOG_NOT_FOUND]: there is no catalog `shop`
+        hint: see `milepost catalog list`, or import it with `milepost catalog import`
+    "]],
+    );
     let catalogs = place.root.path().join("home/.config/milepost/catalogs");
     let left = fs::read_dir(catalogs).expect("is there").flatten();
     let mut left: Vec<String> =
@@ -198,7 +410,13 @@ fn faults_of_an_import_are_told_one_by_one() {
     let twice = r#"{"openapi": "3.0.3", "info": {"title": "T", "version": "1"},
         "servers": [{"url": "ftp://files.test"}], "paths": []}"#;
     let place = Place::with(&[("twice.json", twice)]);
-    place.shows("catalog import twice.json", &expect![[r#""#]]);
+    place.shows("catalog import twice.json", &expect![[r"
+        --- 2
+        error[CATALOG_INVALID]: `twice.json` cannot be imported: `paths` must be a map from path to operations (and 1 more)
+          paths /paths: `paths` must be a map from path to operations
+          server-scheme /servers/0: the server `ftp://files.test` is no http or https URL
+        hint: correct the document, then `milepost catalog validate` it
+    "]]);
     let told = problem(&place.say("catalog import --json twice.json").ends(2));
     assert_eq!(told["error_code"], "CATALOG_INVALID");
     let violations = told["violations"].as_array().expect("is a list");
@@ -212,11 +430,52 @@ fn faults_of_an_import_are_told_one_by_one() {
 #[test]
 fn catalogs_go_in_and_out_of_use() {
     let place = Place::shop();
-    place.shows("catalog disable shop", &expect![[r#""#]]);
-    place.shows("command show shop orders:list", &expect![[r#""#]]);
-    place.shows("catalog show shop", &expect![[r#""#]]);
-    place.shows("catalog enable Shop", &expect![[r#""#]]);
-    place.shows("catalog enable nowhere", &expect![[r#""#]]);
+    place.shows(
+        "catalog disable shop",
+        &expect![[r"
+        shop is disabled; 0 commands can be used
+        --- 0
+    "]],
+    );
+    place.shows(
+        "command show shop orders:list",
+        &expect![[r"
+        --- 7
+        error[CATALOG_DISABLED]: catalog `shop` is disabled
+        hint: enable it with `milepost catalog enable shop`
+    "]],
+    );
+    place.shows(
+        "catalog show shop",
+        &expect![[r"
+        shop — Shop
+        disabled, 7 commands
+        address   https://api.shop.test/v1
+        source    [ROOT]/work/shop.yaml
+        record    [ROOT]/home/.config/milepost/catalogs/shop.toml
+        document  [ROOT]/home/.config/milepost/catalogs/shop.source.yaml
+
+        SCHEME  SECRETS  KIND
+        bearer  none     bearer token
+        --- 0
+        next: milepost catalog enable shop
+    "]],
+    );
+    place.shows(
+        "catalog enable Shop",
+        &expect![[r"
+        shop is enabled; 7 commands can be used
+        --- 0
+    "]],
+    );
+    place.shows(
+        "catalog enable nowhere",
+        &expect![[r"
+        --- 6
+        error[CATALOG_NOT_FOUND]: there is no catalog `nowhere`
+        hint: see `milepost catalog list`, or import it with `milepost catalog import`
+    "]],
+    );
 }
 
 const SEVERAL: &str = "openapi: 3.0.3
@@ -237,13 +496,68 @@ fn how_a_catalog_authenticates() {
     let place = Place::shop();
     place.put("several.yaml", SEVERAL);
     place.say("catalog import several.yaml").ends(0);
-    place.shows("catalog auth shop", &expect![[r#""#]]);
-    place.shows("catalog auth shop --token SHOP_TOKEN", &expect![[r#""#]]);
-    place.shows("catalog auth shop --key SHOP_TOKEN", &expect![[r#""#]]);
-    place.shows("catalog auth shop --scheme bearr --token A", &expect![[r#""#]]);
-    place.shows("catalog auth shop --token not/a/name", &expect![[r#""#]]);
-    place.shows("catalog auth several --key A", &expect![[r#""#]]);
-    place.shows("catalog auth several --scheme user --username U --password P", &expect![[r#""#]]);
+    place.shows(
+        "catalog auth shop",
+        &expect![[r"
+        SCHEME  SECRETS  KIND
+        bearer  none     bearer token
+        --- 0
+        next: milepost catalog auth shop --scheme bearer --token NAME
+    "]],
+    );
+    place.shows(
+        "catalog auth shop --token SHOP_TOKEN",
+        &expect![[r"
+        SCHEME  SECRETS                     KIND
+        bearer  token=SHOP_TOKEN (missing)  bearer token
+        --- 0
+        warning: there is no secret `SHOP_TOKEN` yet
+        next: milepost secret set SHOP_TOKEN
+    "]],
+    );
+    place.shows(
+        "catalog auth shop --key SHOP_TOKEN",
+        &expect![[r"
+        --- 2
+        error[PARAMS_INVALID]: the scheme takes no `key`
+        hint: give `token`
+    "]],
+    );
+    place.shows(
+        "catalog auth shop --scheme bearr --token A",
+        &expect![[r"
+        --- 2
+        error[PARAMS_INVALID]: the document has no security scheme `bearr`
+        hint: did you mean `bearer`?
+    "]],
+    );
+    place.shows("catalog auth shop --token not/a/name", &expect![[r"
+        --- 2
+        error[PARAMS_INVALID]: this names no secret: use letters, digits, `_`, `-` and `.`, a letter or `_` first, 1 to 64 characters
+        hint: name a secret, such as SHOP_TOKEN; its value is set with `milepost secret set`
+    "]]);
+    place.shows(
+        "catalog auth several --key A",
+        &expect![[r"
+        --- 2
+        error[PARAMS_INVALID]: the document has several schemes
+        hint: say which: `client`, `key` or `user`
+    "]],
+    );
+    place.shows(
+        "catalog auth several --scheme user --username U --password P",
+        &expect![[r"
+        SCHEME  SECRETS                                     KIND
+        client  none                                        OAuth 2 client credentials…
+        key     none                                        key in the query `key`
+        user    password=P (missing), username=U (missing)  user and password
+        --- 0
+        warning: there is no secret `P` yet
+        next: milepost secret set P
+        warning: there is no secret `U` yet
+        next: milepost secret set U
+    "]],
+    );
     let client = "catalog auth several --json --profile test --scheme client --client-id I \
                   --client-secret S --client-auth post --scope a --scope b --audience x";
     let told = place.say(client).ends(0).quiet().json();
@@ -251,23 +565,55 @@ fn how_a_catalog_authenticates() {
     let schemes = told["schemes"].as_array().expect("is a list");
     let client = schemes.iter().find(|one| one["scheme"] == "client").expect("is there");
     assert_eq!(client["secrets"], json!({"client_id": "I", "client_secret": "S"}));
-    place.shows("catalog auth shop --clear", &expect![[r#""#]]);
+    place.shows(
+        "catalog auth shop --clear",
+        &expect![[r"
+        SCHEME  SECRETS  KIND
+        bearer  none     bearer token
+        --- 0
+        next: milepost catalog auth shop --scheme bearer --token NAME
+    "]],
+    );
     place.say("catalog auth nowhere").ends(6);
     place.say("catalog auth several --client-auth header").ends(2);
-    place.put("open.yaml", "openapi: 3.0.3\ninfo: {title: Open, version: '1'}\npaths: {/a: {get: {responses: {}}}}\n");
+    place.put(
+        "open.yaml",
+        "openapi: 3.0.3\ninfo: {title: Open, version: '1'}\npaths: {/a: {get: {responses: {}}}}\n",
+    );
     place.say("catalog import open.yaml").ends(0);
-    place.shows("catalog auth open", &expect![[r#""#]]);
+    place.shows(
+        "catalog auth open",
+        &expect![[r"
+        the document names no security scheme: nothing is needed
+        --- 0
+    "]],
+    );
 }
 
 #[test]
 fn diff_shows_what_would_change() {
     let place = Place::shop();
-    place.shows("catalog diff shop", &expect![[r#""#]]);
-    let newer = SHOP
-        .replace("/photos", "/pictures")
-        .replace("required: [item]", "required: [item, count]");
+    place.shows(
+        "catalog diff shop",
+        &expect![[r"
+        shop: nothing changes
+        --- 0
+    "]],
+    );
+    let newer =
+        SHOP.replace("/photos", "/pictures").replace("required: [item]", "required: [item, count]");
     place.put("newer.yaml", &newer);
-    place.shows("catalog diff shop newer.yaml", &expect![[r#""#]]);
+    place.shows(
+        "catalog diff shop newer.yaml",
+        &expect![[r"
+        + shop pictures:create  POST /pictures
+        - shop photos:create  POST /photos
+        ~ shop orders:create
+            schemas it refers to are different
+        shop: 1 added, 1 removed, 1 command changed; breaking: calls that worked may fail
+        --- 0
+    "]],
+    );
     let told = place.say("catalog diff --json shop newer.yaml").ends(0).quiet().json();
     assert_eq!((&told["changes"], &told["breaking"]), (&json!(true), &json!(true)));
     place.say("catalog diff nowhere").ends(6);
@@ -281,17 +627,17 @@ fn references_stay_below_their_root() {
     let spec = "openapi: 3.0.3
 info: {title: Split, version: '1'}
 servers: [{url: 'https://split.test'}]
-paths: {/a: {get: {responses: {'200': {description: A, content: {application/json: {schema: {$ref: '../common/a.yaml#/A'}}}}}}}}
+paths: {/a: {get: {responses: {'200': {description: A, content: {application/json: {schema: {$ref: '../../common/a.yaml#/A'}}}}}}}}
 ";
     let place = Place::with(&[
-        ("api/spec/openapi.yaml", spec),
+        ("api/spec/v1/openapi.yaml", spec),
         ("api/common/a.yaml", "A: {type: object, properties: {id: {type: string}}}\n"),
     ]);
-    let ran = place.say("catalog validate api/spec/openapi.yaml").ends(2);
+    let ran = place.say("catalog validate api/spec/v1/openapi.yaml").ends(2);
     assert!(ran.out.contains("error["), "{}", ran.out);
-    let ran = place.say("catalog import api/spec/openapi.yaml --refs-root api").ends(0);
+    let ran = place.say("catalog import api/spec/v1/openapi.yaml --refs-root api").ends(0);
     assert!(!ran.err.contains("warning"), "{}", ran.err);
-    let shown = place.say("command show --json split a:list").ends(0).quiet().json();
+    let shown = place.say("command show --json split a:get").ends(0).quiet().json();
     assert_eq!(shown["responses"][0]["fields"], json!(["id"]));
 }
 
@@ -344,8 +690,11 @@ fn help_has_examples_and_exit_codes() {
     ] {
         for command in commands.split(' ') {
             let help = place.say(&format!("{group} {command} --help")).ends(0).quiet().out;
-            assert!(help.contains(&format!("Example: milepost {group} {command}"))
-                || help.contains("Example: "), "{help}");
+            assert!(
+                help.contains(&format!("Example: milepost {group} {command}"))
+                    || help.contains("Example: "),
+                "{help}"
+            );
             assert!(help.contains("Exit codes: 0"), "{help}");
             assert!(help.contains("--json"), "{help}");
             let page = crate::docs::read("docs/cli.md");
@@ -370,7 +719,7 @@ paths: {/a: {get: {summary: \"S\\e]0;x\\aum\", description: \"\\e[2J\", response
         "catalog list",
         "catalog show evil",
         "command search a --catalog evil",
-        "command show evil a:list",
+        "command show evil a:get",
     ] {
         let ran = place.say(arguments).ends(0);
         for text in [&ran.out, &ran.err] {

@@ -19,17 +19,13 @@ fn answer(request: &Request) -> Reply {
     let text = |kind: &str| vec![("content-type", kind.to_owned())];
     match (request.method.as_str(), request.path()) {
         ("GET", "/v1/orders") => {
-            let page = if request.target.contains("page=2") { 2 } else { 1 };
             let order = |n: u32| json!({"id": format!("o{n}"), "item": format!("thing {n}")});
-            match page {
-                1 => {
-                    let next = format!("<{}?page=2>; rel=\"next\"", request.path());
-                    let kind = "application/json".to_owned();
-                    let headers = vec![("content-type", kind), ("link", next)];
-                    Reply::Answer(200, headers, json!([order(1), order(2)]).to_string().into())
-                }
-                _ => server::json(200, &json!([order(3)])),
-            }
+            let orders = match request.target.split_once("page=").map(|(_, page)| page) {
+                None | Some("1") => json!([order(1), order(2)]),
+                Some("2") => json!([order(3)]),
+                Some(_) => json!([]),
+            };
+            server::json(200, &orders)
         }
         ("POST", "/v1/orders") => server::json(201, &json!({"id": "o4", "item": "thing 4"})),
         ("GET", "/v1/orders/o1") => server::json(200, &json!({"id": "o1", "item": "thing 1"})),
@@ -74,12 +70,67 @@ impl Open {
 #[test]
 fn commands_are_found_by_what_they_do() {
     let open = Open::new();
-    open.shows("search create an order", &expect![[r#""#]]);
-    open.shows("search orders --method DELETE", &expect![[r#""#]]);
-    open.shows("search --catalog shop --limit 3", &expect![[r#""#]]);
-    open.shows("search xyzzy", &expect![[r#""#]]);
-    open.shows("search orders --method FETCH", &expect![[r#""#]]);
-    open.shows("search orders --catalog nowhere", &expect![[r#""#]]);
+    open.shows(
+        "search create an order",
+        &expect![[r"
+        COMMAND                     METHOD  SUMMARY
+        shop orders:create          POST    Create an order
+        shop orders:get             GET     Get an order
+        shop orders:list            GET     List orders
+        shop orders:receipt:update  PUT     Leave a note
+        shop orders:delete          DELETE  (deprecated) Delete an order
+        shop orders:receipt:get     GET     Get the receipt as a file
+
+        WORKFLOW               TITLE
+        workflow refund-order  Refund an order
+        --- 0
+        next: milepost command show shop orders:create
+    "]],
+    );
+    open.shows(
+        "search orders --method DELETE",
+        &expect![[r"
+        COMMAND             METHOD  SUMMARY
+        shop orders:delete  DELETE  (deprecated) Delete an order
+        --- 0
+        next: milepost command show shop orders:delete
+    "]],
+    );
+    open.shows(
+        "search --catalog shop --limit 3",
+        &expect![[r"
+        COMMAND             METHOD  SUMMARY
+        shop orders:create  POST    Create an order
+        shop orders:delete  DELETE  (deprecated) Delete an order
+        shop orders:get     GET     Get an order
+        --- 0
+        note: 4 matches more: say more words, or --limit
+        next: milepost command show shop orders:create
+    "]],
+    );
+    open.shows(
+        "search xyzzy",
+        &expect![[r"
+        --- 0
+        nothing was found; `milepost catalog list` shows what is searched
+    "]],
+    );
+    open.shows(
+        "search orders --method FETCH",
+        &expect![[r"
+        --- 2
+        error[PARAMS_INVALID]: `FETCH` is no method of HTTP
+        hint: use GET, POST, PUT, PATCH or DELETE
+    "]],
+    );
+    open.shows(
+        "search orders --catalog nowhere",
+        &expect![[r"
+        --- 6
+        error[CATALOG_NOT_FOUND]: there is no catalog `nowhere`
+        hint: see `milepost catalog list`, or import it with `milepost catalog import`
+    "]],
+    );
     let found = open.say("search --json create an order").ends(0).quiet().json();
     assert_eq!(found["commands"][0]["command"], "shop orders:create");
     let found = open.say("search --json bug investigation").ends(0).quiet().json();
@@ -89,11 +140,81 @@ fn commands_are_found_by_what_they_do() {
 #[test]
 fn a_command_is_shown_whole() {
     let open = Open::new();
-    open.shows("show shop orders:create", &expect![[r#""#]]);
-    open.shows("show listOrders", &expect![[r#""#]]);
-    open.shows("show shop orders:delete", &expect![[r#""#]]);
-    open.shows("show shop orders:creat", &expect![[r#""#]]);
-    open.shows("show nowhere", &expect![[r#""#]]);
+    open.shows(
+        "show shop orders:create",
+        &expect![[r#"
+        shop orders:create — Create an order
+        POST /orders  (createOrder)
+
+        body (needed): application/json
+        PROPERTY  NEEDED  TYPE     DESCRIPTION
+        item      yes     string   What to send
+        count     no      integer
+        gift      no      boolean
+
+        ANSWER  TYPE              FIELDS           DESCRIPTION
+        201     application/json  id, item, count  The order
+
+        authenticates with bearer
+        --- 0
+        next: milepost command run shop orders:create --body '{"item":"…"}'
+    "#]],
+    );
+    open.shows(
+        "show listOrders",
+        &expect![[r"
+        shop orders:list — List orders
+        GET /orders  (listOrders)
+
+        ARGUMENT  IN     NEEDED  TYPE             DESCRIPTION
+        status    query  no      open|paid        Only these
+        limit     query  no      integer
+        tag       query  no      array of string
+        page      query  no      integer
+
+        ANSWER  TYPE                      FIELDS           DESCRIPTION
+        200     list of application/json  id, item, count  Some orders
+
+        authenticates with bearer
+        --- 0
+        next: milepost command run shop orders:list
+    "]],
+    );
+    open.shows(
+        "show shop orders:delete",
+        &expect![[r"
+        shop orders:delete — Delete an order
+        DELETE /orders/{order_id}  (deleteOrder)
+        deprecated: its authors advise against it
+
+        ARGUMENT  IN    NEEDED  TYPE    DESCRIPTION
+        order_id  path  yes     string  Which order
+
+        ANSWER  TYPE  FIELDS  DESCRIPTION
+        204                   Gone
+
+        authenticates with bearer
+        --- 0
+        note: values of `order_id`: command choices shop orders:list
+        next: milepost command run shop orders:delete -p 'order_id=…'
+    "]],
+    );
+    open.shows(
+        "show shop orders:creat",
+        &expect![[r"
+        --- 6
+        error[COMMAND_NOT_FOUND]: there is no command `shop orders:creat`
+        hint: did you mean `shop orders:create`?
+    "]],
+    );
+    open.shows(
+        "show nowhere",
+        &expect![[r"
+        --- 6
+        error[COMMAND_NOT_FOUND]: there is no command `nowhere`
+        hint: find it with `milepost command search`
+    "]],
+    );
     let quoted = open.of(&["show", "--json", "shop orders:get"], "").ends(0).quiet().json();
     let apart = open.say("show --json shop getOrder").ends(0).quiet().json();
     assert_eq!(quoted, apart);
@@ -104,9 +225,28 @@ fn a_command_is_shown_whole() {
 #[test]
 fn an_answer_is_printed_and_its_status_told() {
     let open = Open::new();
-    open.shows("run shop orders:get -p order_id=o1", &expect![[r#""#]]);
+    open.shows(
+        "run shop orders:get -p order_id=o1",
+        &expect![[r#"
+        {
+          "id": "o1",
+          "item": "thing 1"
+        }
+        --- 0
+        HTTP 200 · [N] ms
+    "#]],
+    );
     assert_eq!(open.server.last().header("authorization"), Some("Bearer open-sesame"));
-    open.shows("run shop orders:get -p order_id=o9", &expect![[r#""#]]);
+    open.shows(
+        "run shop orders:get -p order_id=o9",
+        &expect![[r#"
+        {
+          "error": "there is no such order"
+        }
+        --- 9
+        HTTP 404 · [N] ms
+    "#]],
+    );
     let told = open.say("run shop orders:get -p order_id=o9 --json").ends(9).quiet().json();
     assert_eq!((&told["ok"], &told["status"]), (&json!(false), &json!(404)));
     assert_eq!(told["body"]["error"], "there is no such order");
@@ -144,14 +284,70 @@ fn texts_become_what_the_schema_asks_for() {
 #[test]
 fn arguments_that_do_not_fit_are_all_told() {
     let open = Open::new();
-    open.shows("run listOrders -p limit=many -p status=lost -p pgae=1", &expect![[r#""#]]);
-    open.shows("run shop orders:get", &expect![[r#""#]]);
-    open.shows("run shop orders:get -p order_id", &expect![[r#""#]]);
-    open.shows("run shop orders:create --body {item", &expect![[r#""#]]);
-    open.shows("run shop orders:create --with [1]", &expect![[r#""#]]);
-    open.shows("run shop orders:create --body @nowhere.json", &expect![[r#""#]]);
-    open.shows("run shop orders:get -p order_id=..", &expect![[r#""#]]);
-    open.shows("run shop nothing", &expect![[r#""#]]);
+    open.shows(
+        "run listOrders -p limit=many -p status=lost -p pgae=1",
+        &expect![[r#"
+        --- 2
+        error[ARGUMENTS_INVALID]: there is no parameter `pgae` (and 2 more)
+          unknown /with/pgae: there is no parameter `pgae`
+          schema /with/status: the query parameter `status`: "lost" is not one of "open" or "paid"
+          schema /with/limit: the query parameter `limit`: "many" is not of type "integer"
+        hint: did you mean `page`?
+    "#]],
+    );
+    open.shows(
+        "run shop orders:get",
+        &expect![[r"
+        --- 2
+        error[ARGUMENTS_INVALID]: the path parameter `order_id` (string) is missing
+        hint: give `order_id` in `with`
+    "]],
+    );
+    open.shows(
+        "run shop orders:get -p order_id",
+        &expect![[r"
+        --- 2
+        error[ARGUMENTS_INVALID]: `order_id` is no argument
+        hint: write it as `name=value`
+    "]],
+    );
+    open.shows(
+        "run shop orders:create --body {item",
+        &expect![[r#"
+        --- 2
+        error[ARGUMENTS_INVALID]: the body is no JSON: key must be a string at line 1 column 2
+        hint: quote it for your shell: '{"name": "value"}', or put it into a file: @file
+    "#]],
+    );
+    open.shows(
+        "run shop orders:create --with [1]",
+        &expect![[r"
+        --- 2
+        error[ARGUMENTS_INVALID]: `--with` is no JSON object
+        hint: give one JSON object, or `@` and the file that holds one
+    "]],
+    );
+    open.shows(
+        "run shop orders:create --body @nowhere.json",
+        &expect![[r"
+        --- 6
+        error[FILE_NOT_FOUND]: there is no file `[ROOT]/work/nowhere.json`
+        hint: check the path
+    "]],
+    );
+    open.shows("run shop orders:get -p order_id=..", &expect![[r"
+        --- 2
+        error[ARGUMENTS_INVALID]: the path parameter `order_id` cannot be sent: a part of the path would be `.` or `..`, which servers take as a way to elsewhere
+        hint: give another value
+    "]]);
+    open.shows(
+        "run shop nothing",
+        &expect![[r"
+        --- 6
+        error[COMMAND_NOT_FOUND]: there is no command `shop nothing`
+        hint: find it with `milepost command search`
+    "]],
+    );
     let told = problem(&open.say("run listOrders --json -p limit=many -p status=lost").ends(2));
     assert_eq!(told["error_code"], "ARGUMENTS_INVALID");
     let violations = told["violations"].as_array().expect("is a list");
@@ -163,10 +359,28 @@ fn arguments_that_do_not_fit_are_all_told() {
 #[test]
 fn a_dry_run_shows_the_exact_request() {
     let open = Open::new();
-    let arguments =
-        ["run", "shop", "orders:create", "--body", r#"{"item": "it's"}"#, "--dry-run"];
-    open.place.check(&open.of(&arguments, ""), &expect![[r#""#]]);
-    open.shows("run shop orders:delete -p order_id=a/b --dry-run", &expect![[r#""#]]);
+    let arguments = ["run", "shop", "orders:create", "--body", r#"{"item": "it's"}"#, "--dry-run"];
+    open.place.check(&open.of(&arguments, ""), &expect![[r#"
+        POST /v1/orders HTTP/1.1
+        Host: 127.0.0.1:[PORT]
+        Accept: application/json
+        Content-Type: application/json
+        Authorization: Bearer [secret:TOKEN]
+
+        {"item":"it's"}
+
+        curl --request POST 'http://127.0.0.1:[PORT]/v1/orders' --header 'Accept: application/json' --header 'Authorization: Bearer [secret:TOKEN]' --header 'Content-Type: application/json' --data-raw '{"item":"it'\''s"}'
+        --- 0
+    "#]]);
+    open.shows("run shop orders:delete -p order_id=a/b --dry-run", &expect![[r"
+        DELETE /v1/orders/a%2Fb HTTP/1.1
+        Host: 127.0.0.1:[PORT]
+        Accept: */*
+        Authorization: Bearer [secret:TOKEN]
+
+        curl --request DELETE 'http://127.0.0.1:[PORT]/v1/orders/a%2Fb' --header 'Accept: */*' --header 'Authorization: Bearer [secret:TOKEN]'
+        --- 0
+    "]]);
     let told = open.say("run listOrders -p limit=3 --dry-run --json").ends(0).quiet().json();
     assert_eq!(told["dry_run"], true);
     assert_eq!(told["request"]["url"], format!("{}/v1/orders?limit=3", open.server.url));
@@ -179,9 +393,19 @@ fn a_dry_run_shows_the_exact_request() {
 #[test]
 fn what_deletes_needs_a_yes() {
     let open = Open::new();
-    open.shows("run shop orders:delete -p order_id=o1", &expect![[r#""#]]);
+    open.shows("run shop orders:delete -p order_id=o1", &expect![[r"
+        --- 7
+        error[CONFIRMATION_REQUIRED]: `command.run` cannot be taken back and needs a yes: `shop orders:delete` deletes what its arguments name.
+        hint: ask the person, then say it again with `--yes`
+    "]]);
     assert!(open.server.seen().is_empty(), "nothing was sent");
-    open.shows("run shop orders:delete -p order_id=o1 --yes", &expect![[r#""#]]);
+    open.shows(
+        "run shop orders:delete -p order_id=o1 --yes",
+        &expect![[r"
+        --- 0
+        HTTP 204 · [N] ms
+    "]],
+    );
     assert_eq!(open.server.last().method, "DELETE");
 }
 
@@ -189,7 +413,7 @@ fn what_deletes_needs_a_yes() {
 fn pages_are_put_together() {
     let open = Open::new();
     let told = open.say("run listOrders --paginate --json").ends(0).quiet().json();
-    assert_eq!(told["pages"], 2, "{told}");
+    assert_eq!(told["pages"], 3, "{told}");
     assert_eq!(told["body"].as_array().map(Vec::len), Some(3));
     assert_eq!(told["more"], false);
     let told = open.say("run listOrders --max-items 1 --json").ends(0).quiet().json();
@@ -197,7 +421,7 @@ fn pages_are_put_together() {
     assert_eq!(told["more"], true);
     let ran = open.say("run listOrders --paginate").ends(0);
     assert!(ran.err.starts_with("HTTP 200 · "), "{}", ran.err);
-    assert!(ran.err.trim_end().ends_with("ms · 2 pages"), "{}", ran.err);
+    assert!(ran.err.trim_end().ends_with("ms · 3 pages"), "{}", ran.err);
 }
 
 #[test]
@@ -235,7 +459,14 @@ fn ways_to_fail_have_their_own_exit() {
     let ran = open.place.say("command run listOrders").ends(6);
     assert!(ran.err.contains("error[SECRET_NOT_FOUND]"), "{}", ran.err);
     open.place.say("catalog auth shop --clear").ends(0);
-    open.shows("run listOrders", &expect![[r#""#]]);
+    open.shows(
+        "run listOrders",
+        &expect![[r"
+        --- 8
+        error[AUTH_FAILED]: no credentials for `bearer`: give them with `milepost catalog auth shop`
+        hint: see `milepost catalog auth shop` for what it takes
+    "]],
+    );
     open.say("run listOrders --profile Not!").ends(2);
     let away = Place::with(&[("shop.yaml", SHOP)]);
     away.say("catalog import shop.yaml --base-url http://127.0.0.1:1").ends(0);
@@ -261,26 +492,71 @@ fn an_api_without_an_address_cannot_be_called() {
     let text = SHOP.replace("servers: [{url: 'https://api.shop.test/v1'}]\n", "");
     let place = Place::with(&[("shop.yaml", &text)]);
     place.say("catalog import shop.yaml").ends(0);
-    place.check(&place.say("command run listOrders"), &expect![[r#""#]]);
+    place.check(
+        &place.say("command run listOrders"),
+        &expect![[r"
+        --- 7
+        error[BASE_URL_MISSING]: catalog `shop` has no address to send requests to
+        hint: import its document again with `--overwrite --base-url https://…`
+    "]],
+    );
 }
 
 #[test]
 fn providers_and_their_choices() {
     let open = Open::new();
-    open.shows("providers", &expect![[r#""#]]);
+    open.shows(
+        "providers",
+        &expect![[r"
+        PROVIDER          VALUE  SURE  SERVES
+        shop orders:list  /id    95 %  shop orders:get order_id, shop orders:delete ord…
+        --- 0
+        next: milepost command choices shop orders:list
+    "]],
+    );
     open.place.check(
         &open.of(&["providers", "--command", "shop orders:get"], ""),
-        &expect![[r#""#]],
+        &expect![[r"
+            PROVIDER          VALUE  SURE  SERVES
+            shop orders:list  /id    95 %  shop orders:get order_id
+            --- 0
+            next: milepost command choices shop orders:list
+        "]],
     );
     open.place.check(
         &open.of(&["providers", "--command", "shop orders:create"], ""),
-        &expect![[r#""#]],
+        &expect![[r"
+            --- 0
+            no command yields choices for these
+        "]],
     );
     open.say("providers --catalog nowhere").ends(6);
     open.say("providers --catalog a --command b").ends(2);
-    open.shows("choices shop orders:list", &expect![[r#""#]]);
-    open.shows("choices shop orders:list --query thing.2", &expect![[r#""#]]);
+    open.shows(
+        "choices shop orders:list",
+        &expect![[r"
+        VALUE  LABEL
+        o1
+        o2
+        o3
+        --- 0
+    "]],
+    );
+    open.shows(
+        "choices shop orders:list --query thing.2",
+        &expect![[r"
+        --- 0
+        there is nothing to choose from
+    "]],
+    );
     let told = open.say("choices --json shop orders:list -p limit=2").ends(0).quiet().json();
     assert_eq!(told["choices"][0]["value"], "o1");
-    open.shows("choices shop orders:create", &expect![[r#""#]]);
+    open.shows(
+        "choices shop orders:create",
+        &expect![[r"
+        --- 6
+        error[PROVIDER_NOT_FOUND]: `shop orders:create` yields no choices
+        hint: see `milepost command providers` for those that do
+    "]],
+    );
 }

@@ -73,7 +73,7 @@ fn measured(place: &Place, path: &Path) -> (Ran, Duration, u64) {
     });
     let output = child.wait_with_output().expect("ends");
     let took = start.elapsed();
-    drop(stop.send(()));
+    let _ = stop.send(());
     let most = watcher.join().expect("watches");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("is text");
     let code = output.status.code().expect("is not killed");
@@ -114,7 +114,7 @@ fn every_real_document_imports_whole() {
     let Some(folder) = corpus("openapi") else { return };
     let place = Place::new();
     let paths = documents(&folder);
-    assert!(paths.len() >= 68, "{}", paths.len());
+    assert!(paths.len() >= 60, "{}", paths.len());
     for (number, path) in paths.iter().enumerate() {
         let name = path.display();
         let title = format!("doc-{number}");
@@ -123,7 +123,7 @@ fn every_real_document_imports_whole() {
         let told = ran.json();
         let count = |key: &str| told[key].as_u64().expect("is a number");
         let warnings = told["warnings"].as_array().expect("is a list");
-        let dropped = warnings.iter().filter(|one| one["rule"] == "operation-dropped").count();
+        let dropped = warnings.iter().filter(|one| is_dropped(one)).count();
         assert_eq!(count("operation_count"), count("command_count") + dropped as u64, "{name}");
         assert!(count("command_count") > 0, "{name}");
         if number % 8 == 0 {
@@ -132,6 +132,11 @@ fn every_real_document_imports_whole() {
     }
     let listed = place.say("catalog list --json").ends(0).quiet().json();
     assert_eq!(listed["catalogs"].as_array().map(Vec::len), Some(paths.len()));
+}
+
+/// A warning that stands for an operation which is no command.
+fn is_dropped(warning: &Value) -> bool {
+    warning["message"].as_str().is_some_and(|text| text.contains("operation must be a map"))
 }
 
 fn keeps_its_names(place: &Place, title: &str, path: &Path) {
@@ -162,9 +167,9 @@ fn a_document_of_many_files_imports() {
         let told = catalog(&place, &words, &path).ends(0).quiet().json();
         assert!(told["command_count"].as_u64() > Some(0), "{told}");
         let warnings = told["warnings"].as_array().expect("is a list");
-        let lost = warnings.iter().filter(|one| one["rule"].as_str().is_some_and(|rule| {
-            rule.contains("ref")
-        }));
+        let lost = warnings
+            .iter()
+            .filter(|one| one["rule"].as_str().is_some_and(|rule| rule.contains("ref")));
         assert_eq!(lost.count(), 0, "{told}");
         imported += 1;
     }

@@ -2,6 +2,7 @@
 
 mod canary;
 mod catalog;
+mod catalogs_page;
 mod client;
 mod command;
 mod commands;

@@ -15,11 +15,38 @@ fn secret(place: &Place, arguments: &str, input: &str) -> Ran {
 #[test]
 fn secrets_are_kept_listed_and_let_go() {
     let place = Place::new();
-    place.check(&secret(&place, "list", ""), &expect![[r#""#]]);
-    place.check(&secret(&place, "set SHOP_TOKEN", "hunter2-hunter2\n"), &expect![[r#""#]]);
+    place.check(
+        &secret(&place, "list", ""),
+        &expect![[r"
+        no secrets yet
+        hint: keep one with `milepost secret set <NAME>`
+        --- 0
+    "]],
+    );
+    place.check(
+        &secret(&place, "set SHOP_TOKEN", "hunter2-hunter2\n"),
+        &expect![[r"
+        kept SHOP_TOKEN
+        --- 0
+    "]],
+    );
     let bound = "set BOUND --origin https://api.shop.test/v1";
-    place.check(&secret(&place, bound, "hunter3-hunter3"), &expect![[r#""#]]);
-    place.check(&secret(&place, "list", ""), &expect![[r#""#]]);
+    place.check(
+        &secret(&place, bound, "hunter3-hunter3"),
+        &expect![[r"
+        kept BOUND, for https://api.shop.test alone
+        --- 0
+    "]],
+    );
+    place.check(
+        &secret(&place, "list", ""),
+        &expect![[r"
+        NAME        FROM  FOR
+        BOUND       file  https://api.shop.test
+        SHOP_TOKEN  file  any catalog
+        --- 0
+    "]],
+    );
     let told = secret(&place, "list --json", "").ends(0).quiet().json();
     assert_eq!(
         told["secrets"][0],
@@ -27,8 +54,18 @@ fn secrets_are_kept_listed_and_let_go() {
     );
     let told = secret(&place, "set SHOP_TOKEN --json", "hunter4-hunter4\r\n").ends(0).json();
     assert_eq!(told, json!({"name": "SHOP_TOKEN", "from": "file", "shadowed": false}));
-    place.check(&secret(&place, "remove SHOP_TOKEN", ""), &expect![[r#""#]]);
-    place.check(&secret(&place, "remove SHOP_TOKEN", ""), &expect![[r#""#]]);
+    place.check(
+        &secret(&place, "remove SHOP_TOKEN", ""),
+        &expect![[r"
+        removed SHOP_TOKEN
+        --- 0
+    "]],
+    );
+    place.check(&secret(&place, "remove SHOP_TOKEN", ""), &expect![[r"
+        --- 6
+        error[SECRET_NOT_FOUND]: there is no secret `SHOP_TOKEN`: set it, or set the variable `MILEPOST_SECRET_SHOP_TOKEN`
+        hint: set it with `milepost secret set SHOP_TOKEN`
+    "]]);
     let told = secret(&place, "remove BOUND --json", "").ends(0).quiet().json();
     assert_eq!(told, json!({"removed": "BOUND"}));
 }
@@ -36,10 +73,35 @@ fn secrets_are_kept_listed_and_let_go() {
 #[test]
 fn what_is_no_secret_is_refused() {
     let place = Place::new();
-    place.check(&secret(&place, "set EMPTY", ""), &expect![[r#""#]]);
-    place.check(&secret(&place, "set not/a/name", "value-value"), &expect![[r#""#]]);
-    place.check(&secret(&place, "set A --origin nowhere", "value-value"), &expect![[r#""#]]);
-    place.check(&secret(&place, "set A --origin ftp://x.test", "value-value"), &expect![[r#""#]]);
+    place.check(
+        &secret(&place, "set EMPTY", ""),
+        &expect![[r"
+        --- 2
+        error[PARAMS_INVALID]: an empty secret is none: give it a value
+        hint: give another value
+    "]],
+    );
+    place.check(&secret(&place, "set not/a/name", "value-value"), &expect![[r"
+        --- 2
+        error[PARAMS_INVALID]: this names no secret: use letters, digits, `_`, `-` and `.`, a letter or `_` first, 1 to 64 characters
+        hint: use letters, digits, `_`, `-` and `.`, such as SHOP_TOKEN
+    "]]);
+    place.check(
+        &secret(&place, "set A --origin nowhere", "value-value"),
+        &expect![[r"
+        --- 2
+        error[PARAMS_INVALID]: `nowhere` is no http or https URL
+        hint: write it as https://api.example.com
+    "]],
+    );
+    place.check(
+        &secret(&place, "set A --origin ftp://x.test", "value-value"),
+        &expect![[r"
+        --- 2
+        error[PARAMS_INVALID]: `ftp://x.test` is no http or https URL
+        hint: write it as https://api.example.com
+    "]],
+    );
     // A value is never an argument: everybody could see it.
     secret(&place, "set NAME value", "").ends(2);
     secret(&place, "set LARGE", &"x".repeat(70_000)).ends(2);
@@ -58,7 +120,14 @@ fn the_environment_stands_before_what_is_kept() {
     };
     let ran = with("set TOKEN", "from-inside").ends(0);
     assert!(ran.err.contains("stands before it"), "{}", ran.err);
-    place.check(&with("list", ""), &expect![[r#""#]]);
+    place.check(
+        &with("list", ""),
+        &expect![[r"
+        NAME   FROM                           FOR
+        TOKEN  env (before one that is kept)  any catalog
+        --- 0
+    "]],
+    );
 }
 
 #[test]
@@ -66,9 +135,9 @@ fn a_store_that_cannot_be_opened_says_why() {
     let place = Place::new();
     secret(&place, "set TOKEN", "hunter2-hunter2").ends(0);
     let data = place.root.path().join("home/.local/share/milepost");
-    let store = files(&data).into_iter().find(|path| {
-        fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"age-encryption"))
-    });
+    let store = files(&data)
+        .into_iter()
+        .find(|path| fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"age-encryption")));
     fs::write(store.expect("an encrypted file"), "garbage").expect("writes");
     let told = problem(&secret(&place, "list --json", "").ends(8));
     assert_eq!(told["error_code"], "SECRETS_UNUSABLE");

@@ -102,7 +102,7 @@ fn write(mut stream: TcpStream, reply: Reply) {
         Reply::HangUp => {}
         Reply::Silence => {
             // Until the client gives up and closes.
-            drop(stream.set_read_timeout(Some(Duration::from_secs(60))));
+            drop(stream.set_read_timeout(Some(Duration::from_mins(1))));
             drop(stream.read(&mut [0]));
         }
         Reply::Answer(status, headers, body) => {

@@ -110,12 +110,11 @@ impl Later for Values {
         let ttl = Duration::from_secs(request.cache_ttl_sec.unwrap_or(60));
         let key =
             format!("{spelling}\n{:?}\n{}", request.profile, Value::from(request.args.clone()));
-        let fetched = match writer.choices.get(&key, ttl) {
-            Some(fetched) => fetched,
-            None => {
-                let fetched = fetch(writer, call, &loaded, row, &request).await?;
-                writer.choices.put(key, fetched)
-            }
+        let fetched = if let Some(fetched) = writer.choices.get(&key, ttl) {
+            fetched
+        } else {
+            let fetched = fetch(writer, call, &loaded, row, &request).await?;
+            writer.choices.put(key, fetched)
         };
         let choices = chosen(&fetched.items, provider, request.query.as_deref());
         let limit = request.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);

@@ -3,8 +3,11 @@
 mod auth;
 mod bodies;
 mod canary;
+#[path = "../../../catalog/tests/request/cases.rs"]
+mod cases;
 mod faults;
 mod oauth;
+mod oracle;
 mod redirects;
 mod retries;
 mod server;

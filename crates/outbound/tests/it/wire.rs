@@ -26,7 +26,7 @@ async fn a_request_is_sent_as_it_is_given() {
     let expected = format!(
         "POST /a%2Fb/%C3%BC?q=a+b&r=%20&s=[x] HTTP/1.1\r\n\
          content-type: text/plain; charset=utf-8\r\n\
-         x-twice: 1\r\nx-twice: 2\r\nx-empty: \r\nx-unicode: grün\r\n\
+         x-twice: 1\r\nx-twice: 2\r\nx-empty: \r\nx-unicode: gr\u{fffd}n\r\n\
          user-agent: milepost/{version}\r\naccept: */*\r\naccept-encoding: gzip,deflate,br\r\n\
          host: {}\r\ncontent-length: 4\r\n\r\nbody",
         server.host(),
