@@ -3,9 +3,12 @@
 //! decides as well.
 
 mod ajv;
+mod catalog;
 mod figure;
 mod guide;
+mod labels;
 mod manifest;
+mod peers;
 mod shelf;
 mod stopwatch;
 mod talk;
@@ -34,6 +37,7 @@ struct Bench {
 const BENCHES: &[Bench] = &[
     Bench { name: "validate", measure: validate::run, gate: Gate::Always },
     Bench { name: "guide", measure: guide::run, gate: Gate::Checked },
+    Bench { name: "catalog", measure: catalog::run, gate: Gate::Checked },
 ];
 
 pub(crate) fn run(workspace: &Workspace, name: &str, check: bool) -> Result<ExitCode> {

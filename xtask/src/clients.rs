@@ -16,11 +16,11 @@ use crate::workspace::Workspace;
 
 const FOLDER: &str = "tests/clients";
 const BINARY: &str = "MILEPOST_BINARY";
-const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
-const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
+pub(crate) const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
+pub(crate) const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
 
 /// What the Python SDK needs of Python, as a program that fails where it is not there.
-const PYTHON_PROBE: &str =
+pub(crate) const PYTHON_PROBE: &str =
     "import sys, venv, ensurepip; sys.exit(0 if sys.version_info >= (3, 10) else 1)";
 
 /// Why a stage that needs Python is left out.
@@ -59,12 +59,13 @@ pub(crate) fn python_with(workspace: &Workspace, name: &str) -> Result<Option<Pa
     if !runs(Command::new(PYTHON).args(["-c", PYTHON_PROBE])) {
         return Ok(None);
     }
-    let requirements = workspace.root().join(FOLDER).join(name).join("requirements.txt");
-    let environment = installed(workspace, name, &requirements, |into| {
+    let list = workspace.root().join(FOLDER).join(name).join("requirements.txt");
+    let cache = workspace.cache("clients")?;
+    let environment = installed(&cache, name, &read(&list)?, |into| {
         done(Command::new(PYTHON).args(["-m", "venv"]).arg(into))?;
         let mut pip = Command::new(python_of(into));
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-        done(pip.arg("--requirement").arg(&requirements))
+        done(pip.arg("--requirement").arg(&list))
     })?;
     Ok(Some(python_of(&environment)))
 }
@@ -77,7 +78,8 @@ pub(crate) fn node_modules(workspace: &Workspace) -> Result<Option<PathBuf>> {
     }
     let folder = workspace.root().join(FOLDER).join("typescript");
     let lock = folder.join("package-lock.json");
-    let modules = installed(workspace, "typescript", &lock, |into| {
+    let cache = workspace.cache("clients")?;
+    let modules = installed(&cache, "typescript", &read(&lock)?, |into| {
         for name in ["package.json", "package-lock.json"] {
             fs::copy(folder.join(name), into.join(name))
                 .with_context(|| format!("cannot copy {name}"))?;
@@ -113,21 +115,19 @@ fn walk(workspace: &Workspace, mut client: Command) -> Result<Verdict> {
     Ok(Verdict::Failed { why: output.status.to_string() })
 }
 
-/// The folder that belongs to a lock file, filled once: first under another name, so that a folder
-/// with the right one is whole.
-fn installed(
-    workspace: &Workspace,
+/// The folder that belongs to the text of a lock file, filled once: first under another name, so
+/// that a folder with the right one is whole.
+pub(crate) fn installed(
+    cache: &Path,
     name: &str,
-    lock: &Path,
+    lock: &[u8],
     fill: impl FnOnce(&Path) -> Result<()>,
 ) -> Result<PathBuf> {
-    let bytes = fs::read(lock).with_context(|| format!("cannot read {}", lock.display()))?;
-    let cache = workspace.cache("clients")?;
-    let folder = cache.join(format!("{name}-{:016x}", fingerprint(&bytes)));
+    let folder = cache.join(format!("{name}-{:016x}", fingerprint(lock)));
     if folder.is_dir() {
         return Ok(folder);
     }
-    eprintln!("installing the {name} client, once");
+    eprintln!("installing {name}, once");
     let partial = cache.join(format!("{name}-{}.partial", std::process::id()));
     fs::create_dir_all(&partial).with_context(|| format!("cannot create {}", partial.display()))?;
     let filled = fill(&partial).and_then(|()| {
@@ -143,6 +143,10 @@ fn installed(
     filled.map(|()| folder)
 }
 
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
 /// FNV-1a: tells one lock file from another.
 fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
@@ -150,24 +154,24 @@ fn fingerprint(bytes: &[u8]) -> u64 {
     })
 }
 
-fn python_of(environment: &Path) -> PathBuf {
+pub(crate) fn python_of(environment: &Path) -> PathBuf {
     environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
 }
 
-fn runs(command: &mut Command) -> bool {
+pub(crate) fn runs(command: &mut Command) -> bool {
     let output = command.stdin(Stdio::null()).output();
     output.is_ok_and(|output| output.status.success())
 }
 
 /// Runs a command that must succeed; what it prints goes to stderr, like all that is no data.
-fn done(command: &mut Command) -> Result<()> {
+pub(crate) fn done(command: &mut Command) -> Result<()> {
     let program = command.get_program().to_owned();
     let program = Path::new(&program).file_name().unwrap_or(OsStr::new("?")).to_string_lossy();
     let output = command.stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("cannot start {program}"))?;
     eprint!("{}", String::from_utf8_lossy(&output.stdout));
     eprint!("{}", String::from_utf8_lossy(&output.stderr));
-    ensure!(output.status.success(), "{program} cannot install the client ({})", output.status);
+    ensure!(output.status.success(), "{program} cannot install it ({})", output.status);
     Ok(())
 }
 

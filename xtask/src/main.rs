@@ -17,6 +17,7 @@ mod report;
 mod suite;
 mod tidy;
 mod tools;
+mod usage;
 mod workspace;
 
 use std::process::ExitCode;
@@ -36,7 +37,8 @@ usage: cargo xtask <chore>
   codegen [--check]  write the generated files, or compare them with what would be written
   bench <name> [--check]
                      one JSON line a figure; exit code 1 when a limit is broken: of `validate`
-                     always, of `guide` with --check, as it needs a quiet machine";
+                     always, of `guide` and `catalog` with --check, as they need a quiet
+                     machine";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -66,8 +68,9 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
             eprintln!("error: name a bench: {}", bench::names());
             Ok(ExitCode::from(2))
         }
-        // For the bench alone, which starts it.
+        // For the benches alone, which start them.
         ["echo"] => echo::run().map(|()| ExitCode::SUCCESS).context("cannot echo"),
+        ["usage", program, arguments @ ..] => usage::run(program, arguments),
         ["--help" | "-h" | "help"] => {
             println!("{USAGE}");
             Ok(ExitCode::SUCCESS)

@@ -1,0 +1,170 @@
+//! How many times a second `command.run` calls a server on loopback over eight connections, from
+//! the request of a door to the answer it shows:
+//! `cargo run --release -p milepost-ops --example call_rate`.
+//!
+//! Prints one JSON object: calls a second of the best round, and the connections the server saw.
+
+use std::error::Error;
+use std::fs;
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use milepost_ops::catalog::import::{self, Import};
+use milepost_ops::command::run::{self, Run};
+use milepost_ops::{Alone, Call, Caller, Operations, Problem, Reader, Writer};
+use milepost_store::Locations;
+use milepost_store::secrets::Environment;
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+const CONNECTIONS: usize = 8;
+/// The best of them counts, because other work on the machine only ever adds.
+const ROUNDS: usize = 5;
+const CALLS: usize = 20_000;
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
+    content-length: 54\r\n\r\n{\"id\":\"o-1042\",\"state\":\"paid\",\"items\":[{\"sku\":\"a-7\"}]}";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let served = Arc::new(AtomicUsize::new(0));
+    let address = serve(Arc::clone(&served))?;
+    let folder = tempfile::tempdir()?;
+    let operations = Arc::new(operations(folder.path()));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(import(&operations, folder.path(), address))?;
+    let mut best = 0;
+    for _ in 0..ROUNDS {
+        best = best.max(runtime.block_on(round(&operations))?);
+    }
+    let connections = served.load(Ordering::Relaxed);
+    let answer = json!({"calls_per_s": best, "connections": connections});
+    writeln!(std::io::stdout(), "{answer}")?;
+    Ok(())
+}
+
+/// A person, whose word it is that the API is on this machine.
+struct Person;
+
+impl Call for Person {
+    fn progress(&self, message: &str) {
+        Alone.progress(message);
+    }
+
+    fn warn(&self, message: &str) {
+        Alone.warn(message);
+    }
+
+    fn ask(&self, question: &str) -> Option<bool> {
+        Alone.ask(question)
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+
+    fn caller(&self) -> Caller {
+        Caller::Person
+    }
+}
+
+/// The operations of a user whose home is that folder.
+fn operations(home: &Path) -> Operations {
+    let variable = |name: &str| (name == "HOME").then(|| home.display().to_string());
+    let reader = Reader::open(Locations::resolve(&variable, home));
+    Operations::new(Writer::open(reader, Environment::default()))
+}
+
+async fn import(
+    operations: &Operations,
+    folder: &Path,
+    address: SocketAddr,
+) -> Result<(), Box<dyn Error>> {
+    let text = |name: &str, place: &str| {
+        let schema = json!({"type": "string"});
+        json!({"name": name, "in": place, "required": true, "schema": schema})
+    };
+    let order = json!({"type": "object", "properties": {"id": {"type": "string"}}});
+    let document = json!({
+        "openapi": "3.1.0",
+        "info": {"title": "Shop", "version": "1"},
+        "paths": {"/orders/{id}": {"get": {
+            "operationId": "orders/get",
+            "parameters": [text("id", "path"), text("expand", "query")],
+            "responses": {"200": {
+                "description": "An order",
+                "content": {"application/json": {"schema": order}},
+            }},
+        }}},
+    });
+    let path = folder.join("shop.json");
+    fs::write(&path, document.to_string())?;
+    let request = json!({"source": path, "base_url": format!("http://{address}/v1")});
+    let request: import::Request = serde_json::from_value(request)?;
+    let imported = operations.run::<Import>(&Person, request).await.map_err(words)?;
+    assert_eq!(imported.command_count, 1);
+    Ok(())
+}
+
+/// Eight callers, each of which waits for its answer before it calls again.
+async fn round(operations: &Arc<Operations>) -> Result<u128, Box<dyn Error>> {
+    let began = Instant::now();
+    let callers: Vec<_> = (0..CONNECTIONS)
+        .map(|_| {
+            let operations = Arc::clone(operations);
+            tokio::spawn(async move { call(&operations, CALLS / CONNECTIONS).await })
+        })
+        .collect();
+    for caller in callers {
+        caller.await?.map_err(words)?;
+    }
+    Ok(CALLS as u128 * 1_000_000 / began.elapsed().as_micros())
+}
+
+async fn call(operations: &Operations, times: usize) -> Result<(), Problem> {
+    for number in 0..times {
+        let mut request = run::Request { command: "orders/get".to_owned(), ..Default::default() };
+        request.with.insert("id".to_owned(), json!(format!("o-{number}")));
+        request.with.insert("expand".to_owned(), json!("items"));
+        let answer = operations.run::<Run>(&Person, request).await?;
+        // A fast wrong answer is no figure.
+        assert_eq!(answer.status, Some(200));
+        assert_eq!(answer.body.expect("a body")["state"], "paid");
+    }
+    Ok(())
+}
+
+fn words(problem: Problem) -> String {
+    format!("{}: {}", problem.message, problem.hint)
+}
+
+/// The server, on a thread of its own.
+fn serve(served: Arc<AtomicUsize>) -> Result<SocketAddr, Box<dyn Error>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
+    let address = listener.local_addr()?;
+    thread::spawn(move || {
+        runtime.block_on(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                served.fetch_add(1, Ordering::Relaxed);
+                tokio::spawn(answer(stream));
+            }
+        });
+    });
+    Ok(address)
+}
+
+async fn answer(mut stream: TcpStream) {
+    let mut buffer = [0; 4096];
+    stream.set_nodelay(true).expect("sets an option");
+    // A request without a body fits one read on loopback.
+    while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {
+        if stream.write_all(ANSWER).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `cargo xtask usage <program> …`: runs a program and tells what it took, as one line of JSON that
+//! ends stderr.
+//!
+//! A process of its own for each: the system keeps one peak of memory for all that a process has
+//! waited for, so that one child must be all it has.
+
+use std::process::{Command, ExitCode, Output, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+/// What a program took, with all that it started and waited for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Usage {
+    pub(crate) wall_ms: f64,
+    /// Time of all its threads, in the program and in the system.
+    pub(crate) cpu_ms: f64,
+    /// The most memory that one process had.
+    pub(crate) peak_mb: f64,
+}
+
+/// The chore.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<ExitCode> {
+    let start = Instant::now();
+    let status = Command::new(program).args(arguments).stdin(Stdio::null()).status();
+    let status = status.with_context(|| format!("cannot start {program}"))?;
+    let wall_ms = start.elapsed().as_secs_f64() * 1e3;
+    let (cpu_ms, peak_mb) = of_children()?;
+    eprintln!("\n{}", json!({"wall_ms": wall_ms, "cpu_ms": cpu_ms, "peak_mb": peak_mb}));
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+/// A command whose use is told; arguments, variables and directory are yet to be given.
+pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
+    let own = std::env::current_exe().context("cannot tell where this program is")?;
+    let mut command = Command::new(own);
+    command.arg("usage").arg(program);
+    Ok(command)
+}
+
+/// Runs such a command, which must end well.
+pub(crate) fn measure(command: &mut Command) -> Result<(Usage, Output)> {
+    let output = command.stdin(Stdio::null()).output().context("cannot start the chore")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?} ended with {}: {said}", output.status);
+    let usage = told(&said).with_context(|| format!("{command:?} told no use: {said}"))?;
+    Ok((usage, output))
+}
+
+fn told(said: &str) -> Option<Usage> {
+    let line: Value = serde_json::from_str(said.trim_end().lines().next_back()?).ok()?;
+    let number = |name: &str| line[name].as_f64();
+    Some(Usage {
+        wall_ms: number("wall_ms")?,
+        cpu_ms: number("cpu_ms")?,
+        peak_mb: number("peak_mb")?,
+    })
+}
+
+#[cfg(unix)]
+fn of_children() -> Result<(f64, f64)> {
+    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::time::TimeValLike;
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let microseconds = usage.user_time() + usage.system_time();
+    // Apple counts bytes, all others KiB.
+    let unit = if cfg!(target_vendor = "apple") { 1.0 } else { 1_024.0 };
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+    let (cpu_us, peak) = (microseconds.num_microseconds() as f64, usage.max_rss() as f64);
+    ensure!(peak > 0.0, "the system tells no peak of memory");
+    Ok((cpu_us / 1e3, peak * unit / 1e6))
+}
+
+#[cfg(not(unix))]
+fn of_children() -> Result<(f64, f64)> {
+    anyhow::bail!("this system does not tell what a program took")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_tells_the_use() {
+        let said = "warning: odd\n\n{\"wall_ms\":9.5,\"cpu_ms\":8,\"peak_mb\":7.25}\n";
+        assert_eq!(told(said), Some(Usage { wall_ms: 9.5, cpu_ms: 8.0, peak_mb: 7.25 }));
+        assert_eq!(told("{\"wall_ms\":9.5}"), None);
+        assert_eq!(told(""), None);
+    }
+}
