@@ -58,9 +58,11 @@ fn nothing_is_dropped_without_a_word() {
 fn every_command_can_be_made_whole() {
     for path in corpus("openapi") {
         let api = api(&fs::read(&path).expect("a file"));
-        for row in Inspection::of(&api).into_rows(&Kept::new()) {
+        let rows = Inspection::of(&api).into_rows(&Kept::new());
+        // Every command of a small document, some of a large one.
+        for row in rows.iter().step_by(rows.len().div_ceil(40).max(1)) {
             let id = CommandId::parse(&format!("api {}", row.name)).expect("an id");
-            let command = api.command(id, &row);
+            let command = api.command(id, row);
             let command = command.unwrap_or_else(|| panic!("{}: {}", name(&path), row.name));
             assert_eq!(command.parameters.len(), row.parameters.len(), "{}", row.name);
             assert_eq!(command.body.is_some(), row.body.is_some(), "{}", row.name);

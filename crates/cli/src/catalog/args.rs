@@ -39,7 +39,7 @@ pub(crate) enum CatalogCommand {
         Exit codes: 0 done, 6 there is no such catalog, 7 nobody said yes")]
     Remove(Remove),
     /// Show how a catalog authenticates, or say which secrets it uses
-    #[command(after_help = "Example: milepost catalog auth shop --token SHOP_TOKEN\n\
+    #[command(after_help = "Example: milepost catalog auth shop --key SHOP_TOKEN\n\
         The value of a secret is set with `milepost secret set SHOP_TOKEN`.\n\
         Exit codes: 0 done, 2 it does not fit, 6 there is no such catalog")]
     Auth(Auth),

@@ -28,7 +28,7 @@ pub(crate) enum CommandCommand {
         Exit codes: 0 done, 6 there is no such catalog or command")]
     Providers(Providers),
     /// Fetch the choices that a list command yields
-    #[command(after_help = "Example: milepost command choices shop orders:list --query paid\n\
+    #[command(after_help = "Example: milepost command choices shop orders:list\n\
         Exit codes: 0 done, 2 arguments do not fit, 6 it yields no choices, 8 refused, \
         9 the API fails, 10 no answer in time")]
     Choices(Choices),

@@ -137,7 +137,9 @@ fn show_body(response: &Response, terminal: &mut Terminal) -> Result<(), Failure
 }
 
 fn show_request(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
-    terminal.line(&safe(&http::text(&response.request)))?;
+    // The lines of a body of parts end as on the wire, which would be shown as signs.
+    let text = http::text(&response.request).replace("\r\n", "\n");
+    terminal.line(&safe(&text))?;
     if let Some(curl) = &response.curl {
         terminal.line(&format!("\n{}", safe(curl)))?;
     }

@@ -64,7 +64,9 @@ fn show(full: &Full, terminal: &mut Terminal) -> Result<(), Failure> {
     for one in &full.parameters {
         if let Some(provider) = &one.provider {
             let (name, provider) = (safe(&one.name), safe(provider));
-            terminal.complain(&format!("note: values of `{name}`: command choices {provider}"));
+            terminal.complain(&format!(
+                "note: values of `{name}`: milepost command choices {provider}"
+            ));
         }
     }
     terminal.complain(&format!("next: {}", example(full)));

@@ -195,7 +195,7 @@ fn a_command_is_shown_whole() {
 
         authenticates with bearer
         --- 0
-        note: values of `order_id`: command choices shop orders:list
+        note: values of `order_id`: milepost command choices shop orders:list
         next: milepost command run shop orders:delete -p 'order_id=…'
     "]],
     );

@@ -121,7 +121,8 @@ impl Asked<'_> {
 
 /// An id out of a text. `workflow` is what workflows are run by.
 fn id_of(text: &str) -> Option<CatalogId> {
-    let mut id = text::kebab(text)?;
+    // `GitHub` is one word: names of products are not taken apart as names of operations are.
+    let mut id = text::kebab(&text.to_lowercase())?;
     id.truncate(64);
     let id = id.trim_end_matches('-');
     let id = if id == "workflow" { "workflow-api" } else { id };
