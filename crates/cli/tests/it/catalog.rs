@@ -650,7 +650,13 @@ fn references_stay_below_their_root() {
     let spec = "openapi: 3.0.3
 info: {title: Split, version: '1'}
 servers: [{url: 'https://split.test'}]
-paths: {/a: {get: {responses: {'200': {description: A, content: {application/json: {schema: {$ref: '../../common/a.yaml#/A'}}}}}}}}
+paths:
+  /a:
+    get:
+      responses:
+        '200':
+          description: A
+          content: {application/json: {schema: {$ref: '../../common/a.yaml#/A'}}}
 ";
     let place = Place::with(&[
         ("api/spec/v1/openapi.yaml", spec),
