@@ -138,8 +138,7 @@ pub(crate) const WRAPPERS: &[&str] = &[
 /// Whether an operation answers with a list, bare or wrapped.
 fn answers_list(api: &Api, operation: &Operation<'_>) -> bool {
     let last = operation.path.split('/').rfind(|part| !part.is_empty());
-    let last = last.filter(|part| !part.contains('{'));
-    let last = last.map(|part| part.split('.').next().unwrap_or(part)).and_then(text::kebab);
+    let last = last.filter(|part| !part.contains('{')).and_then(text::kebab);
     let Some(schema) = api.success_schema(operation) else {
         return last.as_deref().is_some_and(naming::is_plural);
     };

@@ -51,12 +51,11 @@ pub fn without_html(text: &str) -> Cow<'_, str> {
         plain.push_str(&rest[..at]);
         let inside = &rest[at + 1..];
         let end = inside.find('>').filter(|end| is_tag(&inside[..*end]));
-        match end {
-            Some(end) => rest = &inside[end + 1..],
-            None => {
-                plain.push('<');
-                rest = inside;
-            }
+        if let Some(end) = end {
+            rest = &inside[end + 1..];
+        } else {
+            plain.push('<');
+            rest = inside;
         }
     }
     plain.push_str(rest);

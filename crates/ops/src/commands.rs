@@ -27,10 +27,10 @@ impl Known {
 
 impl Commands for Known {
     fn command(&self, id: &CommandId) -> Lookup {
-        let shelf = self.reader.shelf();
-        let Ok(listing) = shelf.listing() else { return Lookup::Unchecked };
+        let catalogs = self.reader.shelf();
+        let Ok(listing) = catalogs.listing() else { return Lookup::Unchecked };
         let enabled = || listing.records.iter().filter(|record| record.enabled);
-        let Some(record) = enabled().find(|record| record.id == *id.group()) else {
+        let Some(held) = enabled().find(|record| record.id == *id.group()) else {
             // A workflow may be written before its catalog is imported; a slip is told.
             let names: Vec<String> = enabled().map(|record| record.id.to_string()).collect();
             let words = names.iter().map(String::as_str);
@@ -39,7 +39,7 @@ impl Commands for Known {
                 None => Lookup::Unchecked,
             };
         };
-        let Ok(loaded) = shelf.load(record) else { return Lookup::Unchecked };
+        let Ok(loaded) = catalogs.load(held) else { return Lookup::Unchecked };
         let Some(index) = loaded.find(id.name()) else {
             let all: Vec<String> =
                 (0..loaded.table.rows.len()).map(|row| loaded.spelling(row)).collect();

@@ -23,7 +23,7 @@ impl Api {
             return body.map(|place| place.required).reduce(|one, other| one || other);
         }
         let node = self.body_node(operation, findings)?;
-        if node.get("content").is_none_or(|contents| contents.len() == 0) {
+        if node.get("content").is_none_or(Node::is_empty) {
             let pointer = format!("{}/requestBody/content", operation.pointer);
             findings.add(pointer, Rule::Body, "nothing is said of the body; taken as any JSON");
         }
