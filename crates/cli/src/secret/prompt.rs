@@ -50,11 +50,10 @@ fn line() -> io::Result<String> {
     let mut line = Vec::new();
     for byte in io::stdin().lock().bytes() {
         match byte? {
-            b'\n' | b'\r' => break,
             // Ctrl-C, and Ctrl-D before anything was typed.
             3 => return Err(io::ErrorKind::Interrupted.into()),
             4 if line.is_empty() => return Err(io::ErrorKind::Interrupted.into()),
-            4 => break,
+            b'\n' | b'\r' | 4 => break,
             // Backspace takes a whole letter.
             8 | 127 => while line.pop().is_some_and(|byte: u8| byte & 0xc0 == 0x80) {},
             // Ctrl-U begins again.
