@@ -108,7 +108,8 @@ async fn import(
     fs::write(&path, document.to_string())?;
     let request = json!({"source": path, "base_url": format!("http://{address}/v1")});
     let request: import::Request = serde_json::from_value(request)?;
-    let imported = operations.run::<Import>(&Person, request).await.map_err(words)?;
+    let imported =
+        operations.run::<Import>(&Person, request).await.map_err(|problem| words(&problem))?;
     assert_eq!(imported.command_count, 1);
     Ok(())
 }
@@ -123,7 +124,7 @@ async fn round(operations: &Arc<Operations>) -> Result<u128, Box<dyn Error>> {
         })
         .collect();
     for caller in callers {
-        caller.await?.map_err(words)?;
+        caller.await?.map_err(|problem| words(&problem))?;
     }
     Ok(CALLS as u128 * 1_000_000 / began.elapsed().as_micros())
 }
@@ -141,7 +142,7 @@ async fn call(operations: &Operations, times: usize) -> Result<(), Problem> {
     Ok(())
 }
 
-fn words(problem: Problem) -> String {
+fn words(problem: &Problem) -> String {
     format!("{}: {}", problem.message, problem.hint)
 }
 

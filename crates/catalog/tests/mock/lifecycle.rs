@@ -23,6 +23,10 @@ struct Life {
     /// Method and body that change it, and where the change is seen.
     update: Option<(&'static str, &'static str, &'static str, &'static str)>,
     /// The body that deletes it, where that is possible.
+    #[expect(
+        clippy::option_option,
+        reason = "no such operation, or one whose answer says nothing"
+    )]
     delete: Option<Option<&'static str>>,
 }
 
