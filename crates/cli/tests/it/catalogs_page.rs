@@ -56,7 +56,10 @@ fn fits(shown: &str, found: &str) -> bool {
     let mut rest = found.trim_end();
     let mut parts = shown.trim_end().split('…');
     let first = parts.next().unwrap_or_default();
-    let Some(after) = rest.strip_prefix(first) else { return false };
+    let Some(after) = rest.strip_prefix(first) else {
+        // What is left out at the end may be nothing.
+        return shown.trim_end().ends_with('…') && rest == first.trim_end();
+    };
     rest = after;
     let mut open = false;
     for part in parts {
