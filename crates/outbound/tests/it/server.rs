@@ -45,9 +45,9 @@ impl Received {
         self.line().split(' ').nth(1).unwrap_or_default().to_owned()
     }
 
-    /// Everything before the body.
+    /// Everything before the body, in ISO 8859-1 as heads are.
     pub(crate) fn head(&self) -> String {
-        String::from_utf8_lossy(&self.raw[..self.body_at]).into_owned()
+        self.raw[..self.body_at].iter().map(|byte| char::from(*byte)).collect()
     }
 
     /// The values of a header, in order.
