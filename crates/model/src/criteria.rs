@@ -4,6 +4,7 @@
 //! inside them is reported under one rule, so that a guide with one bad pattern can still be
 //! listed and walked.
 
+use regex_syntax::hir::{Class, Hir, HirKind};
 use serde_json::{Value, json};
 
 use crate::condition::Condition;
@@ -345,15 +346,33 @@ fn compile(pattern: &str, flags: &str) -> Result<(), String> {
         return Err(format!("it is longer than {} bytes", limits::PATTERN_BYTES));
     }
     let source = with_flags(pattern, flags);
-    // Compiling costs a hundred times what parsing does, and only counted repetition, many classes
-    // or look-around can make a sound pattern fail it.
-    let classes = source.matches(['\\', '.']).count();
-    let modest = source.len() <= 256 && classes <= 16 && !source.contains('{');
-    let parses = || fancy_regex::Expr::parse_tree(&source).is_ok();
-    if modest && regex_syntax::parse(&source).is_ok() && parses() {
+    // Compiling costs a hundred times what parsing does, and a pattern that parses fails it only
+    // when it looks around or is large.
+    let plain = regex_syntax::parse(&source);
+    let modest = plain.is_ok_and(|tree| states(&tree) <= limits::PATTERN_STATES);
+    if modest && fancy_regex::Expr::parse_tree(&source).is_ok() {
         return Ok(());
     }
     build(pattern, flags).map(|_| ())
+}
+
+/// At most how many states a pattern has when it is compiled.
+fn states(tree: &Hir) -> usize {
+    // A range of characters takes up to four ranges of bytes, each with a state and a link.
+    match tree.kind() {
+        HirKind::Empty | HirKind::Look(_) => 1,
+        HirKind::Literal(literal) => literal.0.len(),
+        HirKind::Class(Class::Unicode(class)) => 8 * class.ranges().len() + 1,
+        HirKind::Class(Class::Bytes(class)) => class.ranges().len() + 1,
+        HirKind::Capture(capture) => states(&capture.sub) + 2,
+        HirKind::Repetition(repetition) => {
+            let most = repetition.max.unwrap_or(repetition.min.saturating_add(1)).max(1);
+            (states(&repetition.sub) + 2).saturating_mul(most as usize)
+        }
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => {
+            parts.iter().map(states).fold(2, usize::saturating_add)
+        }
+    }
 }
 
 fn with_flags(pattern: &str, flags: &str) -> String {
