@@ -118,20 +118,26 @@ pub fn next<'w, 'c>(
     completed: &'c [String],
     context: &'c Value,
 ) -> Result<Walk<'w, 'c>, WalkError> {
-    let mut walker = Walker {
-        done: Done::read(workflow, completed)?,
-        key: String::new(),
-        scope: Scope::of(context),
-        loops: Vec::new(),
-        closed: false,
-        visits: 0,
-        seen: HashSet::new(),
-        blocked: Vec::new(),
-        skipped: Vec::new(),
-        noted: HashSet::new(),
-        remarks: Remarks::default(),
-    };
-    let steps = sequence(workflow);
+    walk(Walker::new(workflow, completed, context)?, &sequence(workflow))
+}
+
+/// The next step of one loop of a manifest. Its steps may be of any kind, and what their
+/// expressions say is left to whoever knows what the steps before them came to.
+pub fn within<'w, 'c>(
+    workflow: &'w Workflow,
+    looped: &'w Step,
+    completed: &'c [String],
+    context: &'c Value,
+) -> Result<Walk<'w, 'c>, WalkError> {
+    let mut walker = Walker::new(workflow, completed, context)?;
+    walker.leaves_expressions = true;
+    walk(walker, &[looped])
+}
+
+fn walk<'w, 'c>(
+    mut walker: Walker<'w, 'c>,
+    steps: &[&'w Step],
+) -> Result<Walk<'w, 'c>, WalkError> {
     for (index, step) in steps.iter().enumerate() {
         if let Some(due) = walker.step(step)? {
             walker.remark_on_later(step, &steps[index + 1..]);
@@ -181,11 +187,34 @@ struct Walker<'w, 'c> {
     /// What is in the two lists above.
     noted: HashSet<(&'w str, String)>,
     remarks: Remarks,
+    /// A condition that is an expression counts as one that holds.
+    leaves_expressions: bool,
 }
 
 type Found<'w, 'c> = Result<Option<Due<'w, 'c>>, WalkError>;
 
 impl<'w, 'c> Walker<'w, 'c> {
+    fn new(
+        workflow: &'w Workflow,
+        completed: &'c [String],
+        context: &'c Value,
+    ) -> Result<Self, WalkError> {
+        Ok(Walker {
+            done: Done::read(workflow, completed)?,
+            key: String::new(),
+            scope: Scope::of(context),
+            loops: Vec::new(),
+            closed: false,
+            visits: 0,
+            seen: HashSet::new(),
+            blocked: Vec::new(),
+            skipped: Vec::new(),
+            noted: HashSet::new(),
+            remarks: Remarks::default(),
+            leaves_expressions: false,
+        })
+    }
+
     fn step(&mut self, step: &'w Step) -> Found<'w, 'c> {
         self.visits += 1;
         if self.visits > limits::WALK_STEPS {
@@ -245,6 +274,7 @@ impl<'w, 'c> Walker<'w, 'c> {
     fn holds(&mut self, step: &'w Step) -> bool {
         let truth = match &step.when {
             None => return true,
+            Some(When::Expr(_)) if self.leaves_expressions => return true,
             Some(When::Condition(condition)) if condition.holds(&self.scope) => return true,
             Some(When::Condition(condition)) => condition.decide(&self.scope),
             Some(When::Expr(bare)) => match brief::expression_holds(&bare.expr, &self.scope) {

@@ -1,0 +1,407 @@
+//! What is to be done next: a pure function of the workflow and the state of its run.
+//!
+//! Nothing here remembers anything. Whatever was decided before stands in the state, so a run that
+//! was interrupted anywhere goes on from there.
+
+use milepost_model::brief;
+use milepost_model::condition::Truth;
+use milepost_model::expr::SegmentKind;
+use milepost_model::step::{Action, Needs, OnError, Prompt, Step, When};
+use milepost_model::walk::{self, Position, WalkError};
+use serde_json::{Map, Value};
+
+use crate::command::Command;
+use crate::event::Event;
+use crate::failure::Failure;
+use crate::flow::{Flow, Node};
+use crate::key::Key;
+use crate::names::Names;
+use crate::state::{Phase, State, StepState};
+use crate::words;
+
+/// The next thing to do; nothing when the run has ended or waits.
+pub fn next(flow: &Flow, state: &State) -> Option<Command> {
+    if state.end.is_some() {
+        return None;
+    }
+    let look = Look { flow, state, begins: !state.paused && state.parked.is_none() };
+    look.main().or_else(|| {
+        let ready = look.is_main_over() && look.begins;
+        ready.then(|| look.finally().or_else(|| look.finish())).flatten()
+    })
+}
+
+/// The variables of a guide: inputs and what was added to them.
+pub(crate) fn context(state: &State) -> Map<String, Value> {
+    let mut all = state.head.inputs.clone();
+    all.extend(state.context.clone());
+    all
+}
+
+/// A run that is looked at.
+pub(crate) struct Look<'s> {
+    pub(crate) flow: &'s Flow,
+    pub(crate) state: &'s State,
+    /// Whether anything new may begin.
+    pub(crate) begins: bool,
+}
+
+/// An execution with the names its expressions see.
+pub(crate) struct One<'l, 's> {
+    pub(crate) key: &'l Key,
+    pub(crate) step: &'l Step,
+    pub(crate) names: Names<'s>,
+}
+
+impl<'s> Look<'s> {
+    fn main(&self) -> Option<Command> {
+        if self.state.canceling.is_some() {
+            return self.abandon();
+        }
+        if self.flow.is_walked() {
+            return self.walk();
+        }
+        let nodes = self.flow.nodes();
+        let main = || nodes.iter().filter(|node| !node.finally);
+        if let Some(command) = main().find_map(|node| self.advance_node(node)) {
+            return Some(command);
+        }
+        if self.failed().is_some() || !self.begins {
+            return None;
+        }
+        let concurrency = self.flow.workflow().concurrency as usize;
+        let open = main().filter(|node| self.is_open(&node.key)).count();
+        if open >= concurrency {
+            return None;
+        }
+        main().find_map(|node| self.begin_node(node))
+    }
+
+    /// Whether a step of the top level is over, with all it waits for.
+    fn is_settled(&self, node: &Node) -> bool {
+        let nodes = self.flow.nodes();
+        self.state.phase(&node.key).is_closed()
+            && node.waits.iter().all(|wait| self.is_settled(&nodes[*wait]))
+    }
+
+    fn is_open(&self, key: &Key) -> bool {
+        self.state.step(key).is_some_and(StepState::is_open)
+    }
+
+    fn is_main_over(&self) -> bool {
+        let finally = |key: &Key| {
+            let node = self.flow.index(key.top()).map(|index| &self.flow.nodes()[index]);
+            node.is_some_and(|node| node.finally)
+        };
+        let none_open = || !self.state.open().any(|(key, _)| !finally(key));
+        if self.state.canceling.is_some() || self.failed().is_some() {
+            return none_open();
+        }
+        if self.flow.is_walked() {
+            return none_open() && matches!(self.position(), Ok(Place::Complete));
+        }
+        if let Some(only) = &self.state.only {
+            return self.state.phase(only).is_closed() && none_open();
+        }
+        let mut main = self.flow.nodes().iter().filter(|node| !node.finally);
+        main.all(|node| self.is_settled(node))
+    }
+
+    /// The first step whose failure is the failure of the run.
+    pub(crate) fn failed(&self) -> Option<(Key, Failure)> {
+        let failed = self.state.steps.iter().filter(|(key, step)| {
+            let own = self.flow.is_walked() || key.as_str() == key.top();
+            let counts = self.flow.of_key(key).is_some_and(|def| def.on_error == OnError::Fail);
+            own && step.phase == Phase::Failed && counts && !key.as_str().contains("::verify@")
+        });
+        let first = failed.min_by_key(|(_, step)| step.ended_ms);
+        first.map(|(key, step)| (key.clone(), step.failure.clone().unwrap_or_else(words::canceled)))
+    }
+
+    /// A canceled run lets go of everything that is not on its way.
+    fn abandon(&self) -> Option<Command> {
+        let busy = |phase: &Phase| matches!(phase, Phase::Calling(_) | Phase::Child(_));
+        let finally = |key: &Key| {
+            let index = self.flow.index(key.top());
+            index.is_some_and(|index| self.flow.nodes()[index].finally)
+        };
+        let mut open = self.state.open().filter(|(key, _)| !finally(key));
+        let (key, _) = open.find(|(key, _)| {
+            let mut within = self.state.open().filter(|(other, _)| other.is_within(key));
+            !within.any(|(_, step)| busy(&step.phase))
+        })?;
+        Some(Command::Record(Event::StepCanceled { key: key.clone() }))
+    }
+
+    fn advance_node(&self, node: &Node) -> Option<Command> {
+        let step = self.flow.of_key(&node.key)?;
+        let state = self.state.step(&node.key).filter(|state| state.is_open())?;
+        let one = One { key: &node.key, step, names: Names::of(self.state) };
+        self.advance(one, state)
+    }
+
+    /// Begins a step of the top level, when it is its turn.
+    fn begin_node(&self, node: &Node) -> Option<Command> {
+        let nodes = self.flow.nodes();
+        if *self.state.phase(&node.key) != Phase::Pending || self.is_open(&node.key) {
+            return None;
+        }
+        if self.state.only.as_ref().is_some_and(|only| *only != node.key) {
+            return None;
+        }
+        let waits = node.waits.iter().map(|wait| &nodes[*wait]);
+        // `finally` steps read what there is of the others.
+        let own = waits.filter(|wait| wait.finally == node.finally);
+        let own: Vec<&Node> = own.collect();
+        if !own.iter().all(|wait| self.is_settled(wait)) {
+            return None;
+        }
+        let step = self.flow.of_key(&node.key)?;
+        if let Some(reason) = self.left_out(step, &own) {
+            let key = node.key.clone();
+            return Some(Command::Record(Event::StepSkipped { key, reason, values: Map::new() }));
+        }
+        Some(self.begin(One { key: &node.key, step, names: Names::of(self.state) }))
+    }
+
+    /// Why a step does not run though nobody asked its condition.
+    fn left_out(&self, step: &Step, waits: &[&Node]) -> Option<String> {
+        let skipped = |node: &&&Node| *self.state.phase(&node.key) == Phase::Skipped;
+        let succeeded = |node: &&&Node| *self.state.phase(&node.key) == Phase::Succeeded;
+        match step.needs {
+            Needs::Any if waits.is_empty() || waits.iter().any(|node| succeeded(&node)) => None,
+            Needs::Any => Some("none of the steps it needs succeeded".to_owned()),
+            Needs::All => {
+                let first = waits.iter().find(skipped)?;
+                let asked = asks_status(step, first.key.as_str());
+                (!asked).then(|| format!("`{}` was skipped", first.key))
+            }
+        }
+    }
+
+    /// Steps of guides come one after the other, as the walk has it.
+    fn walk(&self) -> Option<Command> {
+        if self.failed().is_some() {
+            return None;
+        }
+        match self.position() {
+            Ok(Place::Due(command)) => command.map(|command| *command),
+            Ok(Place::Complete | Place::Blocked) => None,
+            Err(error) => self.unwalkable(&error),
+        }
+    }
+
+    fn position(&self) -> Result<Place, WalkError> {
+        let completed = self.completed(None);
+        let context = Value::Object(context(self.state));
+        let found = walk::next(self.flow.workflow(), &completed, &context)?;
+        Ok(self.place(found.position))
+    }
+
+    fn place(&self, position: Position<'_, '_>) -> Place {
+        match position {
+            Position::Complete { .. } => Place::Complete,
+            Position::Blocked(_) => Place::Blocked,
+            Position::Due(due) => {
+                let key = Key::of_walk(&due.key);
+                let names = Names::of(self.state).passes(&due.loops);
+                let one = One { key: &key, step: due.step, names };
+                let begun = self.state.step(&key).filter(|state| state.is_open());
+                let command = match begun {
+                    Some(state) => self.advance(one, state),
+                    None if self.begins => Some(self.begin(one)),
+                    None => None,
+                };
+                Place::Due(command.map(Box::new))
+            }
+        }
+    }
+
+    fn unwalkable(&self, error: &WalkError) -> Option<Command> {
+        // A variable that is missing may still come; anything else is the end.
+        let WalkError::Variable { .. } = error else {
+            let key = self.flow.nodes().first()?.key.clone();
+            let failure = words::unwalkable(key.as_str(), &error.to_string());
+            return Some(Command::Record(Event::StepFailed { key, failure }));
+        };
+        None
+    }
+
+    /// What is done of a walk, all of it or below one loop.
+    pub(crate) fn completed(&self, below: Option<&Key>) -> Vec<String> {
+        let done = self.state.steps.iter().filter(|(key, step)| {
+            let inside = below.is_none_or(|below| *key != below && key.is_within(below));
+            let last = key.as_str().rsplit("::").next().unwrap_or_default();
+            inside && step.phase.is_closed() && !last.contains('@')
+        });
+        done.map(|(key, _)| key.as_str().to_owned()).collect()
+    }
+
+    /// The next thing for a loop: its next step, or its end.
+    pub(crate) fn looped(&self, key: &Key, step: &Step) -> Option<Command> {
+        let broken = self.state.steps.iter().find(|(other, state)| {
+            let own = *other != key && other.is_within(key) && state.phase == Phase::Failed;
+            own && self.flow.of_key(other).is_some_and(|def| def.on_error == OnError::Fail)
+        });
+        if let Some((_, inner)) = broken {
+            let failure = inner.failure.clone().unwrap_or_else(words::canceled);
+            return Some(Command::Record(Event::StepFailed { key: key.clone(), failure }));
+        }
+        let completed = self.completed(Some(key));
+        let mut context = context(self.state);
+        for name in ["inputs", "steps"] {
+            let value = self.state.names().get(name).cloned().unwrap_or_default();
+            context.insert(name.to_owned(), value);
+        }
+        let context = Value::Object(context);
+        match walk::within(self.flow.workflow(), step, &completed, &context) {
+            Ok(found) => match self.place(found.position) {
+                Place::Due(command) => command.map(|command| *command),
+                Place::Blocked => None,
+                Place::Complete => {
+                    let output = Some(self.passes_of(key));
+                    Some(Command::Record(Event::StepSucceeded { key: key.clone(), output }))
+                }
+            },
+            Err(error) => {
+                let failure = words::unwalkable(key.as_str(), &error.to_string());
+                Some(Command::Record(Event::StepFailed { key: key.clone(), failure }))
+            }
+        }
+    }
+
+    /// What a loop came to: for each pass the outputs of its steps by name.
+    fn passes_of(&self, key: &Key) -> Value {
+        let mut passes: Vec<Map<String, Value>> = Vec::new();
+        for (other, step) in &self.state.steps {
+            let rest = other.as_str().strip_prefix(key.as_str()).and_then(|r| r.strip_prefix('@'));
+            let Some((number, name)) = rest.and_then(|rest| rest.split_once("::")) else {
+                continue;
+            };
+            let (Ok(number), false) = (number.parse::<usize>(), name.contains('@')) else {
+                continue;
+            };
+            if passes.len() <= number {
+                passes.resize_with(number + 1, Map::new);
+            }
+            let output = step.output.clone().unwrap_or_default();
+            passes[number].insert(name.to_owned(), output);
+        }
+        passes.into_iter().map(Value::Object).collect()
+    }
+
+    fn finally(&self) -> Option<Command> {
+        let nodes = self.flow.nodes();
+        let last = || nodes.iter().filter(|node| node.finally);
+        let advanced = last().find_map(|node| self.advance_node(node));
+        advanced.or_else(|| {
+            let open = last().any(|node| self.is_open(&node.key));
+            (!open).then(|| last().find_map(|node| self.begin_node(node))).flatten()
+        })
+    }
+
+    fn finish(&self) -> Option<Command> {
+        if self.state.open().next().is_some() {
+            return None;
+        }
+        Some(Command::Record(self.end()))
+    }
+
+    fn end(&self) -> Event {
+        let failed = |key: Option<Key>, failure: Failure| Event::RunFailed { failure, key };
+        if let Some(by) = &self.state.canceling {
+            let late = by.name == crate::DEADLINE;
+            return if late { failed(None, words::too_late()) } else { Event::RunCanceled };
+        }
+        if let Some((key, failure)) = self.failed() {
+            return failed(Some(key), failure);
+        }
+        let mut nodes = self.flow.nodes().iter();
+        if let Some(only) = &self.state.only
+            && !self.flow.is_walked()
+            && !nodes.all(|node| self.state.phase(&node.key).is_closed())
+        {
+            return failed(None, words::incomplete(only));
+        }
+        let Some(authored) = &self.flow.workflow().final_output else {
+            return Event::RunSucceeded { output: None };
+        };
+        match Names::of(self.state).value("final_output", authored) {
+            Ok(output) => Event::RunSucceeded { output },
+            Err(failure) => failed(None, failure),
+        }
+    }
+
+    /// Begins an execution: its condition first.
+    pub(crate) fn begin(&self, one: One<'_, 's>) -> Command {
+        let when = one.step.when.as_ref().filter(|_| !self.is_open(one.key));
+        match when.map(|when| self.holds(when, &one.names)) {
+            Some(Ok(Err(values))) => {
+                let (key, reason) = (one.key.clone(), "its condition does not hold".to_owned());
+                Command::Record(Event::StepSkipped { key, reason, values })
+            }
+            Some(Err(failure)) => {
+                Command::Record(Event::StepFailed { key: one.key.clone(), failure })
+            }
+            Some(Ok(Ok(()))) | None => self.act(one),
+        }
+    }
+
+    /// Whether a condition holds, and the values that decided when it does not.
+    fn holds(
+        &self,
+        when: &When,
+        names: &Names<'_>,
+    ) -> Result<Result<(), Map<String, Value>>, Failure> {
+        match when {
+            When::Expr(bare) => {
+                let held = names.holds("if", bare)?;
+                let source = bare.expr.source().trim().to_owned();
+                Ok(if held { Ok(()) } else { Err(crate::decisive::values(bare, names, source)) })
+            }
+            When::Condition(condition) => {
+                let context = Value::Object(context(self.state));
+                let holds =
+                    matches!(condition.decide(&context), Truth::Holds) || condition.holds(&context);
+                // The walk has decided on conditions of guides, with the variables of loops.
+                if holds || self.flow.is_walked() {
+                    return Ok(Ok(()));
+                }
+                let read = condition.variables().into_iter().filter_map(|name| {
+                    let value = milepost_model::condition::Variables::get(&context, name)?;
+                    Some((name.to_owned(), value.clone()))
+                });
+                Ok(Err(read.collect()))
+            }
+        }
+    }
+
+    /// Whether a person confirms what an agent handed in.
+    pub(crate) fn is_confirmed(&self, prompt: &Prompt) -> bool {
+        let context = Value::Object(context(self.state));
+        brief::is_confirmed(&prompt.confirmation, &context)
+    }
+}
+
+enum Place {
+    Due(Option<Box<Command>>),
+    Blocked,
+    Complete,
+}
+
+/// Whether a step's condition looks at how another one ended.
+fn asks_status(step: &Step, other: &str) -> bool {
+    let Some(When::Expr(bare)) = &step.when else { return false };
+    bare.expr.references().iter().any(|reference| {
+        let field = |at: usize| match &reference.path.get(at)?.kind {
+            SegmentKind::Field(name) => Some(name.as_str()),
+            SegmentKind::Index(_) | SegmentKind::Dynamic => None,
+        };
+        reference.root == "steps" && field(0) == Some(other) && field(1) == Some("status")
+    })
+}
+
+/// What a step does is known to be a list.
+pub(crate) fn is_loop(step: &Step) -> bool {
+    matches!(step.action, Action::Loop(_))
+}
