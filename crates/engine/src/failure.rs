@@ -15,8 +15,8 @@ pub struct Failure {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub hint: String,
     /// Where, and what else is known.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub context: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Box<Map<String, Value>>>,
 }
 
 impl Failure {
@@ -26,7 +26,7 @@ impl Failure {
             code: code.name().to_owned(),
             message: message.into(),
             hint: hint.into(),
-            context: Map::new(),
+            context: None,
         }
     }
 
@@ -38,7 +38,7 @@ impl Failure {
     /// The failure with something else that is known.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Failure {
-        self.context.insert(name.to_owned(), value.into());
+        self.context.get_or_insert_default().insert(name.to_owned(), value.into());
         self
     }
 }
