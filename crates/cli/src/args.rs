@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::catalog::args::CatalogCommand;
 use crate::command::args::CommandCommand;
+use crate::run::args as run;
 use crate::secret::args::SecretCommand;
 
 /// Workflows that AI agents and APIs run together
@@ -27,6 +28,18 @@ impl Arguments {
             Command::Catalog(command) => command.json(),
             Command::Api(command) => command.json(),
             Command::Secret(command) => command.json(),
+            Command::Run(command) => command.json.json,
+            Command::Runs(command) => command.json(),
+            Command::Show(command) | Command::Pause(command) => command.json.json,
+            Command::Logs(command) => command.one.json.json,
+            Command::Cancel(command) => command.one.json.json,
+            Command::Resume(command) => command.one.json.json,
+            Command::Inbox(command) => command.json.json,
+            Command::Approve(command) | Command::Reject(command) => command.one.json.json,
+            Command::Decide(command) => command.one.json.json,
+            Command::Submit(command) => command.json.json,
+            Command::Backup(command) => command.json.json,
+            Command::Person(_) => false,
             Command::Mcp(_) | Command::Schema { .. } => false,
         }
     }
@@ -34,6 +47,50 @@ impl Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run a workflow, durably
+    #[command(after_help = "Example: milepost run refund-order -i order_id=1001\n\
+        Exit codes: 0 done, 1 the run failed, 2 inputs, 3 the workflow is invalid, 4 it waits for \
+        a person, 5 for an agent, 130 interrupted: the run can be resumed")]
+    Run(run::Start),
+    /// List runs, newest first
+    #[command(after_help = "Example: milepost runs --open")]
+    Runs(run::Runs),
+    /// Show a run: its steps, and what it waits for
+    #[command(after_help = "Example: milepost show run_0f4")]
+    Show(run::One),
+    /// Show what happened in a run, event by event
+    #[command(after_help = "Example: milepost logs run_0f4 --follow")]
+    Logs(run::Logs),
+    /// Stop a run; it can be resumed
+    #[command(after_help = "Example: milepost cancel run_0f4 --reason 'wrong order'")]
+    Cancel(run::Cancel),
+    /// Let nothing new begin in a run until it is resumed
+    #[command(after_help = "Example: milepost pause run_0f4")]
+    Pause(run::One),
+    /// Go on with a run: what is done is kept, what failed runs again
+    #[command(after_help = "Example: milepost resume run_0f4 --plan")]
+    Resume(run::Resume),
+    /// Show what waits for you
+    #[command(after_help = "Example: milepost inbox")]
+    Inbox(run::Inbox),
+    /// Say yes to what a run asks, at this terminal
+    #[command(after_help = "Example: milepost approve run_0f4 -m 'checked the order'")]
+    Approve(run::Verdict),
+    /// Say no to what a run asks, at this terminal
+    #[command(after_help = "Example: milepost reject run_0f4 -m 'the amount is wrong'")]
+    Reject(run::Verdict),
+    /// Say what became of a request nobody saw the end of
+    #[command(after_help = "Example: milepost decide run_0f4 --outcome did-not-happen")]
+    Decide(run::Decide),
+    /// Hand in the result of a step that waits for an agent
+    #[command(after_help = "Example: milepost submit run_0f4 decide result.json")]
+    Submit(run::Submit),
+    /// Copy all runs to a file, while they go on
+    #[command(after_help = "Example: milepost backup runs-backup.db")]
+    Backup(run::Backup),
+    /// Who decides: the PIN that decisions are signed with
+    #[command(subcommand)]
+    Person(run::PersonCommand),
     /// Work with workflow documents
     #[command(subcommand)]
     Workflow(WorkflowCommand),

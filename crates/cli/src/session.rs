@@ -41,6 +41,20 @@ impl Session {
         Ok(self.wait(self.operations.run::<T>(&self.person, request))?)
     }
 
+    /// The same for somebody who may stop watching; nothing when they did.
+    pub(crate) fn watch<T: Later>(
+        &self,
+        request: T::Request,
+    ) -> Result<Option<T::Response>, Failure> {
+        let watched = async {
+            tokio::select! {
+                done = self.operations.run::<T>(&self.person, request) => Some(done),
+                _ = tokio::signal::ctrl_c() => None,
+            }
+        };
+        Ok(self.wait(watched).transpose()?)
+    }
+
     /// Waits for anything.
     pub(crate) fn wait<F: Future>(&self, work: F) -> F::Output {
         let output = self.runtime.block_on(work);

@@ -196,6 +196,11 @@ impl Pilot {
         Ok(turn.work)
     }
 
+    /// Whether a message was taken in and its answer is still to come.
+    pub fn is_waited_for(&self, id: &str) -> bool {
+        self.waiting.values().flatten().any(|waiting| waiting == id)
+    }
+
     /// When the run goes on by itself.
     pub fn wakes_at(&self) -> Option<u64> {
         let state = &self.state;

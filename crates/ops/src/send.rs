@@ -10,7 +10,7 @@ use milepost_catalog::import::usable;
 use milepost_catalog::request::{Payload, Piece, Request};
 use milepost_model::problem::Problem;
 use milepost_outbound::{
-    Api, Auth, Call as Outbound, Called, Client, ClientCredential, ClientStyle, Credential, Named,
+    Api, Auth, Call as Outbound, CallError, Called, Client, ClientCredential, ClientStyle, Credential, Named,
     Outgoing, Policy, Retry, SecretError, Secrets, Sending,
 };
 use milepost_store::Config;
@@ -90,6 +90,19 @@ impl Sender {
         let call = Outbound { request, security: &command.security, retry: &retry, sending, watch };
         let called = self.api.call(call).await;
         called.map_err(|error| problems::of_call(&error).context("command", command.id.to_string()))
+    }
+
+    /// Sends a request once, whatever becomes of it: a run decides on tries itself.
+    pub(crate) async fn send_once(
+        &self,
+        command: &Command,
+        request: &Outgoing,
+        sending: Sending,
+    ) -> Result<Called, CallError> {
+        let retry = Retry::never();
+        let watch = &|_: &milepost_outbound::Attempt| {};
+        let security = &command.security;
+        self.api.call(Outbound { request, security, retry: &retry, sending, watch }).await
     }
 
     /// The names of the secrets that a command would be sent with.
