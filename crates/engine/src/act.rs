@@ -20,19 +20,18 @@ impl<'s> Look<'s> {
     /// Goes on with an execution that has begun.
     pub(crate) fn advance(&self, one: One<'_, 's>, state: &StepState) -> Option<Command> {
         match &state.phase {
-            Phase::Pending => Some(self.act(one)),
+            Phase::Pending | Phase::Voided => Some(self.act(&one)),
             Phase::Listed if is_loop(one.step) => self.looped(one.key, one.step),
             Phase::Listed => self.listed(&one, state),
             Phase::Answered => Some(answered(one, state)),
             Phase::Failing(failure) => {
                 let (key, failure) = (one.key.clone(), (**failure).clone());
-                Some(Command::Record(Event::StepFailed { key, failure }))
+                Some(Command::record(Event::StepFailed { key, failure }))
             }
             Phase::Verifying => self.verify(&one, state),
             Phase::Rejected => offered_again(one.key, one.step, state),
-            Phase::Accepted => Some(self.accepted(one, state)),
+            Phase::Accepted => Some(self.accepted(&one, state)),
             Phase::Decided(yes) => Some(self.decided(&one, state, *yes)),
-            Phase::Voided => Some(self.act(one)),
             Phase::Calling(_)
             | Phase::Backoff(_)
             | Phase::Between(_)
@@ -49,18 +48,18 @@ impl<'s> Look<'s> {
     }
 
     /// Does what the step is there for.
-    pub(crate) fn act(&self, one: One<'_, 's>) -> Command {
+    pub(crate) fn act(&self, one: &One<'_, 's>) -> Command {
         let key = one.key.clone();
         let listed = one.step.for_each.is_some() && !is_item(&key);
         let done = match &one.step.action {
-            _ if listed => self.items(&one),
-            Action::Run(run) => self.run(&one, run),
+            _ if listed => items(one),
+            Action::Run(run) => self.run(one, run),
             Action::Prompt(_) => {
                 let attempt = self.state.step(&key).map_or(0, |state| state.attempts) + 1;
-                Ok(Command::Record(Event::PromptOffered { key: key.clone(), attempt }))
+                Ok(Command::record(Event::PromptOffered { key: key.clone(), attempt }))
             }
-            Action::Approve(approve) => self.ask(&one, approve),
-            Action::Wait(wait) => self.wait(&one, wait),
+            Action::Approve(approve) => self.ask(one, approve),
+            Action::Wait(wait) => self.wait(one, wait),
             Action::Set(values) => {
                 let mut output = Map::new();
                 let rendered = values.0.iter().try_for_each(|(name, value)| {
@@ -78,20 +77,6 @@ impl<'s> Look<'s> {
             Action::Loop(_) => Ok(scheduled(&key, Vec::new())),
         };
         done.unwrap_or_else(|failure| failed(&key, failure))
-    }
-
-    fn items(&self, one: &One<'_, 's>) -> Result<Command, Failure> {
-        let Some(each) = &one.step.for_each else { return Ok(scheduled(one.key, Vec::new())) };
-        match one.names.value("for_each", &each.items)? {
-            Some(Value::Array(items)) if items.len() <= limits::ITEMS => {
-                Ok(scheduled(one.key, items))
-            }
-            Some(Value::Array(items)) => Err(words::too_many_items(items.len(), limits::ITEMS)),
-            found => {
-                let found = found.as_ref().map_or("nothing", kind_of);
-                Err(words::mistyped("for_each", "a list", found))
-            }
-        }
     }
 
     /// The items of a list: as many at once as may be.
@@ -126,7 +111,7 @@ impl<'s> Look<'s> {
             let room = open < each.concurrency as usize && self.begins;
             let key = one.key.item(index);
             let next = One { key: &key, step: one.step, names: names(index) };
-            return room.then(|| self.act(next));
+            return room.then(|| self.act(&next));
         }
         if open > 0 {
             return None;
@@ -213,7 +198,7 @@ impl<'s> Look<'s> {
                 })?
             }
         };
-        Ok(Command::Record(Event::TimerSet { key: one.key.clone(), at_ms: until }))
+        Ok(Command::record(Event::TimerSet { key: one.key.clone(), at_ms: until }))
     }
 
     /// Checks what an agent claims against the world, one check after the other.
@@ -257,10 +242,10 @@ impl<'s> Look<'s> {
                 _ => return None,
             }
         }
-        Some(Command::Record(Event::SubmissionAccepted(submission.clone())))
+        Some(Command::record(Event::SubmissionAccepted(submission.clone())))
     }
 
-    fn accepted(&self, one: One<'_, 's>, state: &StepState) -> Command {
+    fn accepted(&self, one: &One<'_, 's>, state: &StepState) -> Command {
         if let Action::Prompt(prompt) = &one.step.action
             && self.is_confirmed(prompt)
             && state.verdict.is_none()
@@ -300,7 +285,7 @@ impl<'s> Look<'s> {
                 };
                 let digest = state.submission.as_ref().map(|one| one.digest.clone());
                 let attempt = state.submission.as_ref().map_or(0, |one| one.attempt);
-                Command::Record(Event::SubmissionRejected {
+                Command::record(Event::SubmissionRejected {
                     key,
                     attempt,
                     digest: digest.unwrap_or_default(),
@@ -322,7 +307,7 @@ impl<'s> Look<'s> {
         let expired = verdict.by.kind == ActorKind::Engine;
         let comment = verdict.comment.as_deref();
         let back = approve.on_reject.as_ref().filter(|back| {
-            let max = back.max.map_or(limits::SENT_BACK, |max| max.get());
+            let max = back.max.map_or(limits::SENT_BACK, milepost_model::decode::Int::get);
             state.sent_back < max && !expired
         });
         let target = back.and_then(|back| self.flow.index(back.to.value.as_str()));
@@ -339,7 +324,19 @@ impl<'s> Look<'s> {
         }
         let reason = comment.unwrap_or("no reason was given").to_owned();
         let to = nodes[index].key.clone();
-        Command::Record(Event::WentBack { from: key.clone(), to, reason, reset })
+        Command::record(Event::WentBack { from: key.clone(), to, reason, reset })
+    }
+}
+
+fn items(one: &One<'_, '_>) -> Result<Command, Failure> {
+    let Some(each) = &one.step.for_each else { return Ok(scheduled(one.key, Vec::new())) };
+    match one.names.value("for_each", &each.items)? {
+        Some(Value::Array(items)) if items.len() <= limits::ITEMS => Ok(scheduled(one.key, items)),
+        Some(Value::Array(items)) => Err(words::too_many_items(items.len(), limits::ITEMS)),
+        found => {
+            let found = found.as_ref().map_or("nothing", kind_of);
+            Err(words::mistyped("for_each", "a list", found))
+        }
     }
 }
 
@@ -376,7 +373,7 @@ fn answered(one: One<'_, '_>, state: &StepState) -> Command {
 fn polled(key: &Key, repeat: &Repeat, state: &StepState, now: u64) -> Command {
     let every = repeat.every.as_ref().map_or(limits::POLL_MS, millis);
     let total = repeat.timeout.as_ref().map(millis);
-    let most = repeat.max_attempts.map(|most| most.get());
+    let most = repeat.max_attempts.map(milepost_model::decode::Int::get);
     // Without any bound of its own, polling has ours.
     let total = total.or(most.is_none().then_some(limits::POLL_TOTAL_MS));
     let began = state.began_ms.unwrap_or(now);
@@ -385,14 +382,14 @@ fn polled(key: &Key, repeat: &Repeat, state: &StepState, now: u64) -> Command {
     if late || often {
         return failed(key, words::polled(key, state.passes + 1, (now - began) / 1000));
     }
-    Command::Record(Event::TimerSet { key: key.clone(), at_ms: now + every })
+    Command::record(Event::TimerSet { key: key.clone(), at_ms: now + every })
 }
 
 fn offered_again(key: &Key, step: &Step, state: &StepState) -> Option<Command> {
     let Action::Prompt(prompt) = &step.action else { return None };
     let left = state.tries_left(prompt.max_attempts);
     let attempt = state.attempts + 1;
-    (left > 0).then(|| Command::Record(Event::PromptOffered { key: key.clone(), attempt }))
+    (left > 0).then(|| Command::record(Event::PromptOffered { key: key.clone(), attempt }))
 }
 
 /// A submission that a check speaks against. Where the check itself could not be made, the agent
@@ -407,7 +404,7 @@ fn refused(key: &Key, state: &StepState, failure: &Failure) -> Command {
         },
     };
     let submission = state.submission.as_ref();
-    Command::Record(Event::SubmissionRejected {
+    Command::record(Event::SubmissionRejected {
         key: key.clone(),
         attempt: submission.map_or(0, |one| one.attempt),
         digest: submission.map(|one| one.digest.clone()).unwrap_or_default(),
@@ -488,13 +485,13 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
 }
 
 fn scheduled(key: &Key, items: Vec<Value>) -> Command {
-    Command::Record(Event::StepScheduled { key: key.clone(), items })
+    Command::record(Event::StepScheduled { key: key.clone(), items })
 }
 
 fn succeeded(key: &Key, output: Option<Value>) -> Command {
-    Command::Record(Event::StepSucceeded { key: key.clone(), output })
+    Command::record(Event::StepSucceeded { key: key.clone(), output })
 }
 
 fn failed(key: &Key, failure: Failure) -> Command {
-    Command::Record(Event::StepFailed { key: key.clone(), failure })
+    Command::record(Event::StepFailed { key: key.clone(), failure })
 }

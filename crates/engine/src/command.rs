@@ -9,13 +9,19 @@ use crate::key::Key;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// A decision that follows from what happened: it only has to be remembered.
-    Record(Event),
+    Record(Box<Event>),
     /// A request.
     Call(Box<Calling>),
     /// A question for a person.
     Ask(Box<Asking>),
     /// Another workflow.
     Child(Box<Starting>),
+}
+
+impl Command {
+    pub(crate) fn record(event: Event) -> Command {
+        Command::Record(Box::new(event))
+    }
 }
 
 /// A request for an execution of a step.

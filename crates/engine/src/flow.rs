@@ -48,7 +48,7 @@ impl Flow {
         for (index, step) in top.enumerate() {
             note(step, vec![index], &mut paths);
         }
-        Flow { nodes, paths, workflow: Arc::clone(&workflow) }
+        Flow { workflow, nodes, paths }
     }
 
     /// The workflow.

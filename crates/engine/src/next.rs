@@ -130,7 +130,7 @@ impl<'s> Look<'s> {
             let mut within = self.state.open().filter(|(other, _)| other.is_within(key));
             !within.any(|(_, step)| busy(&step.phase))
         })?;
-        Some(Command::Record(Event::StepCanceled { key: key.clone() }))
+        Some(Command::record(Event::StepCanceled { key: key.clone() }))
     }
 
     fn advance_node(&self, node: &Node) -> Option<Command> {
@@ -159,9 +159,9 @@ impl<'s> Look<'s> {
         let step = self.flow.of_key(&node.key)?;
         if let Some(reason) = self.left_out(step, &own) {
             let key = node.key.clone();
-            return Some(Command::Record(Event::StepSkipped { key, reason, values: Map::new() }));
+            return Some(Command::record(Event::StepSkipped { key, reason, values: Map::new() }));
         }
-        Some(self.begin(One { key: &node.key, step, names: Names::of(self.state) }))
+        Some(self.begin(&One { key: &node.key, step, names: Names::of(self.state) }))
     }
 
     /// Why a step does not run though nobody asked its condition.
@@ -209,7 +209,7 @@ impl<'s> Look<'s> {
                 let begun = self.state.step(&key).filter(|state| state.is_open());
                 let command = match begun {
                     Some(state) => self.advance(one, state),
-                    None if self.begins => Some(self.begin(one)),
+                    None if self.begins => Some(self.begin(&one)),
                     None => None,
                 };
                 Place::Due(command.map(Box::new))
@@ -222,7 +222,7 @@ impl<'s> Look<'s> {
         let WalkError::Variable { .. } = error else {
             let key = self.flow.nodes().first()?.key.clone();
             let failure = words::unwalkable(key.as_str(), &error.to_string());
-            return Some(Command::Record(Event::StepFailed { key, failure }));
+            return Some(Command::record(Event::StepFailed { key, failure }));
         };
         None
     }
@@ -245,7 +245,7 @@ impl<'s> Look<'s> {
         });
         if let Some((_, inner)) = broken {
             let failure = inner.failure.clone().unwrap_or_else(words::canceled);
-            return Some(Command::Record(Event::StepFailed { key: key.clone(), failure }));
+            return Some(Command::record(Event::StepFailed { key: key.clone(), failure }));
         }
         let completed = self.completed(Some(key));
         let mut context = context(self.state);
@@ -260,12 +260,12 @@ impl<'s> Look<'s> {
                 Place::Blocked => None,
                 Place::Complete => {
                     let output = Some(self.passes_of(key));
-                    Some(Command::Record(Event::StepSucceeded { key: key.clone(), output }))
+                    Some(Command::record(Event::StepSucceeded { key: key.clone(), output }))
                 }
             },
             Err(error) => {
                 let failure = words::unwalkable(key.as_str(), &error.to_string());
-                Some(Command::Record(Event::StepFailed { key: key.clone(), failure }))
+                Some(Command::record(Event::StepFailed { key: key.clone(), failure }))
             }
         }
     }
@@ -304,7 +304,7 @@ impl<'s> Look<'s> {
         if self.state.open().next().is_some() {
             return None;
         }
-        Some(Command::Record(self.end()))
+        Some(Command::record(self.end()))
     }
 
     fn end(&self) -> Event {
@@ -333,15 +333,15 @@ impl<'s> Look<'s> {
     }
 
     /// Begins an execution: its condition first.
-    pub(crate) fn begin(&self, one: One<'_, 's>) -> Command {
+    pub(crate) fn begin(&self, one: &One<'_, 's>) -> Command {
         let when = one.step.when.as_ref().filter(|_| !self.is_open(one.key));
         match when.map(|when| self.holds(when, &one.names)) {
             Some(Ok(Err(values))) => {
                 let (key, reason) = (one.key.clone(), "its condition does not hold".to_owned());
-                Command::Record(Event::StepSkipped { key, reason, values })
+                Command::record(Event::StepSkipped { key, reason, values })
             }
             Some(Err(failure)) => {
-                Command::Record(Event::StepFailed { key: one.key.clone(), failure })
+                Command::record(Event::StepFailed { key: one.key.clone(), failure })
             }
             Some(Ok(Ok(()))) | None => self.act(one),
         }

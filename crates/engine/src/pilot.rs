@@ -7,6 +7,7 @@
 //! that.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -284,7 +285,7 @@ impl Turn<'_> {
     fn starting(&self, key: &Key) -> Option<Starting> {
         let step = self.pilot.flow.of_key(key)?;
         let look = Look { flow: &self.pilot.flow, state: self.state(), begins: true };
-        match look.act(crate::next::One { key, step, names: names::Names::of(self.state()) }) {
+        match look.act(&crate::next::One { key, step, names: names::Names::of(self.state()) }) {
             Command::Child(starting) => Some(*starting),
             _ => None,
         }
@@ -335,7 +336,7 @@ impl Turn<'_> {
             match command {
                 Command::Record(event) => {
                     let judged = crate::judge::verdict(&event);
-                    self.record(event)?;
+                    self.record(*event)?;
                     if let Some((key, issues)) = judged {
                         self.tell(&key, issues);
                     }
@@ -446,7 +447,7 @@ impl Turn<'_> {
         let before = state.step(approval).and_then(|step| step.request.as_deref());
         let Some(before) = before else { return Vec::new() };
         let one = crate::next::One { key: approval, step, names: names::Names::of(state) };
-        let asking = match look.act(one) {
+        let asking = match look.act(&one) {
             Command::Ask(asking) => *asking,
             // A confirmation shows what an agent handed in, and what hangs on it.
             _ => Asking {
@@ -696,5 +697,8 @@ fn child_run(run: &str, key: &Key, generation: u32) -> String {
 
 /// A digest of a value, as text.
 pub(crate) fn digest(value: &Value) -> String {
-    Sha256::digest(value.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(value.to_string()).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

@@ -37,7 +37,7 @@ pub(crate) struct Tried<'t> {
 /// How long to wait before the next try; nothing when there is none.
 pub(crate) fn pause(step: &Step, tried: &Tried<'_>) -> Option<u64> {
     let retry = step.retry.as_ref();
-    let most = retry.and_then(|retry| retry.max_attempts).map(|most| most.get());
+    let most = retry.and_then(|retry| retry.max_attempts).map(milepost_model::decode::Int::get);
     let most = most.unwrap_or(match (retry.is_some(), tried.repeatable) {
         (true, _) | (_, true) => limits::ATTEMPTS,
         (false, false) => 1,

@@ -721,10 +721,10 @@ impl State {
                 let (request, verdict) = (step.request.take(), step.verdict.take());
                 *step = StepState {
                     generation,
-                    sent_back,
-                    feedback,
                     request,
                     verdict,
+                    feedback,
+                    sent_back,
                     ..StepState::default()
                 };
             }
