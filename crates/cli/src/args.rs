@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::catalog::args::CatalogCommand;
 use crate::command::args::CommandCommand;
 use crate::run::args as run;
+use crate::inputs::InputArguments;
 use crate::secret::args::SecretCommand;
 
 /// Workflows that AI agents and APIs run together
@@ -203,6 +204,9 @@ pub(crate) enum WorkflowCommand {
     /// Show where workflows come from and which one wins
     #[command(after_help = "Example: milepost workflow sources")]
     Sources(Json),
+    /// Show what a workflow asks for, and what is missing
+    #[command(after_help = "Example: milepost workflow inputs refund.yaml --choices")]
+    Inputs(Inputs),
     /// Show the order of the steps, and which conditions are known
     #[command(after_help = "Example: milepost workflow plan refund.yaml -i order_id=42")]
     Plan(Plan),
@@ -220,6 +224,7 @@ impl WorkflowCommand {
             WorkflowCommand::Validate(command) => command.json.json,
             WorkflowCommand::Show(command) => command.json.json,
             WorkflowCommand::List(json) | WorkflowCommand::Sources(json) => json.json,
+            WorkflowCommand::Inputs(command) => command.target.json.json,
             WorkflowCommand::Plan(command) => command.target.json.json,
             WorkflowCommand::Graph(_) => false,
             WorkflowCommand::New(command) => command.json.json,
@@ -258,9 +263,22 @@ pub(crate) struct Validate {
 pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// An input as `name=value`; a value that is JSON keeps its type
-    #[arg(short, long = "input", value_name = "NAME=VALUE")]
-    pub(crate) inputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) inputs: InputArguments,
+    /// Show the exact requests and texts instead, as far as the inputs decide them
+    #[arg(long)]
+    pub(crate) requests: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Inputs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    #[command(flatten)]
+    pub(crate) inputs: InputArguments,
+    /// Fetch the choices that providers offer
+    #[arg(long)]
+    pub(crate) choices: bool,
 }
 
 #[derive(Debug, Args)]

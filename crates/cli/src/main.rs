@@ -7,6 +7,7 @@ mod diagnostics;
 mod exit;
 mod failure;
 mod guide;
+mod inputs;
 mod mcp;
 mod person;
 mod run;

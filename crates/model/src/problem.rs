@@ -173,6 +173,8 @@ pub struct Argument {
     pub expected: String,
     /// What is there.
     pub actual: String,
+    /// The one next action about it; empty when `expected` says it all.
+    pub suggestion: String,
 }
 
 /// Something a user has to know about.

@@ -12,7 +12,9 @@ use crate::call::Call;
 use crate::catalog;
 use crate::command;
 use crate::guide;
+use crate::inputs;
 use crate::later::{self, All, Hands, Later, Waiting};
+use crate::preview;
 use crate::problems;
 use crate::provider;
 use crate::reader::Reader;
@@ -222,6 +224,10 @@ pub const OPERATIONS: &[Operation] = &[
     waits::<command::run::Run>(),
     waits::<provider::list::List>(),
     waits::<provider::values::Values>(),
+    waits::<inputs::preview_inputs::PreviewInputs>(),
+    waits::<inputs::resolve_inputs::ResolveInputs>(),
+    waits::<preview::step_plan::StepPlan>(),
+    waits::<preview::preview_rendered::PreviewRendered>(),
 ];
 
 impl Operation {

@@ -1,14 +1,17 @@
 //! What a safe operation may use: it can look at everything and write nothing.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::problem::Problem;
+use milepost_store::secrets::Environment;
 use milepost_store::{Config, Entry, Found, Library, Listing, LocalSource, Locations, Trust};
 
 use crate::call::{Call, Caller};
 use crate::finder::Finder;
+use crate::inputs::{NoPast, Past};
 use crate::problems;
 use crate::shelf::Shelf;
 
@@ -21,6 +24,8 @@ pub struct Reader {
     locations: Arc<Locations>,
     shelf: Arc<Shelf>,
     finder: Arc<Mutex<Option<Arc<Finder>>>>,
+    environment: Arc<Environment>,
+    past: Arc<dyn Past>,
 }
 
 /// What the documents are checked against.
@@ -35,7 +40,35 @@ impl Reader {
             shelf: Arc::new(Shelf::open(&locations)),
             locations: Arc::new(locations),
             finder: Arc::default(),
+            environment: Arc::default(),
+            past: Arc::new(NoPast),
         }
+    }
+
+    /// The same with what earlier runs left behind.
+    #[must_use]
+    pub fn with_past(self, past: Arc<dyn Past>) -> Reader {
+        Reader { past, ..self }
+    }
+
+    /// The same with the variables of the process.
+    pub(crate) fn with_environment(self, environment: Environment) -> Reader {
+        Reader { environment: Arc::new(environment), ..self }
+    }
+
+    /// What earlier runs left behind.
+    pub(crate) fn past(&self) -> &dyn Past {
+        &*self.past
+    }
+
+    /// The variables of the process; which of them may be read is for the configuration to say.
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// What runs belong to: the project, else the working directory.
+    pub(crate) fn workspace(&self) -> &Path {
+        self.locations.project.as_deref().unwrap_or(&self.locations.working)
     }
 
     /// The same with one more workflow: a file that somebody named.

@@ -50,6 +50,15 @@ impl Secrets for Bound {
     }
 }
 
+/// No secrets at all: what is shown has their names only.
+struct Unread;
+
+impl Secrets for Unread {
+    fn secret(&self, name: &str) -> Result<milepost_model::secret::Secret, SecretError> {
+        Err(SecretError::Missing { name: name.to_owned() })
+    }
+}
+
 impl Sender {
     /// The client of a catalog.
     pub(crate) fn open(
@@ -57,6 +66,24 @@ impl Sender {
         config: &Config,
         vault: Vault,
         profile: &ProfileName,
+    ) -> Result<Sender, Problem> {
+        Sender::with(loaded, config, profile, |origin| Arc::new(Bound { vault, origin }))
+    }
+
+    /// What shows the requests of a catalog and has no secrets to send them with.
+    pub(crate) fn unread(
+        loaded: &Loaded,
+        config: &Config,
+        profile: &ProfileName,
+    ) -> Result<Sender, Problem> {
+        Sender::with(loaded, config, profile, |_| Arc::new(Unread))
+    }
+
+    fn with(
+        loaded: &Loaded,
+        config: &Config,
+        profile: &ProfileName,
+        secrets: impl FnOnce(Origin) -> Arc<dyn Secrets>,
     ) -> Result<Sender, Problem> {
         let record = &loaded.record;
         let base = base(record)?;
@@ -72,7 +99,7 @@ impl Sender {
         let credentials: BTreeMap<String, Credential> = given
             .filter_map(|(scheme, credential)| Some((scheme.clone(), of_record(credential)?)))
             .collect();
-        let secrets = Arc::new(Bound { vault, origin: base.origin() });
+        let secrets = secrets(base.origin());
         let schemes = loaded.schemes()?;
         let auth = Auth::new(record.id.clone(), base.clone(), schemes, credentials, secrets);
         Ok(Sender { api: Api { client: Client::new(policy), auth }, base })

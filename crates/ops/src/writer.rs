@@ -29,7 +29,9 @@ impl Writer {
         let catalogs = reader.shelf().catalogs();
         let derived = reader.shelf().derived();
         let blobs = Blobs::open(reader.locations());
-        Writer { reader, catalogs, derived, choices: Choices::default(), blobs, environment }
+        let choices = Choices::open(reader.locations());
+        let reader = reader.with_environment(environment.clone());
+        Writer { reader, catalogs, derived, choices, blobs, environment }
     }
 
     /// Where secrets are kept.

@@ -4,6 +4,7 @@
 mod blobs;
 mod builtin;
 pub mod catalogs;
+mod choices;
 mod config;
 mod digest;
 mod directory;
@@ -27,6 +28,7 @@ mod together;
 mod tree;
 
 pub use blobs::Blobs;
+pub use choices::{Choices, KeptChoices};
 pub use config::{Config, ConfigError, SecretsBackend};
 pub use digest::Digest;
 pub use directory::Directory;

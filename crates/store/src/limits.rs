@@ -38,6 +38,10 @@ pub const CATALOGS: usize = 1_000;
 pub const RECORD_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes of what is derived from a catalog.
 pub const DERIVED_BYTES: usize = 128 * 1024 * 1024;
+/// Bytes of the choices of one provider that are kept.
+pub const CHOICES_BYTES: usize = 8 * 1024 * 1024;
+/// Providers, each with its arguments, whose choices are kept.
+pub const CHOICES: usize = 200;
 /// Secrets that are kept.
 pub const SECRETS: usize = 1_000;
 /// Bytes of one secret: a certificate with its chain fits.
