@@ -19,6 +19,7 @@ use crate::problems;
 use crate::provider;
 use crate::reader::Reader;
 use crate::response::Response;
+use crate::run;
 use crate::writer::Writer;
 use milepost_model::problem::{Code, Problem};
 
@@ -222,6 +223,21 @@ pub const OPERATIONS: &[Operation] = &[
     waits::<command::list::List>(),
     waits::<command::get::Get>(),
     waits::<command::run::Run>(),
+    waits::<run::start::Start>(),
+    waits::<run::status::Status>(),
+    waits::<run::submit::Submit>(),
+    //RESUME waits::<run::resume::Resume>(),
+    row::<run::cancel::Cancel>(Safety::Destructive),
+    waits::<run::pause::Pause>(),
+    waits::<run::decide::Approve>(),
+    waits::<run::decide::Reject>(),
+    waits::<run::settle::Settle>(),
+    waits::<run::list::List>(),
+    waits::<run::events::Events>(),
+    row::<run::keep::Forget>(Safety::Destructive),
+    row::<run::keep::Purge>(Safety::Destructive),
+    waits::<run::keep::Backup>(),
+    waits::<run::pin::SetPin>(),
     waits::<provider::list::List>(),
     waits::<provider::values::Values>(),
     waits::<inputs::preview_inputs::PreviewInputs>(),

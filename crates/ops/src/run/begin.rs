@@ -18,7 +18,7 @@ use super::journal::{Loaded, of_runs};
 use super::past::Journaled;
 use crate::call::{Alone, Call, Caller};
 use crate::inputs;
-use crate::inputs::subject::Subject;
+use crate::inputs::Subject;
 use crate::writer::Writer;
 
 /// What a run is made of.
