@@ -1,5 +1,5 @@
-//! Where workflows, catalogs and secrets live on disk: which directories, which one wins, and how
-//! files are read and written. The only crate that writes to disk.
+//! Where workflows, catalogs, secrets and runs live on disk: which directories, which one wins,
+//! and how files are read and written. The only crate that writes to disk.
 
 mod blobs;
 mod builtin;
@@ -19,6 +19,7 @@ mod locations;
 mod lock;
 mod look;
 mod recent;
+pub mod runs;
 pub mod secrets;
 mod settings;
 mod sources;

@@ -9,6 +9,7 @@ mod limits;
 mod living;
 mod locations;
 mod records;
+mod runs;
 mod secrets;
 mod sources;
 mod writing;
