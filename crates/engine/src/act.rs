@@ -20,7 +20,11 @@ impl<'s> Look<'s> {
     /// Goes on with an execution that has begun.
     pub(crate) fn advance(&self, one: One<'_, 's>, state: &StepState) -> Option<Command> {
         match &state.phase {
-            Phase::Pending | Phase::Voided => Some(self.act(&one)),
+            Phase::Pending => self.is_free(one.key).then(|| self.act(&one)),
+            Phase::Voided => Some(match one.step.action {
+                Action::Prompt(_) => self.confirm(one.key),
+                _ => self.act(&one),
+            }),
             Phase::Listed if is_loop(one.step) => self.looped(one.key, one.step),
             Phase::Listed => self.listed(&one, state),
             Phase::Answered => Some(answered(one, state)),
@@ -29,9 +33,10 @@ impl<'s> Look<'s> {
                 Some(Command::record(Event::StepFailed { key, failure }))
             }
             Phase::Verifying => self.verify(&one, state),
+            Phase::Rejected if !self.begins() => None,
             Phase::Rejected => offered_again(one.key, one.step, state),
             Phase::Accepted => Some(self.accepted(&one, state)),
-            Phase::Decided(yes) => Some(self.decided(&one, state, *yes)),
+            Phase::Decided(yes) => self.decided(&one, state, *yes),
             Phase::Calling(_)
             | Phase::Backoff(_)
             | Phase::Between(_)
@@ -55,7 +60,7 @@ impl<'s> Look<'s> {
             _ if listed => items(one),
             Action::Run(run) => self.run(one, run),
             Action::Prompt(_) => {
-                let attempt = self.state.step(&key).map_or(0, |state| state.attempts) + 1;
+                let attempt = self.state.step(&key).map_or(0, |state| state.offered) + 1;
                 Ok(Command::record(Event::PromptOffered { key: key.clone(), attempt }))
             }
             Action::Approve(approve) => self.ask(one, approve),
@@ -69,7 +74,11 @@ impl<'s> Look<'s> {
                     }
                     Ok(())
                 });
-                rendered.map(|()| succeeded(&key, Some(Value::Object(output))))
+                rendered.and_then(|()| {
+                    let output = Value::Object(output);
+                    let misfit = contract::misfit(&key, one.step, &output);
+                    misfit.map_or_else(|| Ok(succeeded(&key, Some(output))), Err)
+                })
             }
             Action::Fail(message) => {
                 one.names.text("fail", message).and_then(|message| Err(words::authored(message)))
@@ -84,7 +93,7 @@ impl<'s> Look<'s> {
         let each = one.step.for_each.as_ref()?;
         let items = state.items.as_ref()?;
         let name = each.name.as_ref().map(|name| name.value.as_str());
-        let names = |index: usize| Names::of(self.state).item(name, index, items[index].clone());
+        let names = |index: usize| self.names(one.key).item(name, index, items[index].clone());
         let (mut open, mut broken, mut first) = (0, None, None);
         for index in 0..items.len() {
             let key = one.key.item(index);
@@ -108,7 +117,7 @@ impl<'s> Look<'s> {
         }
         let stops = broken.is_some() && one.step.on_error == OnError::Fail;
         if let Some(index) = first.filter(|_| !stops) {
-            let room = open < each.concurrency as usize && self.begins;
+            let room = open < each.concurrency as usize && self.is_free(one.key);
             let key = one.key.item(index);
             let next = One { key: &key, step: one.step, names: names(index) };
             return room.then(|| self.act(&next));
@@ -132,10 +141,9 @@ impl<'s> Look<'s> {
 
     fn run(&self, one: &One<'_, 's>, run: &Run) -> Result<Command, Failure> {
         let last = self.state.step(one.key).and_then(|state| state.answer.as_ref());
-        let names = Names::of(self.state);
         let polling;
         let names = if run.repeat.is_some() {
-            polling = names.with_self(last.map(|answer| &answer.output));
+            polling = one.names.clone().with_self(last.map(|answer| &answer.output));
             &polling
         } else {
             &one.names
@@ -157,7 +165,7 @@ impl<'s> Look<'s> {
     fn ask(&self, one: &One<'_, 's>, approve: &Approve) -> Result<Command, Failure> {
         let message = one.names.text("approve", &approve.message)?;
         let calls = self.calls_below(one.key);
-        let expires = approve.expires.as_ref().map(|period| self.state.now_ms + millis(period));
+        let expires = approve.expires.as_ref().map(|period| self.state.now_ms.saturating_add(millis(period)));
         Ok(Command::Ask(Box::new(Asking {
             key: one.key.clone(),
             message,
@@ -187,11 +195,11 @@ impl<'s> Look<'s> {
     fn wait(&self, one: &One<'_, 's>, wait: &Wait) -> Result<Command, Failure> {
         let now = self.state.now_ms;
         let until = match wait {
-            Wait::For(period) => now + millis(period),
+            Wait::For(period) => now.saturating_add(millis(period)),
             Wait::Until(moment) => time::parse(&moment.value).unwrap_or(now),
             Wait::Computed(text) => {
                 let text = one.names.text("wait", text)?;
-                let period = Period::parse(text.trim()).map(|period| now + millis(&period));
+                let period = Period::parse(text.trim()).map(|period| now.saturating_add(millis(&period)));
                 let moment = || time::parse(text.trim());
                 period.or_else(moment).ok_or_else(|| {
                     words::mistyped("wait", "a duration or a moment", &format!("`{text}`"))
@@ -207,9 +215,10 @@ impl<'s> Look<'s> {
         let submission = state.submission.as_ref()?;
         for (index, check) in prompt.verify.iter().enumerate() {
             let key = one.key.check(index);
-            let names = || Names::of(self.state).with_self(Some(&submission.output));
+            let names = || one.names.clone().with_self(Some(&submission.output));
             let checked = self.state.step(&key);
             match checked.map_or(&Phase::Pending, |checked| &checked.phase) {
+                Phase::Pending if !self.is_free(&key) => return None,
                 Phase::Pending => {
                     let call = check_call(check, one.step, &names());
                     return Some(match call {
@@ -246,20 +255,12 @@ impl<'s> Look<'s> {
     }
 
     fn accepted(&self, one: &One<'_, 's>, state: &StepState) -> Command {
+        // What a person gave in the place of the agent needs no other yes.
         if let Action::Prompt(prompt) = &one.step.action
             && self.is_confirmed(prompt)
-            && state.verdict.is_none()
+            && state.submission.is_some()
         {
-            let message = format!("Confirm what was handed in for `{}`?", one.key);
-            let calls = self.calls_below(one.key);
-            let (key, changes) = (one.key.clone(), Vec::new());
-            return Command::Ask(Box::new(Asking {
-                key,
-                message,
-                calls,
-                expires_at_ms: None,
-                changes,
-            }));
+            return self.confirm(one.key);
         }
         let output = state.submission.as_ref().map(|submission| submission.output.clone());
         let given = || state.answer.as_ref().map(|answer| answer.output.clone());
@@ -270,13 +271,38 @@ impl<'s> Look<'s> {
         }
     }
 
-    fn decided(&self, one: &One<'_, 's>, state: &StepState, yes: bool) -> Command {
-        let Some(verdict) = &state.verdict else { return failed(one.key, words::canceled()) };
+    /// Asks a person whether what an agent handed in will do.
+    fn confirm(&self, key: &Key) -> Command {
+        Command::Ask(Box::new(Asking {
+            key: key.clone(),
+            message: format!("Confirm what was handed in for `{key}`?"),
+            calls: self.calls_below(key),
+            expires_at_ms: None,
+            changes: Vec::new(),
+        }))
+    }
+
+    fn decided(&self, one: &One<'_, 's>, state: &StepState, yes: bool) -> Option<Command> {
+        let verdict = state.verdict.as_ref()?;
         let key = one.key.clone();
-        match (&one.step.action, yes) {
-            (Action::Approve(_), true) => succeeded(&key, Some(told(verdict, true))),
-            (Action::Approve(approve), false) => self.sent_back(&key, approve, state, verdict),
-            (_, true) => succeeded(&key, None),
+        Some(match (&one.step.action, yes) {
+            (Action::Approve(_), true) => {
+                let output = told(verdict, true);
+                match contract::misfit(&key, one.step, &output) {
+                    Some(failure) => failed(&key, failure),
+                    None => succeeded(&key, Some(output)),
+                }
+            }
+            (Action::Approve(approve), false) => {
+                return self.sent_back(&key, approve, state, verdict);
+            }
+            (_, true) => {
+                let output = state.submission.as_ref().map(|one| one.output.clone());
+                match contract::misfit(&key, one.step, &output.unwrap_or_default()) {
+                    Some(failure) => failed(&key, failure),
+                    None => succeeded(&key, None),
+                }
+            }
             (_, false) => {
                 let comment = verdict.comment.clone().unwrap_or_else(|| "no reason".to_owned());
                 let issue = Issue {
@@ -293,7 +319,7 @@ impl<'s> Look<'s> {
                     counted: true,
                 })
             }
-        }
+        })
     }
 
     /// A rejection goes back where its author says so: everything after that step runs again.
@@ -303,7 +329,7 @@ impl<'s> Look<'s> {
         approve: &Approve,
         state: &StepState,
         verdict: &Verdict,
-    ) -> Command {
+    ) -> Option<Command> {
         let expired = verdict.by.kind == ActorKind::Engine;
         let comment = verdict.comment.as_deref();
         let back = approve.on_reject.as_ref().filter(|back| {
@@ -313,7 +339,7 @@ impl<'s> Look<'s> {
         let target = back.and_then(|back| self.flow.index(back.to.value.as_str()));
         let Some(index) = target else {
             let failure = if expired { words::expired(key) } else { words::rejected(key, comment) };
-            return failed(key, failure);
+            return Some(failed(key, failure));
         };
         let nodes = self.flow.nodes();
         let mut reset: Vec<Key> =
@@ -322,9 +348,17 @@ impl<'s> Look<'s> {
         if !reset.contains(key) {
             reset.push(key.clone());
         }
+        // What is on its way, or nobody knows the end of, is never forgotten.
+        let held = |key: &Key| {
+            let mut within = self.state.open().filter(|(other, _)| other.is_within(key));
+            within.any(|(_, step)| step.phase.is_busy() || matches!(step.phase, Phase::Unknown(_)))
+        };
+        if reset.iter().any(held) {
+            return None;
+        }
         let reason = comment.unwrap_or("no reason was given").to_owned();
         let to = nodes[index].key.clone();
-        Command::record(Event::WentBack { from: key.clone(), to, reason, reset })
+        Some(Command::record(Event::WentBack { from: key.clone(), to, reason, reset }))
     }
 }
 
@@ -377,18 +411,18 @@ fn polled(key: &Key, repeat: &Repeat, state: &StepState, now: u64) -> Command {
     // Without any bound of its own, polling has ours.
     let total = total.or(most.is_none().then_some(limits::POLL_TOTAL_MS));
     let began = state.began_ms.unwrap_or(now);
-    let late = total.is_some_and(|total| now + every > began + total);
+    let late = total.is_some_and(|total| now.saturating_add(every) > began.saturating_add(total));
     let often = most.is_some_and(|most| state.passes + 1 >= most);
     if late || often {
         return failed(key, words::polled(key, state.passes + 1, (now - began) / 1000));
     }
-    Command::record(Event::TimerSet { key: key.clone(), at_ms: now + every })
+    Command::record(Event::TimerSet { key: key.clone(), at_ms: now.saturating_add(every) })
 }
 
 fn offered_again(key: &Key, step: &Step, state: &StepState) -> Option<Command> {
     let Action::Prompt(prompt) = &step.action else { return None };
     let left = state.tries_left(prompt.max_attempts);
-    let attempt = state.attempts + 1;
+    let attempt = state.offered + 1;
     (left > 0).then(|| Command::record(Event::PromptOffered { key: key.clone(), attempt }))
 }
 

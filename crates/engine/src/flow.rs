@@ -89,6 +89,11 @@ impl Flow {
         self.nodes.iter().position(|node| node.key.as_str() == id)
     }
 
+    /// Whether an execution belongs to the end of the run, which comes in every case.
+    pub fn is_finally(&self, key: &Key) -> bool {
+        self.index(key.top()).is_some_and(|index| self.nodes[index].finally)
+    }
+
     /// Everything a step waits for, however far up.
     pub fn above(&self, index: usize) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();

@@ -36,30 +36,39 @@ pub(crate) fn submission(flow: &Flow, state: &State, submitted: Submitted) -> Re
 }
 
 fn read(flow: &Flow, state: &State, submitted: Submitted) -> Result<Read, Failure> {
-    if state.end.is_some() || state.canceling.is_some() {
-        return Err(words::has_ended());
-    }
     let Some(output) = submitted.output.clone() else {
         if submitted.context.is_empty() {
             let hint = "give `output` with what was done, or `context` with variables";
             return Err(Failure::new(Code::ParamsInvalid, "nothing was submitted", hint));
         }
+        if state.end.is_some() {
+            return Err(words::has_ended());
+        }
         let (by, values) = (submitted.by, submitted.context);
         return Ok(Read::Context(Event::ContextAdded { by, values }));
     };
     let wanted = digest(&json!({"output": output, "context": submitted.context}));
-    let key = target(flow, state, submitted.step.as_deref(), &wanted)?;
+    let key = match state.end.is_some() {
+        true => took(state, submitted.step.as_deref(), &wanted).ok_or_else(words::has_ended)?,
+        false => target(flow, state, submitted.step.as_deref(), &wanted)?,
+    };
     let step = state.step(&key).ok_or_else(|| words::not_due(key.as_str(), None))?;
     // The same submission has the same answer, however often it is made.
-    if let Some(judged) = step.judged.iter().find(|judged| {
+    if let Some(judged) = step.judged.iter().rev().find(|judged| {
         let same = submitted.attempt.is_none_or(|attempt| attempt == judged.attempt);
         same && judged.digest == wanted
     }) {
         let current = matches!(step.phase, Phase::Offered(attempt) if attempt > judged.attempt);
-        let meant_anew = submitted.attempt.is_none() && current && judged.issues.is_empty();
+        // Rules judge the same thing in the same way. The world may have changed, and who goes
+        // back wants the step done again.
+        let may_differ = judged.issues.is_empty() || judged.checked;
+        let meant_anew = submitted.attempt.is_none() && current && may_differ;
         if !meant_anew {
             return Ok(Read::Answer(reply(flow, state, &key, judged.issues.clone())));
         }
+    }
+    if state.end.is_some() || state.canceling.is_some() && !flow.is_finally(&key) {
+        return Err(words::has_ended());
     }
     let attempt = match &step.phase {
         Phase::Offered(attempt) => *attempt,
@@ -147,11 +156,7 @@ fn target(flow: &Flow, state: &State, named: Option<&str>, wanted: &str) -> Resu
     };
     // An id stands for its execution that is due, or else for the one that took this very text.
     let of_name = |key: &&Key| key.as_str() == named || key.step() == named;
-    let done = || {
-        let mut all = state.steps.iter().filter(|(key, _)| of_name(key));
-        let took = |step: &StepState| step.judged.iter().any(|judged| judged.digest == wanted);
-        all.find(|(_, step)| took(step)).map(|(key, _)| key.clone())
-    };
+    let done = || took(state, Some(named), wanted);
     if let Some(key) = due.iter().find(of_name).cloned().or_else(done) {
         return Ok(key);
     }
@@ -161,6 +166,14 @@ fn target(flow: &Flow, state: &State, named: Option<&str>, wanted: &str) -> Resu
     let ids = due.iter().map(Key::as_str);
     let near = suggest::closest(named, ids.chain(state.steps.keys().map(Key::as_str)));
     Err(words::no_step(named, near.or(due.first().map(Key::as_str))))
+}
+
+/// The execution that took this very text before.
+fn took(state: &State, named: Option<&str>, wanted: &str) -> Option<Key> {
+    let of_name = |key: &Key| named.is_none_or(|name| key.as_str() == name || key.step() == name);
+    let took = |step: &StepState| step.judged.iter().any(|judged| judged.digest == wanted);
+    let mut all = state.steps.iter().filter(|(key, step)| of_name(key) && took(step));
+    all.next().map(|(key, _)| key.clone())
 }
 
 /// The executions an agent may work on now.
@@ -186,11 +199,7 @@ pub(crate) fn reply(flow: &Flow, state: &State, key: &Key, issues: Vec<Issue>) -
     if issues.is_empty() {
         return Reply::Accepted { key: key.clone() };
     }
-    let limit = flow.of_key(key).and_then(|step| match &step.action {
-        Action::Prompt(prompt) => prompt.max_attempts,
-        _ => None,
-    });
-    let attempts_left = state.step(key).map_or(0, |step| step.tries_left(limit));
+    let attempts_left = attempts_left(flow, state, key);
     Reply::Rejected { key: key.clone(), issues, attempts_left }
 }
 
@@ -200,8 +209,17 @@ pub(crate) fn decision(
     state: &State,
     world: &dyn World,
     decided: Decided,
-) -> Result<Event, Failure> {
+) -> Result<Option<Event>, Failure> {
     let key = &decided.key;
+    // The same decision again is the same decision.
+    let told = state.step(key).and_then(|step| Some((step.verdict.as_ref()?, &step.phase)));
+    if let Some((verdict, phase)) = told {
+        let same = verdict.digest == decided.digest && verdict.by == decided.by;
+        let yes = matches!(phase, Phase::Succeeded | Phase::Voided | Phase::Decided(true));
+        if same && *phase != Phase::Asking && yes == decided.approve {
+            return Ok(None);
+        }
+    }
     let asked = state.step(key).filter(|step| step.phase == Phase::Asking);
     let request = asked.and_then(|step| step.request.as_deref());
     let request = request.ok_or_else(|| words::not_asked(key))?;
@@ -234,7 +252,7 @@ pub(crate) fn decision(
     let Decided { key, digest, approve, by, comment, answer, presence, signature } = decided;
     let comment = comment.filter(|comment| !comment.trim().is_empty());
     let verdict = Box::new(Verdict { key, digest, by, comment, answer, presence, signature });
-    Ok(if approve { Event::Approved(verdict) } else { Event::Rejected(verdict) })
+    Ok(Some(if approve { Event::Approved(verdict) } else { Event::Rejected(verdict) }))
 }
 
 fn fits(form: &milepost_model::json_schema::JsonSchema, answer: &Value) -> Result<(), Failure> {
@@ -246,23 +264,33 @@ fn fits(form: &milepost_model::json_schema::JsonSchema, answer: &Value) -> Resul
 }
 
 /// Whether a person may say what became of a step.
-pub(crate) fn settlement(flow: &Flow, state: &State, key: &Key) -> Result<(), Failure> {
-    let phase = state.phase(key);
-    let exhausted = *phase == Phase::Rejected
-        && matches!(
-            reply(flow, state, key, vec![Issue::none()]),
-            Reply::Rejected { attempts_left: 0, .. }
-        );
-    if state.end.is_none() && (matches!(phase, Phase::Unknown(_)) || exhausted) {
+pub(crate) fn settlement(
+    flow: &Flow,
+    state: &State,
+    key: &Key,
+    by: &Actor,
+) -> Result<(), Failure> {
+    if by.kind != ActorKind::Person {
+        return Err(words::no_person());
+    }
+    let unknown = matches!(state.phase(key), Phase::Unknown(_));
+    if state.end.is_none() && (unknown || is_exhausted(flow, state, key)) {
         return Ok(());
     }
     Err(words::not_unknown(key))
 }
 
-impl Issue {
-    fn none() -> Issue {
-        Issue { message: String::new(), suggestion: String::new() }
-    }
+/// Whether no submission was good enough, and no tries are left.
+pub(crate) fn is_exhausted(flow: &Flow, state: &State, key: &Key) -> bool {
+    *state.phase(key) == Phase::Rejected && attempts_left(flow, state, key) == 0
+}
+
+fn attempts_left(flow: &Flow, state: &State, key: &Key) -> u32 {
+    let limit = flow.of_key(key).and_then(|step| match &step.action {
+        Action::Prompt(prompt) => prompt.max_attempts,
+        _ => None,
+    });
+    state.step(key).map_or(0, |step| step.tries_left(limit))
 }
 
 /// The engine itself as an actor.

@@ -10,6 +10,7 @@ use crate::state::State;
 use crate::{time, words};
 
 /// The names of a run, with those of the loop around laid over them.
+#[derive(Clone)]
 pub(crate) struct Names<'s> {
     state: &'s State,
     locals: Map<String, Value>,

@@ -3,28 +3,31 @@
 //! Nothing here remembers anything. Whatever was decided before stands in the state, so a run that
 //! was interrupted anywhere goes on from there.
 
+use std::cell::OnceCell;
+
 use milepost_model::brief;
 use milepost_model::condition::Truth;
 use milepost_model::expr::SegmentKind;
 use milepost_model::step::{Action, Needs, OnError, Prompt, Step, When};
-use milepost_model::walk::{self, Position, WalkError};
-use serde_json::{Map, Value};
+use milepost_model::walk::{self, Position, Walk, WalkError};
+use serde_json::{Map, Value, json};
 
+use crate::act::is_item;
 use crate::command::Command;
-use crate::event::Event;
+use crate::event::{ActorKind, Event};
 use crate::failure::Failure;
 use crate::flow::{Flow, Node};
 use crate::key::Key;
 use crate::names::Names;
 use crate::state::{Phase, State, StepState};
-use crate::words;
+use crate::{view, words};
 
 /// The next thing to do; nothing when the run has ended or waits.
 pub fn next(flow: &Flow, state: &State) -> Option<Command> {
     if state.end.is_some() {
         return None;
     }
-    let look = Look { flow, state, begins: !state.paused && state.parked.is_none() };
+    let look = Look::of(flow, state);
     look.main().or_else(|| {
         let ready = look.is_main_over() && look.begins;
         ready.then(|| look.finally().or_else(|| look.finish())).flatten()
@@ -38,12 +41,24 @@ pub(crate) fn context(state: &State) -> Map<String, Value> {
     all
 }
 
+/// The variables of a loop of a manifest: those of a guide, and what the steps before came to.
+pub(crate) fn loop_context(state: &State) -> Value {
+    let mut all = context(state);
+    for name in ["inputs", "steps"] {
+        let value = state.names().get(name).cloned().unwrap_or_default();
+        all.insert(name.to_owned(), value);
+    }
+    Value::Object(all)
+}
+
 /// A run that is looked at.
 pub(crate) struct Look<'s> {
     pub(crate) flow: &'s Flow,
     pub(crate) state: &'s State,
     /// Whether anything new may begin.
-    pub(crate) begins: bool,
+    begins: bool,
+    /// Which steps of the top level are over, with all they wait for.
+    settled: OnceCell<Vec<bool>>,
 }
 
 /// An execution with the names its expressions see.
@@ -54,6 +69,57 @@ pub(crate) struct One<'l, 's> {
 }
 
 impl<'s> Look<'s> {
+    pub(crate) fn of(flow: &'s Flow, state: &'s State) -> Look<'s> {
+        let begins = !state.paused && state.parked.is_none();
+        Look { flow, state, begins, settled: OnceCell::new() }
+    }
+
+    /// Whether something new may begin at all.
+    pub(crate) fn begins(&self) -> bool {
+        self.begins
+    }
+
+    /// Whether an execution may do something new: what it waits for may be open again, because an
+    /// approval no longer holds.
+    pub(crate) fn is_free(&self, key: &Key) -> bool {
+        let node = self.flow.index(key.top()).map(|index| &self.flow.nodes()[index]);
+        self.begins && node.is_none_or(|node| self.flow.is_walked() || self.is_ready(node))
+    }
+
+    /// The names that the expressions of an execution see, but for those of loops around it.
+    pub(crate) fn names(&self, key: &Key) -> Names<'s> {
+        let names = Names::of(self.state);
+        if !self.flow.is_finally(key) {
+            return names;
+        }
+        // At the end there may be steps that never ran, and that can be asked for.
+        let mut steps = self.state.names().get("steps").cloned().unwrap_or_else(|| json!({}));
+        for node in self.flow.nodes().iter().filter(|node| !node.finally) {
+            if steps.get(node.key.as_str()).is_none() {
+                steps[node.key.as_str()] = json!({"status": "pending", "attempts": 0});
+            }
+        }
+        names.with("steps", steps)
+    }
+
+    /// The names of an execution that is under way.
+    pub(crate) fn locals(&self, key: &Key, step: &Step) -> Names<'s> {
+        let names = self.names(key);
+        if let Some((index, item)) = view::item(self.state, key) {
+            let name = step.for_each.as_ref().and_then(|each| each.name.as_ref());
+            return names.item(name.map(|name| name.value.as_str()), index, item);
+        }
+        let Some(top) = self.flow.step(key.top()).filter(|top| is_loop(top)) else { return names };
+        let completed = self.completed(Some(&Key::of_walk(key.top())));
+        let context = loop_context(self.state);
+        match walk::within(self.flow.workflow(), top, &completed, &context) {
+            Ok(Walk { position: Position::Due(due), .. }) if due.key == key.as_str() => {
+                names.passes(&due.loops)
+            }
+            _ => names,
+        }
+    }
+
     fn main(&self) -> Option<Command> {
         if self.state.canceling.is_some() {
             return self.abandon();
@@ -66,7 +132,9 @@ impl<'s> Look<'s> {
         if let Some(command) = main().find_map(|node| self.advance_node(node)) {
             return Some(command);
         }
-        if self.failed().is_some() || !self.begins {
+        // A rejection that goes back waits for what is on its way.
+        let back = main().any(|node| *self.state.phase(&node.key) == Phase::Decided(false));
+        if self.failed().is_some() || !self.begins || back {
             return None;
         }
         let concurrency = self.flow.workflow().concurrency as usize;
@@ -79,9 +147,29 @@ impl<'s> Look<'s> {
 
     /// Whether a step of the top level is over, with all it waits for.
     fn is_settled(&self, node: &Node) -> bool {
-        let nodes = self.flow.nodes();
-        self.state.phase(&node.key).is_closed()
-            && node.waits.iter().all(|wait| self.is_settled(&nodes[*wait]))
+        let settled = self.settled.get_or_init(|| {
+            let mut settled: Vec<bool> = Vec::new();
+            // Steps come after all they wait for.
+            for node in self.flow.nodes() {
+                let above = node.waits.iter().all(|wait| settled.get(*wait) == Some(&true));
+                settled.push(above && self.state.phase(&node.key).is_closed());
+            }
+            settled
+        });
+        self.flow.index(node.key.as_str()).is_some_and(|index| settled[index])
+    }
+
+    /// Those of the same part that a step waits for: `finally` reads what there is of the others.
+    fn waits<'n>(&'n self, node: &'n Node) -> impl Iterator<Item = &'n Node> {
+        let waits = node.waits.iter().map(|wait| &self.flow.nodes()[*wait]);
+        waits.filter(|wait| wait.finally == node.finally)
+    }
+
+    fn is_ready(&self, node: &Node) -> bool {
+        self.waits(node).all(|wait| match node.finally {
+            true => self.state.phase(&wait.key).is_closed(),
+            false => self.is_settled(wait),
+        })
     }
 
     fn is_open(&self, key: &Key) -> bool {
@@ -89,11 +177,7 @@ impl<'s> Look<'s> {
     }
 
     fn is_main_over(&self) -> bool {
-        let finally = |key: &Key| {
-            let node = self.flow.index(key.top()).map(|index| &self.flow.nodes()[index]);
-            node.is_some_and(|node| node.finally)
-        };
-        let none_open = || !self.state.open().any(|(key, _)| !finally(key));
+        let none_open = || !self.state.open().any(|(key, _)| !self.flow.is_finally(key));
         if self.state.canceling.is_some() || self.failed().is_some() {
             return none_open();
         }
@@ -120,48 +204,44 @@ impl<'s> Look<'s> {
 
     /// A canceled run lets go of everything that is not on its way.
     fn abandon(&self) -> Option<Command> {
-        let busy = |phase: &Phase| matches!(phase, Phase::Calling(_) | Phase::Child(_));
-        let finally = |key: &Key| {
-            let index = self.flow.index(key.top());
-            index.is_some_and(|index| self.flow.nodes()[index].finally)
-        };
-        let mut open = self.state.open().filter(|(key, _)| !finally(key));
-        let (key, _) = open.find(|(key, _)| {
-            let mut within = self.state.open().filter(|(other, _)| other.is_within(key));
-            !within.any(|(_, step)| busy(&step.phase))
-        })?;
+        let mut open = self.state.open().filter(|(key, _)| !self.flow.is_finally(key));
+        let (key, state) = open.find(|(key, _)| !self.state.is_busy(key))?;
+        // What was answered is done: it must not look as if it could be done again.
+        if state.phase == Phase::Answered
+            && let Some(step) = self.flow.of_key(key)
+            && matches!(&step.action, Action::Run(run) if run.repeat.is_none())
+        {
+            let names = self.locals(key, step);
+            return self.advance(One { key, step, names }, state);
+        }
         Some(Command::record(Event::StepCanceled { key: key.clone() }))
     }
 
     fn advance_node(&self, node: &Node) -> Option<Command> {
         let step = self.flow.of_key(&node.key)?;
         let state = self.state.step(&node.key).filter(|state| state.is_open())?;
-        let one = One { key: &node.key, step, names: Names::of(self.state) };
+        let one = One { key: &node.key, step, names: self.names(&node.key) };
         self.advance(one, state)
     }
 
     /// Begins a step of the top level, when it is its turn.
     fn begin_node(&self, node: &Node) -> Option<Command> {
-        let nodes = self.flow.nodes();
         if *self.state.phase(&node.key) != Phase::Pending || self.is_open(&node.key) {
             return None;
         }
         if self.state.only.as_ref().is_some_and(|only| *only != node.key) {
             return None;
         }
-        let waits = node.waits.iter().map(|wait| &nodes[*wait]);
-        // `finally` steps read what there is of the others.
-        let own = waits.filter(|wait| wait.finally == node.finally);
-        let own: Vec<&Node> = own.collect();
-        if !own.iter().all(|wait| self.is_settled(wait)) {
+        if !self.is_ready(node) {
             return None;
         }
         let step = self.flow.of_key(&node.key)?;
-        if let Some(reason) = self.left_out(step, &own) {
+        let waits: Vec<&Node> = self.waits(node).collect();
+        if let Some(reason) = self.left_out(step, &waits) {
             let key = node.key.clone();
             return Some(Command::record(Event::StepSkipped { key, reason, values: Map::new() }));
         }
-        Some(self.begin(&One { key: &node.key, step, names: Names::of(self.state) }))
+        Some(self.begin(&One { key: &node.key, step, names: self.names(&node.key) }))
     }
 
     /// Why a step does not run though nobody asked its condition.
@@ -172,9 +252,9 @@ impl<'s> Look<'s> {
             Needs::Any if waits.is_empty() || waits.iter().any(|node| succeeded(&node)) => None,
             Needs::Any => Some("none of the steps it needs succeeded".to_owned()),
             Needs::All => {
-                let first = waits.iter().find(skipped)?;
-                let asked = asks_status(step, first.key.as_str());
-                (!asked).then(|| format!("`{}` was skipped", first.key))
+                let mut skipped = waits.iter().filter(skipped);
+                let first = skipped.find(|node| !asks_status(step, node.key.as_str()))?;
+                Some(format!("`{}` was skipped", first.key))
             }
         }
     }
@@ -204,7 +284,7 @@ impl<'s> Look<'s> {
             Position::Blocked(_) => Place::Blocked,
             Position::Due(due) => {
                 let key = Key::of_walk(&due.key);
-                let names = Names::of(self.state).passes(&due.loops);
+                let names = self.names(&key).passes(&due.loops);
                 let one = One { key: &key, step: due.step, names };
                 let begun = self.state.step(&key).filter(|state| state.is_open());
                 let command = match begun {
@@ -219,12 +299,16 @@ impl<'s> Look<'s> {
 
     fn unwalkable(&self, error: &WalkError) -> Option<Command> {
         // A variable that is missing may still come; anything else is the end.
-        let WalkError::Variable { .. } = error else {
-            let key = self.flow.nodes().first()?.key.clone();
-            let failure = words::unwalkable(key.as_str(), &error.to_string());
-            return Some(Command::record(Event::StepFailed { key, failure }));
-        };
-        None
+        if matches!(error, WalkError::Variable { .. }) {
+            return None;
+        }
+        if let Some((key, _)) = self.state.open().next() {
+            let free = !self.state.is_busy(key);
+            return free.then(|| Command::record(Event::StepCanceled { key: key.clone() }));
+        }
+        let id = self.flow.workflow().id.value.as_str();
+        let failure = words::unwalkable(id, &error.to_string());
+        Some(Command::record(Event::RunFailed { failure, key: None }))
     }
 
     /// What is done of a walk, all of it or below one loop.
@@ -241,19 +325,15 @@ impl<'s> Look<'s> {
     pub(crate) fn looped(&self, key: &Key, step: &Step) -> Option<Command> {
         let broken = self.state.steps.iter().find(|(other, state)| {
             let own = *other != key && other.is_within(key) && state.phase == Phase::Failed;
-            own && self.flow.of_key(other).is_some_and(|def| def.on_error == OnError::Fail)
+            // A failed item is for its list to judge, and a refuted claim for its step.
+            own && !is_item(other) && self.flow.of_key(other).is_some_and(|def| def.on_error == OnError::Fail)
         });
         if let Some((_, inner)) = broken {
             let failure = inner.failure.clone().unwrap_or_else(words::canceled);
             return Some(Command::record(Event::StepFailed { key: key.clone(), failure }));
         }
         let completed = self.completed(Some(key));
-        let mut context = context(self.state);
-        for name in ["inputs", "steps"] {
-            let value = self.state.names().get(name).cloned().unwrap_or_default();
-            context.insert(name.to_owned(), value);
-        }
-        let context = Value::Object(context);
+        let context = loop_context(self.state);
         match walk::within(self.flow.workflow(), step, &completed, &context) {
             Ok(found) => match self.place(found.position) {
                 Place::Due(command) => command.map(|command| *command),
@@ -273,7 +353,7 @@ impl<'s> Look<'s> {
     /// What a loop came to: for each pass the outputs of its steps by name.
     fn passes_of(&self, key: &Key) -> Value {
         let mut passes: Vec<Map<String, Value>> = Vec::new();
-        for (other, step) in &self.state.steps {
+        for (other, step) in self.state.steps.iter().filter(|(_, step)| step.phase.is_closed()) {
             let rest = other.as_str().strip_prefix(key.as_str()).and_then(|r| r.strip_prefix('@'));
             let Some((number, name)) = rest.and_then(|rest| rest.split_once("::")) else {
                 continue;
@@ -310,7 +390,7 @@ impl<'s> Look<'s> {
     fn end(&self) -> Event {
         let failed = |key: Option<Key>, failure: Failure| Event::RunFailed { failure, key };
         if let Some(by) = &self.state.canceling {
-            let late = by.name == crate::DEADLINE;
+            let late = by.kind == ActorKind::Engine && by.name == crate::DEADLINE;
             return if late { failed(None, words::too_late()) } else { Event::RunCanceled };
         }
         if let Some((key, failure)) = self.failed() {

@@ -270,13 +270,15 @@ impl Turn<'_> {
         });
         let children: Vec<(Key, String)> = children.collect();
         for (key, run) in children {
-            if self.state().canceling.is_some() {
-                self.work.acts.push(Act::CancelChild { run: run.clone() });
+            let Some(Starting { workflow, inputs, .. }) = self.starting(&key) else {
+                // It was started by a text that can no longer be told: its end is still awaited.
+                continue;
+            };
+            let canceled = self.state().canceling.is_some() && !self.pilot.flow.is_finally(&key);
+            self.work.acts.push(Act::StartChild { key, run: run.clone(), workflow, inputs });
+            if canceled {
+                self.work.acts.push(Act::CancelChild { run });
             }
-            let starting = self.starting(&key);
-            let (workflow, inputs) =
-                starting.map(|one| (one.workflow, one.inputs)).unwrap_or_default();
-            self.work.acts.push(Act::StartChild { key, run, workflow, inputs });
         }
         Ok(())
     }
@@ -284,8 +286,9 @@ impl Turn<'_> {
     /// The child of an execution, as it was started.
     fn starting(&self, key: &Key) -> Option<Starting> {
         let step = self.pilot.flow.of_key(key)?;
-        let look = Look { flow: &self.pilot.flow, state: self.state(), begins: true };
-        match look.act(&crate::next::One { key, step, names: names::Names::of(self.state()) }) {
+        let look = Look::of(&self.pilot.flow, self.state());
+        let names = look.locals(key, step);
+        match look.act(&crate::next::One { key, step, names }) {
             Command::Child(starting) => Some(*starting),
             _ => None,
         }
@@ -296,7 +299,7 @@ impl Turn<'_> {
         if self.state().end.is_some() {
             return Ok(());
         }
-        let now = self.now_ms;
+        let now = self.now_ms.max(self.state().now_ms);
         if now >= self.state().head.deadline_ms && self.state().canceling.is_none() {
             self.cancel(Actor { kind: ActorKind::Engine, name: DEADLINE.to_owned() }, None)?;
         }
@@ -334,11 +337,16 @@ impl Turn<'_> {
     fn settle(&mut self) -> Result<(), IllegalEvent> {
         while let Some(command) = next(&self.pilot.flow, &self.pilot.state) {
             match command {
+                Command::Record(event) if self.is_overdrawn(&event) => {
+                    let limit = self.state().head.budget[&Budget::Attempts];
+                    self.record(Event::BudgetReached { budget: Budget::Attempts, limit })?;
+                }
                 Command::Record(event) => {
                     let judged = crate::judge::verdict(&event);
                     self.record(*event)?;
                     if let Some((key, issues)) = judged {
                         self.tell(&key, issues);
+                        self.warn()?;
                     }
                 }
                 Command::Call(calling) => self.call(*calling)?,
@@ -346,7 +354,32 @@ impl Turn<'_> {
                 Command::Child(starting) => self.child(*starting)?,
             }
         }
+        self.dismiss();
         Ok(())
+    }
+
+    /// Whether a try would be offered to an agent that the run can no longer pay for.
+    fn is_overdrawn(&self, event: &Event) -> bool {
+        let limit = self.state().head.budget.get(&Budget::Attempts);
+        let spent = self.state().spent.of(Budget::Attempts);
+        matches!(event, Event::PromptOffered { .. })
+            && self.state().canceling.is_none()
+            && limit.is_some_and(|limit| spent >= *limit)
+    }
+
+    /// Answers those who wait for a verdict that will not come.
+    fn dismiss(&mut self) {
+        let state = &self.pilot.state;
+        let left = self.pilot.waiting.keys().filter(|key| *state.phase(key) != Phase::Verifying);
+        let left: Vec<Key> = left.cloned().collect();
+        for key in left {
+            let ended = state.end.is_some() || state.canceling.is_some();
+            let failure =
+                if ended { words::has_ended() } else { words::not_due(key.as_str(), None) };
+            for id in self.pilot.waiting.remove(&key).unwrap_or_default() {
+                self.work.answers.push((id, Reply::Refused { failure: failure.clone() }));
+            }
+        }
     }
 
     /// Answers those who wait for the verdict on a submission.
@@ -391,6 +424,10 @@ impl Turn<'_> {
     /// The budget that a request would overdraw.
     fn spent(&self, prepared: &Prepared) -> Option<(Budget, u64)> {
         let state = self.state();
+        // A run that is being stopped still tidies up after itself.
+        if state.canceling.is_some() {
+            return None;
+        }
         let over = |(budget, limit): &(&Budget, &u64)| {
             let counts = **budget != Budget::Writes || prepared.write;
             counts && state.spent.of(**budget) >= **limit
@@ -406,7 +443,9 @@ impl Turn<'_> {
             .budget
             .iter()
             .map(|(budget, limit)| (*budget, state.spent.of(*budget), *limit))
-            .filter(|(budget, used, limit)| used * 5 >= limit * 4 && !state.warned.contains(budget))
+            .filter(|(budget, used, limit)| {
+                used.saturating_mul(5) >= limit.saturating_mul(4) && !state.warned.contains(budget)
+            })
             .collect();
         for (budget, used, limit) in near {
             self.record(Event::BudgetWarned { budget, used, limit })?;
@@ -430,7 +469,7 @@ impl Turn<'_> {
             })
             .collect();
         for approval in approvals {
-            let changes = self.changes(&approval);
+            let changes = self.changes(&approval, key);
             if !changes.is_empty() {
                 self.record(Event::ApprovalVoided { key: approval, changes })?;
                 return Ok(true);
@@ -439,14 +478,14 @@ impl Turn<'_> {
         Ok(false)
     }
 
-    /// What differs from what a person approved.
-    fn changes(&self, approval: &Key) -> Vec<Change> {
+    /// What differs from what a person approved, when something is about to be sent.
+    fn changes(&self, approval: &Key, sending: &Key) -> Vec<Change> {
         let state = self.state();
-        let look = Look { flow: &self.pilot.flow, state, begins: true };
+        let look = Look::of(&self.pilot.flow, state);
         let Some(step) = self.pilot.flow.of_key(approval) else { return Vec::new() };
         let before = state.step(approval).and_then(|step| step.request.as_deref());
         let Some(before) = before else { return Vec::new() };
-        let one = crate::next::One { key: approval, step, names: names::Names::of(state) };
+        let one = crate::next::One { key: approval, step, names: look.names(approval) };
         let asking = match look.act(&one) {
             Command::Ask(asking) => *asking,
             // A confirmation shows what an agent handed in, and what hangs on it.
@@ -458,18 +497,25 @@ impl Turn<'_> {
                 changes: Vec::new(),
             },
         };
-        self.differences(before, &self.request(asking))
+        self.differences(before, &self.request(asking), Some(sending))
     }
 
-    fn differences(&self, before: &Request, after: &Request) -> Vec<Change> {
+    fn differences(
+        &self,
+        before: &Request,
+        after: &Request,
+        sending: Option<&Key>,
+    ) -> Vec<Change> {
         let mut changes = Vec::new();
         if before.message != after.message {
             let (key, before) = (before.key.clone(), json!(before.message));
             changes.push(Change { key, before, after: json!(after.message) });
         }
         for shown in &before.shown {
-            // What has begun since was sent as it was shown, or it would not have begun.
+            // What has begun since was sent as it was shown, or it would not have begun. What is
+            // sent again has to be that too.
             let begun = self.state().step(&shown.key).is_some_and(|step| step.began_ms.is_some());
+            let begun = begun && sending != Some(&shown.key);
             let now = after.shown.iter().find(|now| now.key == shown.key);
             if begun || now.is_some_and(|now| now.digest == shown.digest) {
                 continue;
@@ -514,7 +560,7 @@ impl Turn<'_> {
         let before = before.and_then(|step| step.request.as_deref()).cloned();
         let mut request = self.request(asking);
         if let Some(before) = before {
-            request.changes = self.differences(&before, &request);
+            request.changes = self.differences(&before, &request, None);
         }
         self.record(Event::ApprovalRequested(Box::new(request)))
     }
@@ -529,7 +575,7 @@ impl Turn<'_> {
             let failure = words::too_deep(limits::DEPTH);
             return self.record(Event::StepFailed { key, failure });
         }
-        let run = child_run(&self.state().head.run, &key, self.state().generation(&key));
+        let run = child_run(&self.state().head.run, &key, self.state().step(&key));
         self.record(Event::ChildStarted { key: key.clone(), run: run.clone() })?;
         self.work.acts.push(Act::StartChild { key, run, workflow, inputs });
         Ok(())
@@ -546,8 +592,15 @@ impl Turn<'_> {
                 self.record(Event::AttemptSucceeded { key, answer, duration_ms })
             }
             Outcome::Failed { failure, trouble, unsent, retry_after_ms } => {
-                let answered = matches!(trouble, Trouble::Status(_));
-                if !attempt.repeatable && !unsent && !answered {
+                let step = self.pilot.flow.of_key(&key);
+                let certain = match trouble {
+                    Trouble::Status(status) => {
+                        step.is_none_or(|step| !retry::is_ambiguous(step, status))
+                    }
+                    Trouble::Unsendable => true,
+                    Trouble::Network | Trouble::Timeout => unsent,
+                };
+                if !attempt.repeatable && !certain {
                     return self.record(Event::AttemptUnknown { key, failure });
                 }
                 let retry_at_ms = self.pause(&attempt, trouble, retry_after_ms);
@@ -560,7 +613,7 @@ impl Turn<'_> {
     fn pause(&self, attempt: &Attempt, trouble: Trouble, asked: Option<u64>) -> Option<u64> {
         let state = self.state();
         let step = self.pilot.flow.of_key(&attempt.key)?;
-        if state.canceling.is_some() && !self.is_finally(&attempt.key) {
+        if state.canceling.is_some() && !self.pilot.flow.is_finally(&attempt.key) {
             return None;
         }
         let tried = Tried {
@@ -574,11 +627,6 @@ impl Turn<'_> {
         retry::pause(step, &tried).map(|pause| now + pause)
     }
 
-    fn is_finally(&self, key: &Key) -> bool {
-        let index = self.pilot.flow.index(key.top());
-        index.is_some_and(|index| self.pilot.flow.nodes()[index].finally)
-    }
-
     fn signal(&mut self, id: String, signal: Signal) -> Result<(), IllegalEvent> {
         let reply = match signal {
             Signal::Submit(submitted) => {
@@ -587,12 +635,13 @@ impl Turn<'_> {
             }
             Signal::Decide(decided) => {
                 match judge::decision(&self.pilot.flow, &self.pilot.state, self.world, decided) {
-                    Ok(event) => self.done(event)?,
+                    Ok(Some(event)) => self.done(event)?,
+                    Ok(None) => Reply::Done,
                     Err(failure) => Reply::Refused { failure },
                 }
             }
             Signal::Settle { key, by, decision } => {
-                match judge::settlement(&self.pilot.flow, &self.pilot.state, &key) {
+                match judge::settlement(&self.pilot.flow, &self.pilot.state, &key, &by) {
                     Ok(()) => self.done(Event::OutcomeDecided { key, by, decision })?,
                     Err(failure) => Reply::Refused { failure },
                 }
@@ -606,7 +655,9 @@ impl Turn<'_> {
             Signal::Pause { by } => self.when(!self.state().paused, Event::Paused { by })?,
             Signal::Unpause { by } => self.when(self.state().paused, Event::Resumed { by })?,
             Signal::Resume { seq, resumption } => {
-                if seq == self.state().seq {
+                let touched = resumption.reset.iter().chain(resumption.overrides.keys());
+                let busy = touched.into_iter().any(|key| self.state().is_busy(key));
+                if seq == self.state().seq && !busy {
                     self.done(Event::RunResumedFrom(resumption))?
                 } else {
                     Reply::Refused { failure: words::moved_on() }
@@ -644,6 +695,7 @@ impl Turn<'_> {
                 self.pilot.waiting.entry(key.clone()).or_default().push(id);
                 if let Some((key, issues)) = verdict {
                     self.tell(&key, issues);
+                    self.warn()?;
                 }
             }
         }
@@ -667,6 +719,7 @@ impl Turn<'_> {
         let busy: Vec<Act> = self
             .state()
             .open()
+            .filter(|(key, _)| !self.pilot.flow.is_finally(key))
             .filter_map(|(key, step): (&Key, &StepState)| match &step.phase {
                 Phase::Calling(_) => Some(Act::Abort { key: key.clone() }),
                 Phase::Child(run) => Some(Act::CancelChild { run: run.clone() }),
@@ -689,9 +742,10 @@ fn idempotency_key(run: &str, key: &Key, step: Option<&StepState>) -> String {
     format!("{run}/{key}{again}{pass}")
 }
 
-/// The run that a step starts: the same however often it is started.
-fn child_run(run: &str, key: &Key, generation: u32) -> String {
-    let digest = Sha256::digest(format!("{run}/{key}~{generation}"));
+/// The run that a step starts: the same however often it is started, and another for every pass of
+/// polling and whenever somebody wants it done again.
+fn child_run(run: &str, key: &Key, step: Option<&StepState>) -> String {
+    let digest = Sha256::digest(idempotency_key(run, key, step));
     crate::run_name(&digest[..16])
 }
 

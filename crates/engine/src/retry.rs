@@ -45,16 +45,26 @@ pub(crate) fn pause(step: &Step, tried: &Tried<'_>) -> Option<u64> {
     if tried.attempt >= most || !is_worth_it(retry, tried.trouble) {
         return None;
     }
-    let asked = tried.retry_after_ms.map(|asked| asked.min(limits::RETRY_AFTER_MAX_MS));
-    Some(grown(retry, tried).max(asked.unwrap_or(0)))
+    // A server that asks for more is not asked again: an earlier try would only be refused too.
+    let asked = tried.retry_after_ms.unwrap_or(0);
+    (asked <= limits::RETRY_AFTER_MAX_MS).then(|| grown(retry, tried).max(asked))
+}
+
+/// Whether an answer leaves open what became of the request: a gateway gave up on the server
+/// behind it. An author who names the status knows that server.
+pub(crate) fn is_ambiguous(step: &Step, status: u16) -> bool {
+    let named = step.retry.as_ref().is_some_and(|retry| {
+        retry.on.is_some() && is_worth_it(Some(retry), Trouble::Status(status))
+    });
+    matches!(status, 502 | 504) && !named
 }
 
 fn is_worth_it(retry: Option<&Retry>, trouble: Trouble) -> bool {
     let Some(on) = retry.and_then(|retry| retry.on.as_ref()) else {
         return match trouble {
-            Trouble::Network | Trouble::Timeout => true,
+            Trouble::Network => true,
             Trouble::Status(status) => matches!(status, 429 | 502 | 503 | 504),
-            Trouble::Unsendable => false,
+            Trouble::Timeout | Trouble::Unsendable => false,
         };
     };
     on.iter().any(|on| match (on, trouble) {

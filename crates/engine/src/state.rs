@@ -140,6 +140,11 @@ impl Phase {
         matches!(self, Phase::Succeeded | Phase::Failed | Phase::Skipped | Phase::Canceled)
     }
 
+    /// Whether something is on its way whose end is still to be told.
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Phase::Calling(_) | Phase::Child(_))
+    }
+
     /// When it goes on by itself.
     pub fn wakes_at(&self) -> Option<u64> {
         match self {
@@ -189,6 +194,9 @@ pub struct StepState {
     pub judged: Vec<Judged>,
     /// Submissions that used up a try.
     pub refused: u32,
+    /// The last try that was offered to an agent; it never starts over, so that a try names one
+    /// submission for good.
+    pub offered: u32,
     /// What is being checked, or was accepted.
     pub submission: Option<Submission>,
     /// What a person was asked last.
@@ -214,6 +222,8 @@ pub struct Judged {
     pub digest: String,
     /// What is wrong with it; nothing when it was accepted.
     pub issues: Vec<Issue>,
+    /// The world or a person spoke against it, and may think otherwise the next time.
+    pub checked: bool,
 }
 
 /// What has been spent.
@@ -390,20 +400,25 @@ impl State {
             | Event::ChildFinished { .. } => self.take_attempt(event, at),
             Event::StepSkipped { key, .. } => {
                 self.from(key, at, |phase| *phase == Phase::Pending)?;
-                self.close(key, Phase::Skipped, at)
+                self.close(key, Phase::Skipped, at);
+                Ok(())
             }
             Event::StepSucceeded { key, output } => {
-                let step = self.begun(key, at);
+                let step = self.from(key, at, is_closable)?;
                 step.output = output.clone().or_else(|| step.produced());
-                self.close(key, Phase::Succeeded, at)
+                step.failure = None;
+                self.close(key, Phase::Succeeded, at);
+                Ok(())
             }
             Event::StepFailed { key, failure } => {
-                self.begun(key, at).failure = Some(failure.clone());
-                self.close(key, Phase::Failed, at)
+                self.from(key, at, is_closable)?.failure = Some(failure.clone());
+                self.close(key, Phase::Failed, at);
+                Ok(())
             }
             Event::StepCanceled { key } => {
-                self.begun(key, at);
-                self.close(key, Phase::Canceled, at)
+                self.from(key, at, is_closable)?;
+                self.close(key, Phase::Canceled, at);
+                Ok(())
             }
             Event::PromptOffered { .. }
             | Event::SubmissionReceived(_)
@@ -470,7 +485,8 @@ impl State {
                 };
             }
             Event::TimerFired { key } => {
-                let step = self.from(key, at, |phase| phase.wakes_at().is_some())?;
+                let due = |phase: &Phase| phase.wakes_at().is_some_and(|wakes| wakes <= at);
+                let step = self.from(key, at, due)?;
                 step.phase = match step.phase {
                     Phase::Sleeping(_) => Phase::Answered,
                     _ => Phase::Pending,
@@ -490,11 +506,11 @@ impl State {
     }
 
     fn started(&mut self, attempt: &Attempt, at: u64) -> Result<(), String> {
-        let fits = |phase: &Phase| *phase == Phase::Pending;
-        let step = self.from(&attempt.key, at, fits)?;
-        if attempt.attempt != step.attempts + 1 {
-            return Err(format!("try {} of `{}` comes next", step.attempts + 1, attempt.key));
+        let next = self.step(&attempt.key).map_or(0, |step| step.attempts) + 1;
+        if attempt.attempt != next {
+            return Err(format!("try {next} of `{}` comes next", attempt.key));
         }
+        let step = self.from(&attempt.key, at, |phase| *phase == Phase::Pending)?;
         step.attempts = attempt.attempt;
         step.phase = Phase::Calling(Box::new(attempt.clone()));
         self.spent.http_calls += 1;
@@ -536,8 +552,14 @@ impl State {
     fn take_submission(&mut self, event: &Event, at: u64) -> Result<(), String> {
         match event {
             Event::PromptOffered { key, attempt } => {
+                let next = self.step(key).map_or(0, |step| step.offered) + 1;
+                if *attempt != next {
+                    return Err(format!("try {next} of `{key}` comes next"));
+                }
                 let fits = |phase: &Phase| matches!(phase, Phase::Pending | Phase::Rejected);
-                self.from(key, at, fits)?.phase = Phase::Offered(*attempt);
+                let step = self.from(key, at, fits)?;
+                step.offered = *attempt;
+                step.phase = Phase::Offered(*attempt);
             }
             Event::SubmissionReceived(submission) => {
                 let step = self.submitted(submission, at)?;
@@ -549,7 +571,7 @@ impl State {
             Event::SubmissionAccepted(submission) => {
                 let step = self.submitted(submission, at)?;
                 let (attempt, digest) = (submission.attempt, submission.digest.clone());
-                step.judged.push(Judged { attempt, digest, issues: Vec::new() });
+                step.judged.push(Judged { attempt, digest, issues: Vec::new(), checked: false });
                 step.submission = Some(submission.clone());
                 step.phase = Phase::Accepted;
                 step.attempts += 1;
@@ -562,7 +584,8 @@ impl State {
                 };
                 let step = self.from(key, at, fits)?;
                 let (digest, issues) = (digest.clone(), issues.clone());
-                step.judged.push(Judged { attempt: *attempt, digest, issues });
+                let checked = !matches!(step.phase, Phase::Offered(_));
+                step.judged.push(Judged { attempt: *attempt, digest, issues, checked });
                 step.refused += u32::from(*counted);
                 step.attempts += u32::from(*counted);
                 step.submission = None;
@@ -611,6 +634,10 @@ impl State {
                 step.ended_ms = None;
             }
             Event::WentBack { from, to, reason, reset } => {
+                self.forgettable(reset)?;
+                if !reset.contains(from) {
+                    return Err(format!("`{from}` goes back and is not forgotten"));
+                }
                 let step = self.from(from, at, |phase| *phase == Phase::Decided(false))?;
                 step.sent_back += 1;
                 reset.iter().for_each(|key| self.forget(key));
@@ -623,7 +650,13 @@ impl State {
 
     fn take_run(&mut self, event: &Event) -> Result<(), String> {
         match event {
+            Event::BudgetWarned { budget, .. } if self.warned.contains(budget) => {
+                return Err("it was warned of already".to_owned());
+            }
             Event::BudgetWarned { budget, .. } => self.warned.push(*budget),
+            Event::BudgetReached { .. } if self.parked.is_some() => {
+                return Err("it is parked already".to_owned());
+            }
             Event::BudgetReached { budget, .. } => self.parked = Some(*budget),
             Event::CancelRequested { .. } if self.canceling.is_some() => {
                 return Err("it is canceled already".to_owned());
@@ -633,9 +666,13 @@ impl State {
                 self.paused = false;
                 self.parked = None;
             }
+            Event::Paused { .. } if self.paused => return Err("it is paused already".to_owned()),
+            Event::Resumed { .. } if !self.paused => return Err("it is not paused".to_owned()),
             Event::Paused { .. } => self.paused = true,
             Event::Resumed { .. } => self.paused = false,
             Event::RunResumedFrom(resumption) => {
+                self.forgettable(&resumption.reset)?;
+                self.forgettable(resumption.overrides.keys())?;
                 resumption.reset.iter().for_each(|key| self.forget(key));
                 for (key, output) in &resumption.overrides {
                     let now = self.now_ms;
@@ -699,15 +736,25 @@ impl State {
         Ok(self.begun(key, at))
     }
 
-    fn close(&mut self, key: &Key, phase: Phase, at: u64) -> Result<(), String> {
+    fn close(&mut self, key: &Key, phase: Phase, at: u64) {
         let step = self.begun(key, at);
-        if step.phase.is_closed() || matches!(step.phase, Phase::Calling(_)) {
-            return Err(misfit(key, &step.phase));
-        }
         step.phase = phase;
         step.ended_ms = Some(at);
         self.show(key);
-        Ok(())
+    }
+
+    /// Whether something is on its way, here or below, whose end is still to be told.
+    pub fn is_busy(&self, key: &Key) -> bool {
+        let mut within = self.open().filter(|(other, _)| other.is_within(key));
+        within.any(|(_, step)| step.phase.is_busy())
+    }
+
+    /// What is on its way cannot be forgotten: its end would be taken for that of the next try.
+    fn forgettable<'k>(&self, keys: impl IntoIterator<Item = &'k Key>) -> Result<(), String> {
+        match keys.into_iter().find(|key| self.is_busy(key)) {
+            Some(key) => Err(misfit(key, self.phase(key))),
+            None => Ok(()),
+        }
     }
 
     /// Puts an execution back to where it has not begun, with all that is below it.
@@ -719,8 +766,11 @@ impl State {
                 let generation = step.generation + 1;
                 let (sent_back, feedback) = (step.sent_back, step.feedback.take());
                 let (request, verdict) = (step.request.take(), step.verdict.take());
+                let judged = std::mem::take(&mut step.judged);
                 *step = StepState {
                     generation,
+                    judged,
+                    offered: step.offered,
                     request,
                     verdict,
                     feedback,
@@ -728,7 +778,9 @@ impl State {
                     ..StepState::default()
                 };
             }
-            if let Some(view) = self.view() {
+            if is_shown(&key)
+                && let Some(view) = self.view()
+            {
                 view.remove(key.step());
             }
         }
@@ -747,8 +799,7 @@ impl State {
 
     /// Makes an execution visible to expressions.
     fn show(&mut self, key: &Key) {
-        let last = key.as_str().rsplit("::").next().unwrap_or_default();
-        if last.contains('@') {
+        if !is_shown(key) {
             return;
         }
         let Some(step) = self.steps.get(key) else { return };
@@ -770,6 +821,16 @@ impl State {
             view.insert(name, Value::Object(shown));
         }
     }
+}
+
+/// Whether an execution is a step to expressions: an item of a list or a check is none.
+fn is_shown(key: &Key) -> bool {
+    !key.as_str().rsplit("::").next().unwrap_or_default().contains('@')
+}
+
+/// Whether a step can be over from here on: not before what is on its way has come to its end.
+fn is_closable(phase: &Phase) -> bool {
+    !phase.is_closed() && !phase.is_busy()
 }
 
 /// What expressions see at the beginning.

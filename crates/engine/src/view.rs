@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::flow::Flow;
 use crate::key::Key;
 use crate::names::Names;
-use crate::next::{Look, context};
+use crate::next::{Look, context, loop_context};
 use crate::state::{End, Phase, State, Status};
 use crate::{judge, limits};
 
@@ -72,7 +72,6 @@ pub fn status(flow: &Flow, state: &State) -> Status {
                 | Phase::Between(_)
                 | Phase::Sleeping(_)
                 | Phase::Child(_)
-                | Phase::Verifying
         )
     };
     if state.open().any(|(_, step)| moves(&step.phase)) {
@@ -94,7 +93,7 @@ pub fn waiting(flow: &Flow, state: &State) -> Vec<Waiting> {
                 all.push(Waiting::Unknown { key: key.clone(), failure: (**failure).clone() });
             }
             Phase::Offered(_) => all.push(Waiting::Agent(key.clone())),
-            Phase::Rejected => {
+            Phase::Rejected if judge::is_exhausted(flow, state, key) => {
                 let issues = step.judged.last().map(|judged| judged.issues.clone());
                 let issues = issues.unwrap_or_default();
                 all.push(Waiting::Exhausted { key: key.clone(), issues });
@@ -114,7 +113,7 @@ pub fn waiting(flow: &Flow, state: &State) -> Vec<Waiting> {
 
 /// Conditions of a guide, or of a loop, that wait for a variable.
 fn blocked(flow: &Flow, state: &State) -> Vec<Blocked> {
-    let look = Look { flow, state, begins: false };
+    let look = Look::of(flow, state);
     let variables = Value::Object(context(state));
     let of = |position: Position<'_, '_>| match position {
         Position::Blocked(blocked) => blocked,
@@ -137,6 +136,7 @@ fn blocked(flow: &Flow, state: &State) -> Vec<Blocked> {
         .filter(|(_, step)| matches!(step.action, Action::Loop(_)))
         .flat_map(|(key, step)| {
             let completed = look.completed(Some(key));
+            let variables = loop_context(state);
             let found = walk::within(flow.workflow(), step, &completed, &variables);
             found.map(|found| of(found.position)).unwrap_or_default()
         })
@@ -145,15 +145,16 @@ fn blocked(flow: &Flow, state: &State) -> Vec<Blocked> {
 
 /// The variables of a guide as an execution sees them, those of the loops around included.
 pub(crate) fn variables(flow: &Flow, state: &State, key: &Key) -> Value {
-    let look = Look { flow, state, begins: false };
+    let look = Look::of(flow, state);
     let variables = Value::Object(context(state));
     let (top, walked) = (key.top(), flow.is_walked());
     let completed =
         if walked { look.completed(None) } else { look.completed(Some(&Key::of_walk(top))) };
+    let context = loop_context(state);
     let found = match flow.step(top) {
         _ if walked => walk::next(flow.workflow(), &completed, &variables),
         Some(step) if matches!(step.action, Action::Loop(_)) => {
-            walk::within(flow.workflow(), step, &completed, &variables)
+            walk::within(flow.workflow(), step, &completed, &context)
         }
         _ => return variables,
     };
@@ -204,7 +205,7 @@ fn brief(flow: &Flow, state: &State, key: &Key) -> Option<Brief> {
     let stands = state.step(key)?;
     let attempt = match stands.phase {
         Phase::Offered(attempt) => attempt,
-        _ => stands.attempts + 1,
+        _ => stands.offered,
     };
     let variables = variables(flow, state, key);
     let mut checks = prompt.criteria.as_ref().map(|criteria| criteria.applicable(&variables));
@@ -226,7 +227,12 @@ fn brief(flow: &Flow, state: &State, key: &Key) -> Option<Brief> {
         output_schema: prompt.output_schema.as_ref().map(|schema| schema.value.clone()),
         attempt,
         attempts_left: stands.tries_left(prompt.max_attempts),
-        issues: stands.judged.last().map(|judged| judged.issues.clone()).unwrap_or_default(),
+        issues: stands
+            .judged
+            .last()
+            .filter(|judged| judged.attempt + 1 == attempt)
+            .map(|judged| judged.issues.clone())
+            .unwrap_or_default(),
         feedback: stands.feedback.clone(),
     })
 }
@@ -255,7 +261,7 @@ fn told(state: &State, step: &Step, prompt: &Prompt, key: &Key, variables: &Valu
 }
 
 /// The item of an execution over a list.
-fn item(state: &State, key: &Key) -> Option<(usize, Value)> {
+pub(crate) fn item(state: &State, key: &Key) -> Option<(usize, Value)> {
     let (list, index) = key.as_str().rsplit_once('@')?;
     let index: usize = index.parse().ok()?;
     let items = state.step(&Key::of_walk(list))?.items.as_ref()?;
