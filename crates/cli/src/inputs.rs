@@ -31,6 +31,22 @@ impl InputArguments {
     }
 }
 
+impl InputArguments {
+    /// The same where the types are not at hand: what reads as JSON is JSON, else it is a text.
+    pub(crate) fn untyped(&self) -> Result<Map<String, Value>, Failure> {
+        let mut inputs = object(self.all.as_deref())?;
+        for pair in &self.input {
+            let Some((name, text)) = pair.split_once('=') else {
+                let hint = "write it as `-i name=value`";
+                return Err(Problem::new(Code::InputInvalid, "this is no input", hint).into());
+            };
+            let value = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+            inputs.insert(name.to_owned(), value);
+        }
+        Ok(inputs)
+    }
+}
+
 fn object(given: Option<&str>) -> Result<Map<String, Value>, Failure> {
     let Some(given) = given else { return Ok(Map::new()) };
     let text = match given {

@@ -355,7 +355,8 @@ impl Turn<'_> {
                     self.record(Event::BudgetReached { budget: Budget::Attempts, limit })?;
                 }
                 // An agent does not act on a yes to something else, no more than a request does.
-                Command::Record(Event::PromptOffered { key, attempt }) => {
+                Command::Record(event) if matches!(*event, Event::PromptOffered { .. }) => {
+                    let Event::PromptOffered { key, attempt } = *event else { continue };
                     if !self.voided(&key)? {
                         self.record(Event::PromptOffered { key, attempt })?;
                     }

@@ -226,7 +226,7 @@ pub const OPERATIONS: &[Operation] = &[
     waits::<run::start::Start>(),
     waits::<run::status::Status>(),
     waits::<run::submit::Submit>(),
-    //RESUME waits::<run::resume::Resume>(),
+    waits::<run::resume::Resume>(),
     row::<run::cancel::Cancel>(Safety::Destructive),
     waits::<run::pause::Pause>(),
     waits::<run::decide::Approve>(),

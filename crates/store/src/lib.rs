@@ -18,6 +18,7 @@ mod listing;
 mod locations;
 mod lock;
 mod look;
+pub mod person;
 mod recent;
 pub mod runs;
 pub mod secrets;

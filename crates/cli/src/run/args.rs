@@ -5,13 +5,14 @@ use std::ffi::OsString;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::args::Json;
+use crate::inputs::InputArguments;
 
 #[derive(Debug, Args)]
 pub(crate) struct Start {
     /// The id of a workflow of the library, or a file
     pub(crate) target: OsString,
     #[command(flatten)]
-    pub(crate) given: Given,
+    pub(crate) given: InputArguments,
     /// Show what would be called, and call nothing
     #[arg(long, conflicts_with_all = ["mock", "detach"])]
     pub(crate) dry_run: bool,
@@ -26,16 +27,6 @@ pub(crate) struct Start {
     pub(crate) durability: DurabilityWord,
     #[command(flatten)]
     pub(crate) json: Json,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Given {
-    /// An input, as `name=value`
-    #[arg(short = 'i', long = "input", value_name = "NAME=VALUE")]
-    pub(crate) inputs: Vec<String>,
-    /// Inputs as a JSON file, or JSON
-    #[arg(long = "inputs", value_name = "FILE|JSON")]
-    pub(crate) file: Option<OsString>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -226,7 +217,7 @@ pub(crate) struct Resume {
     #[arg(long)]
     pub(crate) reason: Option<String>,
     #[command(flatten)]
-    pub(crate) given: Given,
+    pub(crate) given: InputArguments,
     /// Show what would be kept and what would run, and change nothing
     #[arg(long)]
     pub(crate) plan: bool,

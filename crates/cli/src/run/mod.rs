@@ -11,7 +11,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use milepost_model::problem::{Code, Problem};
-use milepost_ops::inputs::from_text;
+use milepost_ops::preview::preview_rendered::{PreviewRendered, Request};
 use milepost_ops::run::cancel::{Cancel, Request as CancelRequest};
 use milepost_ops::run::decide::{Approve, Reject, Request as DecideRequest};
 use milepost_ops::run::pause::{Pause, Request as PauseRequest};
@@ -38,11 +38,11 @@ pub(crate) fn start(arguments: &args::Start, terminal: &mut Terminal) -> Result<
     let json = arguments.json.json;
     let session = Session::open(Person::new(false, json))?;
     let loaded = target::load(&arguments.target)?;
-    let workflow = loaded.document.workflow.as_ref();
-    let inputs = inputs(&arguments.given, |name, text| {
-        let input = workflow.and_then(|workflow| workflow.inputs.get(name));
-        input.map_or_else(|| Ok(Value::from(text)), |input| from_text(input, text))
-    })?;
+    let inputs = match &loaded.document.workflow {
+        Some(workflow) => arguments.given.read(workflow)?,
+        // What is wrong with it is told when it is to be run.
+        None => Map::new(),
+    };
     let manifest = loaded.document.source.as_ref().map(|source| Value::from(source.text()));
     if arguments.dry_run {
         return dry_run(&session, manifest, inputs, json, terminal);
@@ -71,7 +71,6 @@ fn dry_run(
     json: bool,
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
-    use milepost_ops::preview::rendered::{PreviewRendered, Request};
     let request = Request { manifest, inputs, ..Request::default() };
     let rendered = session.run::<PreviewRendered>(request)?;
     if json {
@@ -80,26 +79,6 @@ fn dry_run(
         crate::workflow::rendered::show(&rendered, terminal)?;
     }
     Ok(Exit::Done)
-}
-
-/// Inputs as they were typed and as a file has them; what was typed wins.
-pub(crate) fn inputs(
-    given: &args::Given,
-    read: impl Fn(&str, &str) -> Result<Value, Problem>,
-) -> Result<Map<String, Value>, Failure> {
-    let mut all = match &given.file {
-        Some(file) => object(file)?,
-        None => Map::new(),
-    };
-    for pair in &given.inputs {
-        let Some((name, text)) = pair.split_once('=') else {
-            let message = format!("`{pair}` is no input");
-            let hint = "write it as `-i name=value`";
-            return Err(Problem::new(Code::ParamsInvalid, message, hint).into());
-        };
-        all.insert(name.to_owned(), read(name, text)?);
-    }
-    Ok(all)
 }
 
 /// An object from a file, or from the argument itself.

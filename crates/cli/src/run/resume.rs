@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::Call;
-use milepost_ops::run::resume::{Request, Response, Resume};
-use serde_json::{Map, Value};
+use milepost_ops::run::resume::{Range, Request, Response, Resume};
+use serde_json::Map;
 
-use super::{args, follow, inputs, value};
+use super::{args, follow, value};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::person::Person;
@@ -59,10 +59,7 @@ fn confirmed(person: &Person, writes: &[&str]) -> Result<(), Failure> {
 }
 
 fn request(arguments: &args::Resume, run: &str) -> Result<Request, Failure> {
-    let inputs = inputs(&arguments.given, |_, text| {
-        // The run knows the types: what reads as JSON is tried as that first.
-        Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))
-    })?;
+    let inputs = arguments.given.untyped()?;
     let mut overrides = Map::new();
     for pair in &arguments.overrides {
         let (step, text) = split(pair, "--set step=json")?;
@@ -110,9 +107,10 @@ fn show(planned: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
     let width = terminal.width();
     terminal.line(&table::render(&["step", "kind", "verdict", "why"], &rows, width))?;
     if let Some(forecast) = &planned.forecast {
-        let range = |[least, most]: [u64; 2]| match least == most {
-            true => least.to_string(),
-            false => format!("{least} to {most}"),
+        let range = |range: Range| match range.most {
+            Some(most) if most == range.least => most.to_string(),
+            Some(most) => format!("{} to {most}", range.least),
+            None => format!("at least {}", range.least),
         };
         terminal.line(&format!(
             "calls {}, writes {}, agent steps {}; saved: {} calls, {} writes, {} agent steps",

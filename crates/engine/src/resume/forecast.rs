@@ -553,8 +553,8 @@ impl<'o> Outlook<'o> {
         let key = &self.flow.nodes()[index].key;
         let step = self.flow.of_key(key)?;
         let before = self.state.step(key)?.request.as_deref()?;
-        let look = Look { flow: self.flow, state: self.state, begins: true };
-        let Command::Ask(now) = look.act(One { key, step, names: Names::of(self.state) }) else {
+        let look = Look::of(self.flow, self.state);
+        let Command::Ask(now) = look.act(&One { key, step, names: Names::of(self.state) }) else {
             return None;
         };
         let mut known = step.exprs().iter().all(|located| self.knows(located.expr));

@@ -1,6 +1,6 @@
 //! Operations on commands, one file each.
 
-mod answer;
+pub(crate) mod answer;
 pub(crate) mod draft;
 pub mod get;
 pub mod list;

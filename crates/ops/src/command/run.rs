@@ -204,7 +204,7 @@ impl Later for Run {
 }
 
 /// The client of a catalog: kept for its default profile, made anew for others.
-async fn sender(
+pub(crate) async fn sender(
     writer: &Writer,
     loaded: &Arc<Loaded>,
     profile: Option<&str>,

@@ -25,8 +25,9 @@ use sha2::{Digest, Sha256};
 
 use super::sealed::Sealed;
 use crate::call::Alone;
+use crate::command;
 use crate::command::answer::{self, Body};
-use crate::command::run::Calling;
+use crate::command::draft::Draft;
 use crate::problems;
 use crate::send;
 use crate::shelf::Loaded;
@@ -102,10 +103,10 @@ impl Caller {
     ) -> Result<Outcome, Problem> {
         let (loaded, row) = self.writer.reader.shelf().command(&call.command)?;
         let (revealed, mask) = self.revealed(context, &loaded, call)?;
-        let alone = Alone;
-        let calling = Calling::open(&self.writer, &alone, &loaded, row, None).await?;
-        let mut built = calling.build(&arguments(&revealed))?;
-        finish(&mut built, &revealed, &loaded, calling.command(), idempotency_key);
+        let sender = command::run::sender(&self.writer, &loaded, None).await?;
+        let draft = Draft::of(&loaded, row, sender)?;
+        let mut built = draft.build(&self.writer.reader, &Alone, &arguments(&revealed))?;
+        finish(&mut built, &revealed, &loaded, draft.command(), idempotency_key);
         let request = send::outgoing(&built);
         if context.mock {
             return self.mocked(context, &loaded, &built, &request);
@@ -116,10 +117,10 @@ impl Caller {
             mask: mask.clone(),
             ..Sending::default()
         };
-        let called = calling.sender.send_once(calling.command(), &request, sending).await;
+        let called = draft.sender.send_once(draft.command(), &request, sending).await;
         Ok(match called {
             Ok(called) => self.answered(&built, &called)?,
-            Err(error) => failed(&error, calling.command()),
+            Err(error) => failed(&error, draft.command()),
         })
     }
 

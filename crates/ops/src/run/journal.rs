@@ -6,7 +6,7 @@ use milepost_engine::event::Entry;
 use milepost_engine::pilot::Pilot;
 use milepost_engine::state::{State, Status};
 use milepost_engine::view::{self, Waiting};
-use milepost_engine::{Flow, Key};
+use milepost_engine::Flow;
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
@@ -114,11 +114,6 @@ fn waits(flow: &Flow, state: &State) -> String {
         Waiting::Variable { variable, .. } => format!("variable {variable}"),
     });
     words.collect::<Vec<_>>().join(", ")
-}
-
-/// The step of the top level an execution belongs to.
-pub(crate) fn top(key: &Key) -> String {
-    key.top().to_owned()
 }
 
 fn damaged(run: &RunId, why: &str) -> Problem {

@@ -83,7 +83,7 @@ pub struct PurgeRequest {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PurgeResponse {
     /// How many runs.
-    pub runs: usize,
+    pub runs: u64,
     /// Whether nothing was removed.
     pub dry_run: bool,
 }
@@ -132,7 +132,7 @@ impl Later for Purge {
 
 fn filter(request: &PurgeRequest) -> Result<PurgeFilter, Problem> {
     let age = request.older_than_s.unwrap_or(0).saturating_mul(1000);
-    let mut filter = PurgeFilter { ended_before_ms: now_ms().saturating_sub(age), ..PurgeFilter::default() };
+    let mut filter = PurgeFilter { ended_before_ms: Some(now_ms().saturating_sub(age)), ..PurgeFilter::default() };
     filter.workflow = request.workflow_id.as_deref().map(workflow).transpose()?;
     Ok(filter)
 }

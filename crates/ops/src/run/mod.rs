@@ -13,7 +13,7 @@ mod past;
 pub mod pause;
 pub(crate) mod person;
 pub mod pin;
-//RESUME pub mod resume;
+pub mod resume;
 mod sealed;
 pub mod settle;
 pub mod start;

@@ -22,7 +22,7 @@ use super::past::Journaled;
 use super::view::RunView;
 use super::begin;
 use crate::call::Call;
-use crate::inputs::{self, subject::Subject};
+use crate::inputs::{self, Subject};
 use crate::later::Later;
 use crate::operation::Door;
 use crate::writer::Writer;
@@ -99,19 +99,29 @@ pub struct StepPlanView {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ForecastView {
     /// Requests, at least and at most.
-    pub calls: [u64; 2],
+    pub calls: Range,
     /// Those of them that change something.
-    pub writes: [u64; 2],
+    pub writes: Range,
     /// Steps for an agent.
-    pub agent_steps: [u64; 2],
+    pub agent_steps: Range,
     /// Questions for a person.
-    pub approvals: [u64; 2],
+    pub approvals: Range,
     /// Requests that are not made again.
     pub saved_calls: u64,
     /// Writes that are not made again.
     pub saved_writes: u64,
     /// Steps that no agent does again.
     pub saved_agent_steps: u64,
+}
+
+/// How many, at least and at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Range {
+    /// At least.
+    pub least: u64,
+    /// At most; absent when that cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<u64>,
 }
 
 impl Later for Resume {
@@ -285,7 +295,7 @@ fn told(planned: &ResumePlan) -> (Vec<StepPlanView>, ForecastView) {
         },
         why: step.why.clone(),
     });
-    let range = |tally: &Tally| [tally.least, tally.most];
+    let range = |tally: &Tally| Range { least: tally.least, most: tally.most };
     let forecast = &planned.forecast;
     let view = ForecastView {
         calls: range(&forecast.calls),

@@ -60,6 +60,7 @@ impl Task {
             return self.give_up();
         }
         while !self.is_done() {
+            let nap = self.nap();
             let step = tokio::select! {
                 Some((key, outcome)) = self.outcomes.recv() => {
                     self.calls.remove(&key);
@@ -71,7 +72,7 @@ impl Task {
                     done
                 }
                 () = self.active.told.notified() => self.hear().await,
-                () = tokio::time::sleep(self.nap()) => self.look().await,
+                () = tokio::time::sleep(nap) => self.look().await,
             };
             if step.is_err() {
                 return self.give_up();

@@ -282,6 +282,11 @@ impl Runs {
         wait(|done| self.submit(Manner::Durable, move |db, _| lease::leave(db, &holder), done))
     }
 
+    /// Keeps a text that a run will be pinned to, and waits.
+    pub fn keep_text(&self, text: String) -> Result<(), RunsError> {
+        wait(|done| self.submit(Manner::Durable, move |db, _| run::keep_text(db, &text), done))
+    }
+
     /// Remembers what was given for inputs, and waits.
     pub fn remember_inputs(&self, what: Remembered) -> Result<(), RunsError> {
         wait(|done| self.submit(Manner::Durable, move |db, _| inputs::remember(db, &what), done))

@@ -270,8 +270,7 @@ pub(super) fn create(
         return Ok(Created { already: true, lease: None });
     }
     let text = Digest::of(new.text.as_bytes());
-    let keep = "INSERT INTO texts(hash, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-    db.execute(keep, params![text.bytes(), new.text])?;
+    keep_text(db, &new.text)?;
     let mut row = RunRow {
         id: new.id,
         workflow: new.workflow,
@@ -297,6 +296,12 @@ pub(super) fn create(
 }
 
 /// Makes the row, whose key is part of what is sealed and known only now.
+/// Keeps a text, once.
+pub(super) fn keep_text(db: Db<'_>, text: &str) -> Result<(), RunsError> {
+    let keep = "INSERT INTO texts(hash, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    db.execute(keep, params![Digest::of(text.as_bytes()).bytes(), text]).map(drop)
+}
+
 fn insert(db: Db<'_>, row: &RunRow) -> Result<u64, RunsError> {
     let sql = "INSERT INTO runs(id, workflow, title, text, actor, workspace, parent, durability, \
                created_ms, status, updated_ms, last_seq, head, seal) \
