@@ -14,7 +14,7 @@ use crate::limits;
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckReport {
-    /// What SQLite says about the file; nothing when it is sound.
+    /// What `SQLite` says about the file; nothing when it is sound.
     pub file: Vec<String>,
     /// Runs that were looked at.
     pub runs: u64,
@@ -33,12 +33,12 @@ impl CheckReport {
     }
 }
 
-/// What SQLite says about the pages of the file.
+/// What `SQLite` says about the pages of the file.
 pub(super) fn pages(connection: &Connection) -> Result<Vec<String>, RunsError> {
     file(connection, "PRAGMA quick_check(100)")
 }
 
-/// What SQLite says about the pages of the file, and whether every index has every row: a run
+/// What `SQLite` says about the pages of the file, and whether every index has every row: a run
 /// that no index leads to would look like one that never was.
 fn pages_and_indices(connection: &Connection) -> Result<Vec<String>, RunsError> {
     file(connection, "PRAGMA integrity_check(100)")

@@ -78,7 +78,7 @@ pub enum RunsError {
         /// The latest version that is known.
         known: u32,
     },
-    /// The program was built with a SQLite that is too old.
+    /// The program was built with a `SQLite` that is too old.
     #[error("SQLite {found} is too old: at least {wanted} is needed")]
     OldSqlite {
         /// The version there is.
@@ -112,7 +112,7 @@ pub enum RunsError {
     /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// SQLite refused for another reason.
+    /// `SQLite` refused for another reason.
     #[error("the runs cannot be read or written")]
     Storage(#[source] rusqlite::Error),
 }

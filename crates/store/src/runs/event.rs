@@ -176,6 +176,7 @@ impl<'d> Body<'d> {
 }
 
 /// What an event says beside its data.
+#[derive(Clone, Copy)]
 struct Head<'e> {
     run: &'e RunId,
     seq: u64,

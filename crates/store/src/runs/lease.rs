@@ -22,9 +22,9 @@ impl HolderId {
     /// One that nobody has. Short, because the path of a socket may be no longer than about a
     /// hundred bytes.
     pub fn random() -> Result<HolderId, RunsError> {
-        let mut bytes = [0; 10];
+        let mut bytes = [0; 8];
         getrandom::fill(&mut bytes).map_err(|_| RunsError::NoRandomness)?;
-        Ok(HolderId(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+        Ok(HolderId(format!("{:016x}", u64::from_be_bytes(bytes))))
     }
 
     /// The text.

@@ -1,6 +1,6 @@
 //! Runs on disk: an index of them, the journal of each, and what is said to them.
 //!
-//! One SQLite file that any number of processes share. Each of them has one thread that writes;
+//! One `SQLite` file that any number of processes share. Each of them has one thread that writes;
 //! readers have connections of their own and wait for nobody. The journal knows nothing of what
 //! events mean. What is acknowledged is on the disk, and a row that is not as it was written is
 //! never believed: its run is set aside, and all others go on.
@@ -64,7 +64,7 @@ pub struct OpenOptions {
     /// What is to go wrong, for tests.
     #[doc(hidden)]
     pub faults: Option<Faults>,
-    /// Pages that the database may have at most, for tests: SQLite then says that the disk is
+    /// Pages that the database may have at most, for tests: `SQLite` then says that the disk is
     /// full.
     #[doc(hidden)]
     pub pages_max: Option<u32>,

@@ -18,7 +18,7 @@ pub(super) const FILE: &str = "runs.db";
 const VERSION: u32 = 1;
 const TABLES: &str = include_str!("schema.sql");
 
-/// Below this one, SQLite could lose what was committed when a log was reset while another
+/// Below this one, `SQLite` could lose what was committed when a log was reset while another
 /// process wrote to it.
 const SQLITE_LEAST: (i32, &str) = (3_051_003, "3.51.3");
 
@@ -45,7 +45,7 @@ pub(super) fn open(directory: &Path) -> Result<(Connection, ChainKey), RunsError
     Ok((connection, key))
 }
 
-/// Makes the file, for its owner alone: SQLite gives the files beside it the same mode.
+/// Makes the file, for its owner alone: `SQLite` gives the files beside it the same mode.
 pub(super) fn claim(path: &Path) -> Result<(), FileError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);

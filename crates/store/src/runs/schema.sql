@@ -71,8 +71,11 @@ CREATE INDEX inbox_run ON inbox(run);
 CREATE INDEX inbox_pending ON inbox(run) WHERE answer IS NULL;
 
 -- Who drives what. A row of `holders` is a heartbeat; an epoch only ever grows.
-CREATE TABLE holders(id TEXT NOT NULL PRIMARY KEY, pid INTEGER NOT NULL, expires_ms INTEGER NOT NULL)
-  STRICT, WITHOUT ROWID;
+CREATE TABLE holders(
+  id TEXT NOT NULL PRIMARY KEY,
+  pid INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 CREATE TABLE leases(
   run INTEGER PRIMARY KEY REFERENCES runs(key) ON DELETE CASCADE,
   holder TEXT,

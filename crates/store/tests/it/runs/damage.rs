@@ -224,6 +224,7 @@ fn survey(root: &Path, all: &[(RunId, Vec<String>)]) -> Result<(usize, CheckRepo
 
 #[test]
 fn flipped_bits_are_found_or_do_no_harm() {
+    const FLIPS: usize = 150;
     let root = tempfile::tempdir().expect("makes a directory");
     let mut all = Vec::new();
     {
@@ -240,7 +241,6 @@ fn flipped_bits_are_found_or_do_no_harm() {
     let path = root.path().join("runs.db");
     let good = fs::read(&path).expect("reads");
     let (mut hits, mut refused, mut some_whole) = (0, 0, 0);
-    const FLIPS: usize = 150;
     for number in 0..FLIPS {
         let mut bytes = good.clone();
         // Steps that share no factor with the size of a page: every part of a page is hit.

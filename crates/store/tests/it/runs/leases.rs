@@ -1,5 +1,7 @@
 //! One process at a time drives a run, and the next one when that is gone.
 
+use std::slice;
+
 use milepost_store::runs::{
     Append, Beat, HolderId, InboxId, InboxRow, Lease, NewRun, RunStatus, Runs, RunsError, Standing,
 };
@@ -123,7 +125,7 @@ fn runs_are_adrift_when_there_is_something_to_do_and_nobody_to_do_it() {
 fn a_run_that_ended_is_not_adrift() {
     let (_root, runs) = fresh();
     let lease = begun(&runs);
-    assert_eq!(runs.adrift(1, 10).expect("asks"), [lease.run.clone()]);
+    assert_eq!(runs.adrift(1, 10).expect("asks"), slice::from_ref(&lease.run));
     end(&runs, &lease, 1, RunStatus::Succeeded);
     assert!(runs.adrift(1, 10).expect("asks").is_empty());
     let again =

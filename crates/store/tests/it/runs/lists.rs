@@ -58,7 +58,7 @@ fn every_filter_finds_what_meets_it_newest_first() {
     };
     let any = RunFilter::default;
     let (even, w1) = (Some(workflow("even")), Some("/w1".to_owned()));
-    let failed = |number: usize| number % 3 == 0 && number % 5 != 0;
+    let failed = |number: usize| number.is_multiple_of(3) && !number.is_multiple_of(5);
     check(any(), &|_| true);
     check(RunFilter { open_only: true, ..any() }, &|number| number % 5 == 0);
     check(RunFilter { status: Some(RunStatus::Failed), ..any() }, &failed);

@@ -1,5 +1,7 @@
 //! What is said to a run is taken up once and answered once.
 
+use std::slice;
+
 use milepost_model::id::RunId;
 use milepost_store::limits::{MESSAGE_BYTES, MESSAGES};
 use milepost_store::runs::{Append, InboxId, InboxRow, RunsError, Sent};
@@ -38,7 +40,7 @@ fn a_message_is_answered_with_the_events_it_leads_to() {
     for id in ["m1", "m2"] {
         runs.send_now(message(id, &lease.run, "hello")).expect("sends");
     }
-    assert_eq!(runs.runs_with_pending().expect("reads"), [lease.run.clone()]);
+    assert_eq!(runs.runs_with_pending().expect("reads"), slice::from_ref(&lease.run));
     let m1 = InboxId::parse("m1").expect("is one");
     let answers = vec![(m1.clone(), b"done".to_vec())];
     let refused = Append { answers: answers.clone(), ..append(&lease, 9, &["heard"]) };

@@ -8,6 +8,7 @@ use std::env;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::slice;
 
 use milepost_model::id::RunId;
 use milepost_store::runs::{Append, Beat, InboxId, InboxRow, Integrity, NewEvent, Runs, RunsError};
@@ -189,7 +190,7 @@ fn a_run_of_a_killed_process_is_taken_over() {
     let said = killed_after(child, 5);
     let (run, seq) = acknowledged(&said).into_iter().next().expect("is one");
     // It never said that it was alive: it is adrift at once.
-    assert_eq!(runs.adrift(1, 10).expect("asks"), [run.clone()]);
+    assert_eq!(runs.adrift(1, 10).expect("asks"), slice::from_ref(&run));
     let me = holder();
     runs.beat_now(Beat { holder: me.clone(), pid: 1, now_ms: 1, ttl_ms: 100 }).expect("beats");
     let lease = runs.take_now(run.clone(), me, 1).expect("asks").expect("nobody is alive");
