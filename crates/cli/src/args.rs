@@ -86,8 +86,8 @@ pub(crate) enum Command {
     /// Hand in the result of a step that waits for an agent
     #[command(after_help = "Example: milepost submit run_0f4 decide result.json")]
     Submit(run::Submit),
-    /// Copy all runs to a file, while they go on
-    #[command(after_help = "Example: milepost backup runs-backup.db")]
+    /// Copy all runs to a folder, while they go on
+    #[command(after_help = "Example: milepost backup runs-backup")]
     Backup(run::Backup),
     /// Who decides: the PIN that decisions are signed with
     #[command(subcommand)]

@@ -234,7 +234,7 @@ pub(crate) enum PersonCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
-    /// The file to write; it must not exist
+    /// The folder to write; it must not exist
     pub(crate) to: OsString,
     #[command(flatten)]
     pub(crate) json: Json,

@@ -7,9 +7,6 @@ mod list;
 mod person;
 mod resume;
 
-use std::ffi::OsStr;
-use std::path::Path;
-
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::preview::preview_rendered::{PreviewRendered, Request};
 use milepost_ops::run::cancel::{Cancel, Request as CancelRequest};
@@ -76,30 +73,11 @@ fn dry_run(
     if json {
         session::print(&rendered, terminal)?;
     } else {
-        crate::workflow::rendered::show(&rendered, terminal)?;
+        for step in &rendered.steps {
+            crate::workflow::plan::show(step, terminal)?;
+        }
     }
     Ok(Exit::Done)
-}
-
-/// An object from a file, or from the argument itself.
-pub(crate) fn object(argument: &OsStr) -> Result<Map<String, Value>, Failure> {
-    let text = argument.to_string_lossy();
-    let text = if text.trim_start().starts_with('{') {
-        text.into_owned()
-    } else {
-        let bytes = target::bytes(Path::new(argument))?;
-        String::from_utf8_lossy(&bytes).into_owned()
-    };
-    match serde_json::from_str(&text) {
-        Ok(Value::Object(map)) => Ok(map),
-        Ok(_) => Err(no_object("it is no object").into()),
-        Err(error) => Err(no_object(&error.to_string()).into()),
-    }
-}
-
-fn no_object(why: &str) -> Problem {
-    let message = format!("this is no JSON object: {why}");
-    Problem::new(Code::ParamsInvalid, message, "give a JSON file, or JSON such as `{\"a\": 1}`")
 }
 
 /// `milepost show`.
@@ -190,10 +168,13 @@ pub(crate) fn submit(arguments: &args::Submit, terminal: &mut Terminal) -> Resul
     let json = arguments.json.json;
     let session = Session::open(Person::new(false, json))?;
     let output = match &arguments.output {
-        Some(file) => Some(Value::from(target::text(file)?)),
+        Some(file) => Some(Value::from(crate::guide::text(file)?)),
         None => None,
     };
-    let context = arguments.context.as_deref().map(object).transpose()?.unwrap_or_default();
+    let context = match crate::guide::context(arguments.context.as_deref())? {
+        Value::Object(context) => context,
+        _ => Map::new(),
+    };
     let request = SubmitRequest {
         run_id: arguments.run.clone(),
         step_id: arguments.step.clone(),

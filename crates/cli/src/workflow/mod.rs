@@ -4,7 +4,7 @@ mod graph;
 mod inputs;
 mod list;
 mod new;
-mod plan;
+pub(crate) mod plan;
 mod show;
 mod sources;
 mod validate;

@@ -75,7 +75,7 @@ fn does(step: &StepView) -> String {
 }
 
 /// A step with its requests, or with what has to be known first.
-fn show(step: &RenderedStep, terminal: &mut Terminal) -> Result<(), Failure> {
+pub(crate) fn show(step: &RenderedStep, terminal: &mut Terminal) -> Result<(), Failure> {
     let target = step.target.as_deref().unwrap_or(&step.kind);
     let head = format!("{}: {target}", step.id);
     let about = match step.status {

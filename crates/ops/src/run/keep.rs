@@ -23,14 +23,14 @@ pub struct Backup;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BackupRequest {
-    /// The file to write; it must not exist.
+    /// The folder to write; it must not exist.
     pub to: String,
 }
 
 /// Where it is.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct BackupResponse {
-    /// The file.
+    /// The folder.
     pub path: String,
 }
 
@@ -42,7 +42,7 @@ impl Later for Backup {
     const NAME: &'static str = "runs.backup";
     const TITLE: &'static str = "Back up all runs";
     const DESCRIPTION: &'static str =
-        "Copy all runs to a file, consistent while others go on, with the key they are checked by.";
+        "Copy all runs to a folder, consistent while others go on, with the key they are checked by.";
     const DOORS: &'static [Door] = &[Door::Command("backup")];
 
     async fn run(
@@ -56,7 +56,7 @@ impl Later for Backup {
     }
 
     fn example() -> BackupRequest {
-        BackupRequest { to: "runs-backup.db".to_owned() }
+        BackupRequest { to: "runs-backup".to_owned() }
     }
 }
 
