@@ -16,7 +16,8 @@ use milepost_model::suggest;
 use milepost_ops::{Known, Operations, Reader, Writer};
 use milepost_store::secrets::Environment;
 use milepost_store::{
-    Config, Entry, FileError, Found, Invalid, Library, Listing, Locations, SourceKind, read_document,
+    Config, Entry, FileError, Found, Invalid, Library, Listing, Locations, SourceKind,
+    read_document,
 };
 
 use crate::failure::Failure;

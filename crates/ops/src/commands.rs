@@ -64,7 +64,8 @@ impl Commands for Known {
             let workflow = entry.as_ref().and_then(|entry| entry.document.workflow.as_ref());
             // A guide takes any context.
             let manifest = workflow.filter(|one| one.spelling == Spelling::Manifest);
-            return manifest.map_or(Lookup::Unchecked, |one| Lookup::Known(Box::new(of_inputs(one))));
+            return manifest
+                .map_or(Lookup::Unchecked, |one| Lookup::Known(Box::new(of_inputs(one))));
         }
         let names: Vec<String> =
             listing.items.iter().map(|item| format!("workflow {}", item.id)).collect();

@@ -79,10 +79,16 @@ fn choices_are_fetched_when_they_are_asked_for() {
     let open = Open::new();
     open.shows("inputs refund.yaml --choices", &expect![[r#""#]]);
     let told = open.say("inputs refund.yaml --choices --json").ends(0).quiet().json();
-    assert_eq!(told["providers"]["order"]["choices"][1], json!({"value": "o2", "label": "thing 2"}));
+    assert_eq!(
+        told["providers"]["order"]["choices"][1],
+        json!({"value": "o2", "label": "thing 2"})
+    );
     assert_eq!(told["ready"], false);
     let told = open.say("inputs refund.yaml --choices --json -i order=o2").ends(0).quiet().json();
-    assert_eq!((&told["ready"], &told["resolved"]["token"]), (&json!(true), &json!("[secret:token]")));
+    assert_eq!(
+        (&told["ready"], &told["resolved"]["token"]),
+        (&json!(true), &json!("[secret:token]"))
+    );
 }
 
 #[test]

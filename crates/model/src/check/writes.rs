@@ -116,11 +116,7 @@ impl Checker<'_> {
 }
 
 /// The calls of a step, those of a loop in the order of its text.
-fn inner<'s>(
-    step: &'s Step,
-    (approved, conditional): (bool, bool),
-    found: &mut Vec<Inner<'s>>,
-) {
+fn inner<'s>(step: &'s Step, (approved, conditional): (bool, bool), found: &mut Vec<Inner<'s>>) {
     let conditional = conditional || step.when.is_some();
     match &step.action {
         Action::Run(run) => found.push(Inner { step, run, approved, conditional }),

@@ -48,7 +48,8 @@ pub(crate) struct Depot {
 /// The depot answers with its shelves, and says which aisle was asked for.
 fn shelves(request: &Request) -> Reply {
     let aisle = request.target.split_once("aisle=").map_or("0", |(_, rest)| &rest[..1]);
-    let shelf = |nr: u32| json!({"code": format!("{aisle}{nr}"), "label": format!("Nr {nr}"), "nr": nr});
+    let shelf =
+        |nr: u32| json!({"code": format!("{aisle}{nr}"), "label": format!("Nr {nr}"), "nr": nr});
     match request.path() {
         "/shelves" => server::json(
             200,
@@ -63,9 +64,7 @@ impl Depot {
         Depot::built("", &[], None, shelves)
     }
 
-    pub(crate) fn answering(
-        answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
-    ) -> Depot {
+    pub(crate) fn answering(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Depot {
         Depot::built("", &[], None, answer)
     }
 

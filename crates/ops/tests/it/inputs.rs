@@ -44,12 +44,16 @@ fn every_rule_of_an_input_acts_and_all_are_told_at_once() {
         ("a: {}", json!({}), &["/inputs/a required"]),
         ("a: {}", json!({"a": null}), &["/inputs/a required"]),
         ("a: {optional: true}", json!({}), nothing),
-        ("a: {}, b: {type: boolean}, c: {}", json!({"b": 1, "d": 2}), &[
-            "/inputs/a required",
-            "/inputs/b type",
-            "/inputs/c required",
-            "/inputs/d unknown-name",
-        ]),
+        (
+            "a: {}, b: {type: boolean}, c: {}",
+            json!({"b": 1, "d": 2}),
+            &[
+                "/inputs/a required",
+                "/inputs/b type",
+                "/inputs/c required",
+                "/inputs/d unknown-name",
+            ],
+        ),
     ] {
         let response = depot.resolve(inputs, given.clone());
         assert_eq!(told(&response), expected, "{inputs} {given}");
@@ -240,24 +244,9 @@ fn arguments_of_a_provider_come_from_where_their_author_says() {
             json!({"zone": "n"}),
         ),
         ("depends_on: {zone: {from_input: c}}", json!({}), "prompt", json!(null)),
-        (
-            "depends_on: {zone: {from_input: c, on_missing: skip}}",
-            json!({}),
-            "ready",
-            json!(null),
-        ),
-        (
-            "depends_on: {zone: {from_input: c, required: false}}",
-            json!({}),
-            "ready",
-            json!(null),
-        ),
-        (
-            "depends_on: {zone: {from_input: c, on_missing: fail}}",
-            json!({}),
-            "error",
-            json!(null),
-        ),
+        ("depends_on: {zone: {from_input: c, on_missing: skip}}", json!({}), "ready", json!(null)),
+        ("depends_on: {zone: {from_input: c, required: false}}", json!({}), "ready", json!(null)),
+        ("depends_on: {zone: {from_input: c, on_missing: fail}}", json!({}), "error", json!(null)),
         ("depends_on: {zone: {from_step: do}}", json!({}), "prompt", json!(null)),
     ] {
         let found = provided(&depot, &format!("{head}, {keys}}}"), given);
@@ -429,12 +418,15 @@ fn a_run_gets_its_values_with_secrets_apart() {
     assert_eq!(resolved.secrets["pin"].reveal(), "1234");
     let origins: Vec<(&str, Origin)> =
         resolved.provenance.iter().map(|(name, origin)| (name.as_str(), *origin)).collect();
-    assert_eq!(origins, [
-        ("last", Origin::History),
-        ("n", Origin::Given),
-        ("pin", Origin::Given),
-        ("token", Origin::Env),
-    ]);
+    assert_eq!(
+        origins,
+        [
+            ("last", Origin::History),
+            ("n", Origin::Given),
+            ("pin", Origin::Given),
+            ("token", Origin::Env),
+        ]
+    );
     assert!(!format!("{resolved:?}").contains("canary"));
 }
 
@@ -450,11 +442,10 @@ fn a_run_that_cannot_begin_is_one_problem_with_every_violation() {
     assert_eq!(problem.context["workflow_id"], "fill");
     let paths: Vec<(&str, &str)> =
         problem.arguments.iter().map(|one| (one.path.as_str(), one.rule)).collect();
-    assert_eq!(paths, [
-        ("/inputs/a", "required"),
-        ("/inputs/b", "type"),
-        ("/inputs/c", "unknown-name"),
-    ]);
+    assert_eq!(
+        paths,
+        [("/inputs/a", "required"), ("/inputs/b", "type"), ("/inputs/c", "unknown-name"),]
+    );
     assert!(problem.arguments.iter().all(|one| !one.suggestion.is_empty()));
 }
 

@@ -41,7 +41,7 @@ finally:
   - {id: end, set: {done: true}}
 "#;
 
-fn plan(depot: &Depot, inputs: Value) -> Value {
+fn plan(depot: &Depot, inputs: &Value) -> Value {
     let arguments = json!({"manifest": PLAN, "inputs": inputs});
     depot.call("workflow.step_plan", arguments).expect("answered")
 }
@@ -54,23 +54,26 @@ fn step<'v>(shown: &'v Value, id: &str) -> &'v Value {
 #[test]
 fn a_plan_says_what_runs_when_and_what_it_does() {
     let depot = Depot::new();
-    let shown = plan(&depot, json!({"code": "A", "many": [1, 2, 3]}));
+    let shown = plan(&depot, &json!({"code": "A", "many": [1, 2, 3]}));
     let steps = shown["steps"].as_array().expect("steps");
     let order: Vec<String> = steps
         .iter()
         .map(|step| format!("{} {} {}", step["wave"], step["kind"], step["id"]).replace('"', ""))
         .collect();
-    assert_eq!(order, [
-        "1 set name",
-        "2 run look",
-        "1 run skip",
-        "3 prompt maybe",
-        "4 approve ok",
-        "5 run order",
-        "1 run each",
-        "1 run twice",
-        "6 set end",
-    ]);
+    assert_eq!(
+        order,
+        [
+            "1 set name",
+            "2 run look",
+            "1 run skip",
+            "3 prompt maybe",
+            "4 approve ok",
+            "5 run order",
+            "1 run each",
+            "1 run twice",
+            "6 set end",
+        ]
+    );
     assert_eq!((&shown["waves"], &shown["concurrency"]), (&json!(6), &json!(2)));
     assert_eq!(shown["plan_hash"].as_str().map(str::len), Some(64));
     assert_eq!(step(&shown, "order")["depends_on"], json!(["look", "ok"]));
@@ -92,21 +95,24 @@ fn a_plan_says_what_runs_when_and_what_it_does() {
 #[test]
 fn a_plan_decides_what_the_inputs_decide_and_names_the_rest() {
     let depot = Depot::new();
-    let shown = plan(&depot, json!({"code": "A"}));
+    let shown = plan(&depot, &json!({"code": "A"}));
     assert_eq!(step(&shown, "skip")["condition_holds"], false);
     assert_eq!(step(&shown, "maybe")["condition_holds"], Value::Null);
     assert_eq!(step(&shown, "maybe")["condition_needs"], json!(["steps.look.output.nr"]));
     assert_eq!(step(&shown, "maybe")["pending"], json!(["steps.look.output.label"]));
     // What follows from the inputs is known, too.
     assert_eq!(step(&shown, "look")["call"]["with"], json!({"code": "A-1"}));
-    assert_eq!(step(&shown, "order")["call"]["body"], json!({
-        "shelf": "A", "count": "${{ steps.look.output.nr }}",
-    }));
+    assert_eq!(
+        step(&shown, "order")["call"]["body"],
+        json!({
+            "shelf": "A", "count": "${{ steps.look.output.nr }}",
+        })
+    );
     assert_eq!(step(&shown, "order")["pending"], json!(["steps.look.output.nr"]));
-    let shown = plan(&depot, json!({"code": "A", "go": true}));
+    let shown = plan(&depot, &json!({"code": "A", "go": true}));
     assert_eq!(step(&shown, "maybe")["condition_holds"], true, "the other side does not matter");
     // Without the input that it needs, a plan is a plan all the same.
-    let shown = plan(&depot, json!({}));
+    let shown = plan(&depot, &json!({}));
     assert_eq!(shown["missing"][0]["path"], "/inputs/code");
     assert_eq!(step(&shown, "twice")["pending"], json!(["inputs.code"]));
     let wrong = json!({"manifest": PLAN, "inputs": {"code": 1, "x": 1}});
