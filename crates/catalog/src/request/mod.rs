@@ -157,7 +157,10 @@ impl Request {
     /// # Errors
     /// When the sender sets it itself, or when it cannot be sent.
     pub fn set_header(&mut self, name: &str, value: &str) -> Result<(), Misuse> {
-        if header::is_own(name) {
+        // No parameter may be one of these, but an author may say who asks and what is wanted.
+        let authored = ["authorization", "accept"];
+        let authored = authored.iter().any(|own| own.eq_ignore_ascii_case(name));
+        if header::is_own(name) && !authored {
             return Err(Misuse::OwnHeader { name: name.to_owned() });
         }
         header::check(name, value).map_err(|reason| {

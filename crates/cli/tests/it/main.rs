@@ -8,6 +8,8 @@ mod command;
 mod commands;
 mod corpus;
 mod docs;
+mod inputs;
+mod known;
 mod mcp;
 mod mock;
 mod raw;

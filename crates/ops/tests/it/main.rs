@@ -1,6 +1,12 @@
 //! The operations from outside: arguments in, JSON or a problem out.
 
+mod depot;
 mod guide;
+mod inputs;
+mod preview;
+#[path = "../../../cli/tests/it/server.rs"]
+#[expect(dead_code, reason = "the tests of the binary ask more of it")]
+mod server;
 mod table;
 mod text;
 
