@@ -32,6 +32,9 @@ impl<'s> Look<'s> {
             Phase::Rejected => offered_again(one.key, one.step, state),
             Phase::Accepted => Some(self.accepted(one, state)),
             Phase::Decided(yes) => Some(self.decided(&one, state, *yes)),
+            Phase::Voided if matches!(one.step.action, Action::Prompt(_)) => {
+                Some(self.confirm(one.key))
+            }
             Phase::Voided => Some(self.act(one)),
             Phase::Calling(_)
             | Phase::Backoff(_)
@@ -265,16 +268,7 @@ impl<'s> Look<'s> {
             && self.is_confirmed(prompt)
             && state.verdict.is_none()
         {
-            let message = format!("Confirm what was handed in for `{}`?", one.key);
-            let calls = self.calls_below(one.key);
-            let (key, changes) = (one.key.clone(), Vec::new());
-            return Command::Ask(Box::new(Asking {
-                key,
-                message,
-                calls,
-                expires_at_ms: None,
-                changes,
-            }));
+            return self.confirm(one.key);
         }
         let output = state.submission.as_ref().map(|submission| submission.output.clone());
         let given = || state.answer.as_ref().map(|answer| answer.output.clone());
@@ -283,6 +277,17 @@ impl<'s> Look<'s> {
             Some(failure) => failed(one.key, failure),
             None => succeeded(one.key, None),
         }
+    }
+
+    /// Asks a person about what an agent handed in.
+    fn confirm(&self, key: &Key) -> Command {
+        Command::Ask(Box::new(Asking {
+            key: key.clone(),
+            message: format!("Confirm what was handed in for `{key}`?"),
+            calls: self.calls_below(key),
+            expires_at_ms: None,
+            changes: Vec::new(),
+        }))
     }
 
     fn decided(&self, one: &One<'_, 's>, state: &StepState, yes: bool) -> Command {

@@ -252,7 +252,8 @@ fn only(flow: &Flow, state: &State, request: &ResumeRequest) -> Result<Key, Fail
         Origin::Start => Err(refusal::only_one()),
         Origin::Failed => {
             let nodes = flow.nodes().iter().enumerate();
-            let mut failed = nodes.filter(|(index, _)| choice::broke(flow, state, *index).is_some());
+            let mut failed =
+                nodes.filter(|(index, _)| choice::broke(flow, state, *index).is_some());
             match (failed.next(), failed.next()) {
                 (Some((_, node)), None) => Ok(node.key.clone()),
                 _ => Err(refusal::only_one()),

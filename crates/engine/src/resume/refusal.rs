@@ -81,6 +81,15 @@ pub(crate) fn of_choice(
     choice: &Choice,
     wish: &Wish<'_>,
 ) -> Result<(), Failure> {
+    let index = wish.only.as_ref().and_then(|only| flow.index(only.as_str()));
+    let above = index.map(|index| flow.above(index)).unwrap_or_default();
+    if let (Some(only), Some(asks)) =
+        (&wish.only, above.into_iter().find(|above| choice.why.contains_key(above)))
+    {
+        let asks = &flow.nodes()[asks].key;
+        let message = format!("`{only}` would write once more, and `{asks}` has to allow it");
+        return Err(refused(message, "resume it without `--only`"));
+    }
     let request = wish.request;
     let plain = request.origin == Origin::Failed
         && request.redo.is_empty()
@@ -99,9 +108,8 @@ pub(crate) fn of_choice(
 
 /// Whether nothing is forgotten that is on its way, or waits for somebody.
 pub(crate) fn of_open(state: &State, resumption: &Resumption) -> Result<(), Failure> {
-    let open = state.open().filter(|(key, _)| {
-        resumption.reset.iter().any(|reset| key.is_within(reset))
-    });
+    let open =
+        state.open().filter(|(key, _)| resumption.reset.iter().any(|reset| key.is_within(reset)));
     for (key, step) in open {
         let hint = match &step.phase {
             Phase::Unknown(_) => "say what became of it first: see `milepost inbox`",
@@ -112,7 +120,9 @@ pub(crate) fn of_open(state: &State, resumption: &Resumption) -> Result<(), Fail
             Phase::Calling(_) | Phase::Child(_) | Phase::Answered | Phase::Failing(_) => {
                 let message = format!("`{key}` is under way");
                 let hint = "wait until it is done, then resume";
-                return Err(Failure::new(Code::RunConflict, message, hint).with("step", key.as_str()));
+                return Err(
+                    Failure::new(Code::RunConflict, message, hint).with("step", key.as_str())
+                );
             }
             _ => continue,
         };
