@@ -153,7 +153,10 @@ fn only_is_the_step_that_failed_unless_one_is_named() {
 fn a_write_that_a_person_allowed_is_not_repeated_alone() {
     let story = refund(Script::default());
     let request = ResumeRequest { only: true, ..from(&story, "refund") };
-    check(story, &request, expect![[r#""#]]);
+    check(story, &request, expect![[r#"
+        RESUME_REFUSED: `refund` would write once more, and `ok` has to allow it
+        hint: resume it without `--only`
+    "#]]);
 }
 
 #[test]
