@@ -20,7 +20,10 @@ impl<'s> Look<'s> {
     /// Goes on with an execution that has begun.
     pub(crate) fn advance(&self, one: One<'_, 's>, state: &StepState) -> Option<Command> {
         match &state.phase {
-            Phase::Pending => Some(self.act(one)),
+            Phase::Voided if matches!(one.step.action, Action::Prompt(_)) => {
+                Some(self.confirm(one.key))
+            }
+            Phase::Pending | Phase::Voided => Some(self.act(one)),
             Phase::Listed if is_loop(one.step) => self.looped(one.key, one.step),
             Phase::Listed => self.listed(&one, state),
             Phase::Answered => Some(answered(one, state)),
@@ -32,10 +35,6 @@ impl<'s> Look<'s> {
             Phase::Rejected => offered_again(one.key, one.step, state),
             Phase::Accepted => Some(self.accepted(one, state)),
             Phase::Decided(yes) => Some(self.decided(&one, state, *yes)),
-            Phase::Voided if matches!(one.step.action, Action::Prompt(_)) => {
-                Some(self.confirm(one.key))
-            }
-            Phase::Voided => Some(self.act(one)),
             Phase::Calling(_)
             | Phase::Backoff(_)
             | Phase::Between(_)

@@ -279,7 +279,7 @@ fn resumption(
     let begun = |key: &Key| state.steps.keys().any(|other| other.is_within(key));
     let mut reset: Vec<Key> = Vec::new();
     let mut reopen = Vec::new();
-    for (index, _) in &choice.why {
+    for index in choice.why.keys() {
         let key = &new.nodes()[*index].key;
         reset.extend(choice.resets(new, state, *index));
         if choice.reopened.contains(index) && state.step(key).is_some() {

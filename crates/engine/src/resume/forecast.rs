@@ -438,7 +438,7 @@ impl<'o> Outlook<'o> {
         let fresh = self.fresh(key, step);
         match &stands.phase {
             phase if phase.is_closed() => Cost::NONE,
-            Phase::Calling(_) | Phase::Answered => self.polled_on(step, fresh),
+            Phase::Calling(_) | Phase::Answered => polled_on(step, fresh),
             Phase::Failing(_)
             | Phase::Child(_)
             | Phase::Asking
@@ -450,14 +450,6 @@ impl<'o> Outlook<'o> {
                 Cost { calls: fresh.calls.if_at_all(), writes: fresh.writes.if_at_all(), ..fresh }
             }
             _ => fresh,
-        }
-    }
-
-    /// What comes after a request that has been sent already.
-    fn polled_on(&self, step: &Step, fresh: Cost) -> Cost {
-        match &step.action {
-            Action::Run(run) if run.repeat.is_some() => fresh.if_at_all(),
-            _ => Cost::NONE,
         }
     }
 
@@ -621,6 +613,14 @@ impl<'o> Outlook<'o> {
             }
         }
         saved
+    }
+}
+
+/// What comes after a request that has been sent already.
+fn polled_on(step: &Step, fresh: Cost) -> Cost {
+    match &step.action {
+        Action::Run(run) if run.repeat.is_some() => fresh.if_at_all(),
+        _ => Cost::NONE,
     }
 }
 

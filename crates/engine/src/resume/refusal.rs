@@ -38,13 +38,11 @@ pub(crate) fn of_run(flow: &Flow, state: &State, request: &ResumeRequest) -> Res
     if state.paused {
         return Ok(());
     }
-    match view::waiting(flow, state).first() {
-        Some(waiting) => Err(waits(waiting)),
-        None => {
-            let hint = "wait until it has ended, or pause or cancel it first";
-            Err(Failure::new(Code::RunConflict, "the run is still running", hint))
-        }
+    if let Some(waiting) = view::waiting(flow, state).first() {
+        return Err(waits(waiting));
     }
+    let hint = "wait until it has ended, or pause or cancel it first";
+    Err(Failure::new(Code::RunConflict, "the run is still running", hint))
 }
 
 /// Whether what is wanted makes sense in this workflow.
