@@ -1,5 +1,7 @@
 //! Whatever the workflow, and wherever it failed: what a resumption costs is what was forecast.
 
+use std::fmt::Write;
+
 use milepost_engine::resume::{Origin, ResumeRequest};
 use milepost_engine::state::{End, Status};
 use milepost_model::problem::Code;
@@ -70,12 +72,13 @@ fn text(sketches: &[Sketch], concurrency: usize) -> String {
         let before = waits.iter().find(lists).copied();
         let names: Vec<String> = waits.iter().map(|wait| format!("s{wait}")).collect();
         let tolerant = if sketch.tolerant { ", on_error: continue" } else { "" };
-        text.push_str(&format!(
-            "  - {{id: s{index}, depends_on: [{}], {}{}{tolerant}}}\n",
+        let _ = writeln!(
+            text,
+            "  - {{id: s{index}, depends_on: [{}], {}{}{tolerant}}}",
             names.join(", "),
             action(sketch.kind, before),
             condition(sketch.condition, before),
-        ));
+        );
     }
     text.push_str("finally:\n  - {id: last, run: \"shop logs:create\"}\n");
     text
@@ -121,7 +124,7 @@ proptest! {
             .collect();
         let names: Vec<&str> = fails.iter().map(String::as_str).collect();
         let script = Script { rejects: failing(&names).fails, ..failing(&names) };
-        let mut story = Story::run(&text, json!({"ids": [1, 2], "loud": loud}), script);
+        let mut story = Story::run(&text, &json!({"ids": [1, 2], "loud": loud}), script);
         prop_assert!(story.status().has_ended(), "{text}");
         let request = broken(&story, how, which.index(sketches.len()));
         let Ok(plan) = story.plan(&request) else { return Ok(()) };

@@ -111,13 +111,13 @@ pub(crate) struct Story {
 
 impl Story {
     /// Runs a workflow until it ends or nothing more happens by itself.
-    pub(crate) fn run(text: &str, inputs: Value, script: Script) -> Story {
+    pub(crate) fn run(text: &str, inputs: &Value, script: Script) -> Story {
         Story::started(text, inputs, script, BTreeMap::new())
     }
 
     pub(crate) fn started(
         text: &str,
-        inputs: Value,
+        inputs: &Value,
         script: Script,
         budget: BTreeMap<milepost_engine::event::Budget, u64>,
     ) -> Story {
