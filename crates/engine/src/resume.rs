@@ -252,7 +252,8 @@ fn only(flow: &Flow, state: &State, request: &ResumeRequest) -> Result<Key, Fail
         Origin::Start => Err(refusal::only_one()),
         Origin::Failed => {
             let nodes = flow.nodes().iter().enumerate();
-            let mut failed = nodes.filter(|(index, _)| choice::broke(flow, state, *index).is_some());
+            let mut failed =
+                nodes.filter(|(index, _)| choice::broke(flow, state, *index).is_some());
             match (failed.next(), failed.next()) {
                 (Some((_, node)), None) => Ok(node.key.clone()),
                 _ => Err(refusal::only_one()),
@@ -278,7 +279,7 @@ fn resumption(
     let begun = |key: &Key| state.steps.keys().any(|other| other.is_within(key));
     let mut reset: Vec<Key> = Vec::new();
     let mut reopen = Vec::new();
-    for (index, _) in &choice.why {
+    for index in choice.why.keys() {
         let key = &new.nodes()[*index].key;
         reset.extend(choice.resets(new, state, *index));
         if choice.reopened.contains(index) && state.step(key).is_some() {

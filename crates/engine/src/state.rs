@@ -587,6 +587,8 @@ impl State {
                 let (attempt, digest) = (submission.attempt, submission.digest.clone());
                 step.judged.push(Judged { attempt, digest, issues: Vec::new(), checked: false });
                 step.submission = Some(submission.clone());
+                // A person's word was about an earlier one.
+                step.verdict = None;
                 step.phase = Phase::Accepted;
                 step.attempts += 1;
                 self.context.extend(submission.context.clone());
@@ -738,9 +740,7 @@ impl State {
         let mut kept: Vec<(Option<u64>, Key)> = self
             .steps
             .iter()
-            .filter(|(other, step)| {
-                *other != key && other.is_within(key) && step.phase.is_closed()
-            })
+            .filter(|(other, step)| *other != key && other.is_within(key) && step.phase.is_closed())
             .map(|(other, step)| (step.ended_ms, other.clone()))
             .collect();
         kept.sort();

@@ -17,11 +17,11 @@ use crate::act::millis;
 use crate::command::Command;
 use crate::flow::Flow;
 use crate::key::Key;
+use crate::limits;
 use crate::names::{self, Names};
 use crate::next::{Look, One, asks_status, context};
 use crate::pilot::World;
 use crate::state::{Phase, State, StepState};
-use crate::limits;
 
 /// How many of something: so many, or a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -186,8 +186,7 @@ impl<'o> Outlook<'o> {
     /// Of a run as it is when it has been resumed.
     pub(crate) fn of(flow: &'o Flow, state: &'o State, world: &'o dyn World) -> Outlook<'o> {
         let steps = state.names().get("steps").cloned().unwrap_or_else(|| json!({}));
-        let mut outlook =
-            Outlook { flow, state, world, fates: Vec::new(), steps, varies: false };
+        let mut outlook = Outlook { flow, state, world, fates: Vec::new(), steps, varies: false };
         let mut stopped = Stop::No;
         for index in 0..flow.nodes().len() {
             let fate = outlook.foresee(index, stopped);
@@ -227,7 +226,7 @@ impl<'o> Outlook<'o> {
         let node = &self.flow.nodes()[index];
         let Some(step) = self.flow.of_key(&node.key) else { return Fate::Left };
         let phase = self.state.phase(&node.key);
-        if phase.is_closed() {
+        if phase.is_closed() || self.is_walked_past(index) {
             return Fate::Over;
         }
         if self.state.step(&node.key).is_some_and(StepState::is_open) {
@@ -247,6 +246,19 @@ impl<'o> Outlook<'o> {
             Fate::Runs | Fate::MayRun(_) => self.conditioned(step, fate),
             Fate::Over | Fate::Skips(_) | Fate::Left => fate,
         }
+    }
+
+    /// Whether a guide has begun a step behind a loop: the loop has no execution of its own.
+    fn is_walked_past(&self, index: usize) -> bool {
+        let nodes = self.flow.nodes();
+        let step = self.flow.of_key(&nodes[index].key);
+        let looped = step.is_some_and(|step| matches!(step.action, Action::Loop(_)));
+        let begun = |key: &Key| {
+            let mut steps = self.state.steps.iter();
+            steps.any(|(other, step)| other.is_within(key) && step.began_ms.is_some())
+        };
+        let later = || nodes[index + 1..].iter().any(|node| begun(&node.key));
+        self.flow.is_walked() && looped && begun(&nodes[index].key) && later()
     }
 
     /// Whether what a step waits for lets it run; the rules are those of the interpreter.
@@ -426,7 +438,7 @@ impl<'o> Outlook<'o> {
         let fresh = self.fresh(key, step);
         match &stands.phase {
             phase if phase.is_closed() => Cost::NONE,
-            Phase::Calling(_) | Phase::Answered => self.polled_on(step, fresh),
+            Phase::Calling(_) | Phase::Answered => polled_on(step, fresh),
             Phase::Failing(_)
             | Phase::Child(_)
             | Phase::Asking
@@ -434,20 +446,10 @@ impl<'o> Outlook<'o> {
             | Phase::Sleeping(_) => Cost::NONE,
             Phase::Accepted => Cost { approvals: fresh.approvals, ..Cost::NONE },
             Phase::Unknown(_) => fresh.if_at_all(),
-            Phase::Verifying => Cost {
-                calls: fresh.calls.if_at_all(),
-                writes: fresh.writes.if_at_all(),
-                ..fresh
-            },
+            Phase::Verifying => {
+                Cost { calls: fresh.calls.if_at_all(), writes: fresh.writes.if_at_all(), ..fresh }
+            }
             _ => fresh,
-        }
-    }
-
-    /// What comes after a request that has been sent already.
-    fn polled_on(&self, step: &Step, fresh: Cost) -> Cost {
-        match &step.action {
-            Action::Run(run) if run.repeat.is_some() => fresh.if_at_all(),
-            _ => Cost::NONE,
         }
     }
 
@@ -513,7 +515,10 @@ impl<'o> Outlook<'o> {
             }
             let own = |key: &Key| {
                 let check = key.as_str().contains("::verify@");
-                key != around && key.is_within(around) && key.step() == step.id.value.as_str() && !check
+                key != around
+                    && key.is_within(around)
+                    && key.step() == step.id.value.as_str()
+                    && !check
             };
             let begun = self.state.steps.iter().filter(|(key, _)| own(key));
             let (done, open): (Vec<_>, Vec<_>) = begun
@@ -608,6 +613,14 @@ impl<'o> Outlook<'o> {
             }
         }
         saved
+    }
+}
+
+/// What comes after a request that has been sent already.
+fn polled_on(step: &Step, fresh: Cost) -> Cost {
+    match &step.action {
+        Action::Run(run) if run.repeat.is_some() => fresh.if_at_all(),
+        _ => Cost::NONE,
     }
 }
 

@@ -57,12 +57,7 @@ pub(crate) fn same_list(was: &Step, now: &Step) -> bool {
 }
 
 /// Whether every step that would be kept is still there, and is the same.
-pub(crate) fn keeps(
-    old: &Flow,
-    new: &Flow,
-    state: &State,
-    wish: &Wish<'_>,
-) -> Result<(), Failure> {
+pub(crate) fn keeps(old: &Flow, new: &Flow, state: &State, wish: &Wish<'_>) -> Result<(), Failure> {
     if old.is_walked() != new.is_walked() {
         return Err(refusal::respelt());
     }

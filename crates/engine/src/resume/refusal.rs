@@ -38,13 +38,11 @@ pub(crate) fn of_run(flow: &Flow, state: &State, request: &ResumeRequest) -> Res
     if state.paused {
         return Ok(());
     }
-    match view::waiting(flow, state).first() {
-        Some(waiting) => Err(waits(waiting)),
-        None => {
-            let hint = "wait until it has ended, or pause or cancel it first";
-            Err(Failure::new(Code::RunConflict, "the run is still running", hint))
-        }
+    if let Some(waiting) = view::waiting(flow, state).first() {
+        return Err(waits(waiting));
     }
+    let hint = "wait until it has ended, or pause or cancel it first";
+    Err(Failure::new(Code::RunConflict, "the run is still running", hint))
 }
 
 /// Whether what is wanted makes sense in this workflow.
@@ -81,6 +79,15 @@ pub(crate) fn of_choice(
     choice: &Choice,
     wish: &Wish<'_>,
 ) -> Result<(), Failure> {
+    let index = wish.only.as_ref().and_then(|only| flow.index(only.as_str()));
+    let above = index.map(|index| flow.above(index)).unwrap_or_default();
+    if let (Some(only), Some(asks)) =
+        (&wish.only, above.into_iter().find(|above| choice.why.contains_key(above)))
+    {
+        let asks = &flow.nodes()[asks].key;
+        let message = format!("`{only}` would write once more, and `{asks}` has to allow it");
+        return Err(refused(message, "resume it without `--only`"));
+    }
     let request = wish.request;
     let plain = request.origin == Origin::Failed
         && request.redo.is_empty()
@@ -99,9 +106,8 @@ pub(crate) fn of_choice(
 
 /// Whether nothing is forgotten that is on its way, or waits for somebody.
 pub(crate) fn of_open(state: &State, resumption: &Resumption) -> Result<(), Failure> {
-    let open = state.open().filter(|(key, _)| {
-        resumption.reset.iter().any(|reset| key.is_within(reset))
-    });
+    let open =
+        state.open().filter(|(key, _)| resumption.reset.iter().any(|reset| key.is_within(reset)));
     for (key, step) in open {
         let hint = match &step.phase {
             Phase::Unknown(_) => "say what became of it first: see `milepost inbox`",
@@ -112,7 +118,9 @@ pub(crate) fn of_open(state: &State, resumption: &Resumption) -> Result<(), Fail
             Phase::Calling(_) | Phase::Child(_) | Phase::Answered | Phase::Failing(_) => {
                 let message = format!("`{key}` is under way");
                 let hint = "wait until it is done, then resume";
-                return Err(Failure::new(Code::RunConflict, message, hint).with("step", key.as_str()));
+                return Err(
+                    Failure::new(Code::RunConflict, message, hint).with("step", key.as_str())
+                );
             }
             _ => continue,
         };

@@ -111,13 +111,13 @@ pub(crate) struct Story {
 
 impl Story {
     /// Runs a workflow until it ends or nothing more happens by itself.
-    pub(crate) fn run(text: &str, inputs: Value, script: Script) -> Story {
+    pub(crate) fn run(text: &str, inputs: &Value, script: Script) -> Story {
         Story::started(text, inputs, script, BTreeMap::new())
     }
 
     pub(crate) fn started(
         text: &str,
-        inputs: Value,
+        inputs: &Value,
         script: Script,
         budget: BTreeMap<milepost_engine::event::Budget, u64>,
     ) -> Story {
@@ -142,8 +142,7 @@ impl Story {
         let first = Entry { seq: 1, at_ms: 0, event: Event::RunCreated(Box::new(created)) };
         let state = State::begin(&first).expect("a run begins");
         let (pilot, work) = Pilot::open(flow(text), state, 0, &Shop).expect("a run opens");
-        let mut story =
-            Story { pilot, script, entries: vec![first], now_ms: 0, signals: 0 };
+        let mut story = Story { pilot, script, entries: vec![first], now_ms: 0, signals: 0 };
         story.drive(work);
         story
     }
@@ -165,7 +164,11 @@ impl Story {
         plan(self.pilot.flow(), self.pilot.flow(), self.state(), &Shop, request)
     }
 
-    pub(crate) fn plan_on(&self, new: &Flow, request: &ResumeRequest) -> Result<ResumePlan, Failure> {
+    pub(crate) fn plan_on(
+        &self,
+        new: &Flow,
+        request: &ResumeRequest,
+    ) -> Result<ResumePlan, Failure> {
         let request = ResumeRequest { latest: true, ..request.clone() };
         plan(self.pilot.flow(), new, self.state(), &Shop, &request)
     }
