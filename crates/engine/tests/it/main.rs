@@ -1,0 +1,16 @@
+//! The interpreter from outside: workflows and a scripted world in, journals out.
+
+mod agents;
+mod approvals;
+mod crash;
+mod ends;
+mod golden;
+mod guides;
+mod lists;
+mod order;
+mod properties;
+mod requests;
+mod rig;
+mod scenarios;
+mod simulation;
+mod told;
