@@ -165,7 +165,8 @@ impl<'s> Look<'s> {
     fn ask(&self, one: &One<'_, 's>, approve: &Approve) -> Result<Command, Failure> {
         let message = one.names.text("approve", &approve.message)?;
         let calls = self.calls_below(one.key);
-        let expires = approve.expires.as_ref().map(|period| self.state.now_ms.saturating_add(millis(period)));
+        let expires =
+            approve.expires.as_ref().map(|period| self.state.now_ms.saturating_add(millis(period)));
         Ok(Command::Ask(Box::new(Asking {
             key: one.key.clone(),
             message,
@@ -199,7 +200,8 @@ impl<'s> Look<'s> {
             Wait::Until(moment) => time::parse(&moment.value).unwrap_or(now),
             Wait::Computed(text) => {
                 let text = one.names.text("wait", text)?;
-                let period = Period::parse(text.trim()).map(|period| now.saturating_add(millis(&period)));
+                let period =
+                    Period::parse(text.trim()).map(|period| now.saturating_add(millis(&period)));
                 let moment = || time::parse(text.trim());
                 period.or_else(moment).ok_or_else(|| {
                     words::mistyped("wait", "a duration or a moment", &format!("`{text}`"))

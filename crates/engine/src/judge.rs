@@ -264,12 +264,7 @@ fn fits(form: &milepost_model::json_schema::JsonSchema, answer: &Value) -> Resul
 }
 
 /// Whether a person may say what became of a step.
-pub(crate) fn settlement(
-    flow: &Flow,
-    state: &State,
-    key: &Key,
-    by: &Actor,
-) -> Result<(), Failure> {
+pub(crate) fn settlement(flow: &Flow, state: &State, key: &Key, by: &Actor) -> Result<(), Failure> {
     if by.kind != ActorKind::Person {
         return Err(words::no_person());
     }

@@ -51,8 +51,10 @@ impl<'s> Names<'s> {
     /// With `steps.self`: what the pass of polling before came to.
     pub(crate) fn with_self(self, output: Option<&Value>) -> Names<'s> {
         let mut steps = self.state.names().get("steps").cloned().unwrap_or_else(|| json!({}));
-        if let (Some(output), Some(steps)) = (output, steps.as_object_mut()) {
-            steps.insert("self".to_owned(), json!({ "output": output }));
+        // Before the first pass there is a step, and no output.
+        let own = output.map_or_else(|| json!({}), |output| json!({ "output": output }));
+        if let Some(steps) = steps.as_object_mut() {
+            steps.insert("self".to_owned(), own);
         }
         self.with("steps", steps)
     }

@@ -326,7 +326,8 @@ impl<'s> Look<'s> {
         let broken = self.state.steps.iter().find(|(other, state)| {
             let own = *other != key && other.is_within(key) && state.phase == Phase::Failed;
             // A failed item is for its list to judge, and a refuted claim for its step.
-            own && !is_item(other) && self.flow.of_key(other).is_some_and(|def| def.on_error == OnError::Fail)
+            own && !is_item(other)
+                && self.flow.of_key(other).is_some_and(|def| def.on_error == OnError::Fail)
         });
         if let Some((_, inner)) = broken {
             let failure = inner.failure.clone().unwrap_or_else(words::canceled);

@@ -520,12 +520,7 @@ impl Turn<'_> {
         self.differences(before, &self.request(asking), Some(sending))
     }
 
-    fn differences(
-        &self,
-        before: &Request,
-        after: &Request,
-        sending: Option<&Key>,
-    ) -> Vec<Change> {
+    fn differences(&self, before: &Request, after: &Request, sending: Option<&Key>) -> Vec<Change> {
         let mut changes = Vec::new();
         if before.message != after.message {
             let (key, before) = (before.key.clone(), json!(before.message));

@@ -1,5 +1,19 @@
-//! The engine from outside: what happens in, what is written down and done out.
+//! The engine from outside: workflows and a scripted world in, journals out.
 
+mod agents;
+mod approvals;
+mod crash;
+mod ends;
+mod golden;
+mod guides;
+mod lists;
+mod order;
+mod properties;
+mod requests;
 mod resume;
 mod resume_forecast;
 mod resume_world;
+mod rig;
+mod scenarios;
+mod simulation;
+mod told;
