@@ -25,6 +25,7 @@ mod spread;
 mod stamp;
 mod together;
 mod tree;
+pub mod workflows;
 
 pub use blobs::Blobs;
 pub use config::{Config, ConfigError, SecretsBackend};

@@ -11,6 +11,7 @@ mod locations;
 mod records;
 mod secrets;
 mod sources;
+mod workflows;
 mod writing;
 
 use std::fs;
