@@ -182,6 +182,9 @@ fn number(code: Code) -> (i32, &'static str) {
         Code::MethodNotFound => (fault::METHOD_NOT_FOUND, "Method not found"),
         // None of the others is one that a guide can end with.
         Code::ServerError
+        | Code::WorkflowVersionConflict
+        | Code::WorkflowVersionNotFound
+        | Code::WorkflowReadOnly
         | Code::CatalogInvalid
         | Code::CatalogNotFound
         | Code::CatalogExists

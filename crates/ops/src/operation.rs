@@ -17,6 +17,7 @@ use crate::problems;
 use crate::provider;
 use crate::reader::Reader;
 use crate::response::Response;
+use crate::workflow;
 use crate::writer::Writer;
 use milepost_model::problem::{Code, Problem};
 
@@ -222,6 +223,15 @@ pub const OPERATIONS: &[Operation] = &[
     waits::<command::run::Run>(),
     waits::<provider::list::List>(),
     waits::<provider::values::Values>(),
+    waits::<workflow::list::List>(),
+    waits::<workflow::get::Get>(),
+    waits::<workflow::validate::Validate>(),
+    waits::<workflow::save::Save>(),
+    waits::<workflow::rename::Rename>(),
+    row::<workflow::delete::Delete>(Safety::Destructive),
+    waits::<workflow::versions::Versions>(),
+    waits::<workflow::diff::Diff>(),
+    waits::<workflow::restore::Restore>(),
 ];
 
 impl Operation {

@@ -7,6 +7,7 @@ use milepost_model::problem::Problem;
 use milepost_store::Blobs;
 use milepost_store::catalogs::{Catalogs, Derived};
 use milepost_store::secrets::{Environment, Vault};
+use milepost_store::workflows::Workflows;
 
 use crate::choices::Choices;
 use crate::problems;
@@ -19,6 +20,7 @@ pub struct Writer {
     pub(crate) catalogs: Arc<Catalogs>,
     pub(crate) derived: Arc<Derived>,
     pub(crate) choices: Choices,
+    pub(crate) workflows: Workflows,
     blobs: Blobs,
     environment: Environment,
 }
@@ -29,7 +31,9 @@ impl Writer {
         let catalogs = reader.shelf().catalogs();
         let derived = reader.shelf().derived();
         let blobs = Blobs::open(reader.locations());
-        Writer { reader, catalogs, derived, choices: Choices::default(), blobs, environment }
+        let workflows = Workflows::open(reader.locations());
+        let choices = Choices::default();
+        Writer { reader, catalogs, derived, choices, workflows, blobs, environment }
     }
 
     /// Where secrets are kept.

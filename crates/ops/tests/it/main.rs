@@ -3,6 +3,7 @@
 mod guide;
 mod table;
 mod text;
+mod workflow;
 
 use milepost_ops::{Alone, Code, Operations, Problem, Reader, Writer};
 use milepost_store::Locations;

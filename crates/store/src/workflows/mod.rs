@@ -1,12 +1,12 @@
 //! The workflows of the one directory that is written, as they are changed.
 //!
-//! Several processes share the directory. Who changes something holds its lock, reads the file under
-//! it and compares: of several who have seen the same version one is first, and the others are told.
-//! What an editor wrote meanwhile is seen the same way. Nobody's bytes are changed: a text is written
-//! as it was given, and a new id takes the place of the old one alone.
+//! Several processes share the directory. Who changes something holds its lock, reads the file
+//! under it and compares: of several who have seen the same version one is first, and the others
+//! are told. What an editor wrote meanwhile is seen the same way. Nobody's bytes are changed: a
+//! text is written as it was given, and a new id takes the place of the old one alone.
 //!
-//! Before a file is touched, what it said and what it will say are kept in the [`History`]. Whatever
-//! happens in between, the file is the old one or the new one, and both texts can be had.
+//! Before a file is touched, what it said and what it will say are kept in the [`History`].
+//! Whatever happens in between, the file is the old one or the new one, and both texts can be had.
 
 mod error;
 mod files;

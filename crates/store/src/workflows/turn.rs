@@ -39,13 +39,11 @@ impl Turn {
         let waited =
             self.free.wait_timeout_while(files, limits::LOCK_WAIT, |files| files.is_none());
         let (mut files, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        match files.take() {
-            Some(files) => Ok(Taken { turn: self, files: Some(files) }),
-            None => {
-                let busy = io::Error::new(io::ErrorKind::TimedOut, BUSY);
-                Err(FileError::of(directory, busy))
-            }
-        }
+        let Some(files) = files.take() else {
+            let busy = io::Error::new(io::ErrorKind::TimedOut, BUSY);
+            return Err(FileError::of(directory, busy));
+        };
+        Ok(Taken { turn: self, files: Some(files) })
     }
 }
 
