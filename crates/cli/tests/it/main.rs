@@ -17,6 +17,7 @@ mod secret;
 mod server;
 mod validate;
 mod walks;
+mod workflow_files;
 
 use std::ffi::OsStr;
 use std::fs;
