@@ -18,13 +18,12 @@ use crate::target;
 use crate::terminal::{Terminal, safe};
 
 pub(crate) fn run(arguments: &Save, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let (bytes, format) = match arguments.file == "-" {
-        true => (target::standard_bytes()?, None),
-        false => {
-            let path = Path::new(&arguments.file);
-            let ending = path.extension().and_then(|ending| ending.to_str());
-            (read_document(path, DOCUMENT_BYTES)?, ending.and_then(Format::of_extension))
-        }
+    let (bytes, format) = if arguments.file == "-" {
+        (target::standard_bytes()?, None)
+    } else {
+        let path = Path::new(&arguments.file);
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        (read_document(path, DOCUMENT_BYTES)?, ending.and_then(Format::of_extension))
     };
     let content = String::from_utf8(bytes).map_err(|error| {
         let message = format!("byte {} is not UTF-8", error.utf8_error().valid_up_to());
