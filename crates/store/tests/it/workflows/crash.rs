@@ -71,10 +71,10 @@ fn a_killed_save_leaves_the_old_text_or_the_new_one() {
         }
     }
     let place = Place::new();
-    let test = "a_killed_save_leaves_the_old_text_or_the_new_one";
+    let name_of_test = "a_killed_save_leaves_the_old_text_or_the_new_one";
     let mut next = 0;
     for kill in 0..KILLS {
-        let mut command = again(test, place.root.path());
+        let mut command = again(name_of_test, place.root.path());
         command.env(BEGIN, next.to_string());
         let told = killed_after(&mut command, 1 + kill % 3, moment(kill));
         let told: usize = told.last().expect("was told").parse().expect("is a number");
@@ -110,8 +110,8 @@ fn a_killed_rename_leaves_one_workflow_with_its_history() {
     let text = manifest("a", "One");
     place.save(&text, Expected::Absent).expect("writes");
     for kill in 0..KILLS {
-        let test = "a_killed_rename_leaves_one_workflow_with_its_history";
-        killed_after(&mut again(test, place.root.path()), 1 + kill % 3, moment(kill));
+        let name_of_test = "a_killed_rename_leaves_one_workflow_with_its_history";
+        killed_after(&mut again(name_of_test, place.root.path()), 1 + kill % 3, moment(kill));
         let library = open(&[(SourceKind::Runtime, &place.path(""))]);
         let there = ["a", "b"].map(|name| match get(&library, name) {
             Some(Found::Workflow(entry)) => Some(entry.version.clone()),
@@ -149,12 +149,12 @@ fn a_full_disk_costs_nothing_that_was_there() {
     place.save(&large("Kept"), Expected::Any).expect("writes");
     let small = manifest("a", "Small");
     place.save(&small, Expected::Any).expect("writes");
-    let test = again("a_full_disk_costs_nothing_that_was_there", place.root.path());
+    let program = again("a_full_disk_costs_nothing_that_was_there", place.root.path());
     // Files may grow to some kilobytes; without the signal, which would end the process, writing
     // more fails as it does on a full disk.
     let mut shell = Command::new("sh");
     shell.args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" \"$@\""]);
-    shell.arg(test.get_program()).args(test.get_args()).env(DIRECTORY, place.root.path());
+    shell.arg(program.get_program()).args(program.get_args()).env(DIRECTORY, place.root.path());
     let output = shell.output().expect("runs");
     let told = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && told.contains("done: refused"), "{output:?}");
