@@ -216,6 +216,28 @@ pub(crate) enum WorkflowCommand {
     /// Write a new workflow to begin from
     #[command(after_help = "Example: milepost workflow new tidy-inbox --kind guide")]
     New(New),
+    /// Put a document into the library, after checking it
+    #[command(after_help = "Example: milepost workflow save refund.yaml --overwrite\n\
+        Exit codes: 0 saved, 3 not valid, 7 there is one already, or another version")]
+    Save(Save),
+    /// Give a workflow another id, in its text and as the name of its file
+    #[command(after_help = "Example: milepost workflow rename refund refund-order\n\
+        Exit codes: 0 renamed, 6 no such workflow, 7 the new id is taken")]
+    Rename(Rename),
+    /// Delete a workflow; its versions stay
+    #[command(after_help = "Example: milepost workflow delete refund-order --yes\n\
+        Exit codes: 0 deleted, 6 no such workflow, 7 not confirmed, or another version")]
+    Delete(Delete),
+    /// List what a workflow said before, also of one that was deleted
+    #[command(after_help = "Example: milepost workflow versions refund-order")]
+    Versions(Versions),
+    /// Show what changed between two versions of a workflow
+    #[command(after_help = "Example: milepost workflow diff refund-order 9f2c\n\
+        Without versions it shows the last change; with one, all since then")]
+    Diff(Diff),
+    /// Bring back a version of a workflow, or a workflow that was deleted
+    #[command(after_help = "Example: milepost workflow restore refund-order 9f2c")]
+    Restore(Restore),
 }
 
 impl WorkflowCommand {
@@ -228,6 +250,12 @@ impl WorkflowCommand {
             WorkflowCommand::Plan(command) => command.target.json.json,
             WorkflowCommand::Graph(_) => false,
             WorkflowCommand::New(command) => command.json.json,
+            WorkflowCommand::Save(command) => command.json.json,
+            WorkflowCommand::Rename(command) => command.json.json,
+            WorkflowCommand::Delete(command) => command.json.json,
+            WorkflowCommand::Versions(command) => command.json.json,
+            WorkflowCommand::Diff(command) => command.json.json,
+            WorkflowCommand::Restore(command) => command.json.json,
         }
     }
 }
@@ -326,4 +354,84 @@ pub(crate) enum NewKind {
     Manifest,
     /// Agent steps only
     Guide,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Save {
+    /// The file, or `-` for standard input
+    pub(crate) file: OsString,
+    /// Save only if this is the version that is there now
+    #[arg(long, value_name = "VERSION", conflicts_with_all = ["new", "overwrite"])]
+    pub(crate) expect: Option<String>,
+    /// Save only if there is no workflow of this id yet (the default)
+    #[arg(long, conflicts_with = "overwrite")]
+    pub(crate) new: bool,
+    /// Replace whatever is there
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Rename {
+    /// The id it has
+    pub(crate) id: String,
+    /// The id it gets
+    pub(crate) new_id: String,
+    /// Rename only if this is the version that is there now
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) expect: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Delete {
+    /// Its id
+    pub(crate) id: String,
+    /// Delete without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Delete only if this is the version that is there now
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) expect: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Versions {
+    /// Its id
+    pub(crate) id: String,
+    /// How many at most
+    #[arg(long)]
+    pub(crate) limit: Option<usize>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// Its id
+    pub(crate) id: String,
+    /// The older version, or its first digits
+    pub(crate) from: Option<String>,
+    /// The newer version, or its first digits; what it says now otherwise
+    pub(crate) to: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Restore {
+    /// Its id
+    pub(crate) id: String,
+    /// The version, or its first digits
+    pub(crate) version: String,
+    /// Restore only if this is the version that is there now
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) expect: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
 }

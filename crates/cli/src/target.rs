@@ -91,13 +91,19 @@ pub(crate) fn load(target: &OsStr) -> Result<Loaded, Failure> {
     from_library(&text)
 }
 
-fn standard_input() -> Result<Loaded, Failure> {
+/// Standard input as far as a document may go, and one byte more.
+pub(crate) fn standard_bytes() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let limit = DOCUMENT_BYTES as u64 + 1;
     std::io::stdin().lock().take(limit).read_to_end(&mut bytes).map_err(|error| {
         let message = format!("cannot read standard input: {error}");
         Problem::new(Code::StorageFailed, message, "pass a file instead")
     })?;
+    Ok(bytes)
+}
+
+fn standard_input() -> Result<Loaded, Failure> {
+    let bytes = standard_bytes()?;
     let document = match bytes.len() > DOCUMENT_BYTES {
         true => Document::too_large(None),
         false => Document::read(&bytes, None, world()),

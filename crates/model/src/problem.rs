@@ -62,6 +62,12 @@ codes! {
     WorkflowNotFound = "WORKFLOW_NOT_FOUND", NotFound;
     /// A workflow of this id is there already.
     WorkflowExists = "WORKFLOW_EXISTS", Conflict;
+    /// A workflow is not the version that the caller has seen.
+    WorkflowVersionConflict = "WORKFLOW_VERSION_CONFLICT", Conflict;
+    /// A workflow has no such version.
+    WorkflowVersionNotFound = "WORKFLOW_VERSION_NOT_FOUND", NotFound;
+    /// A workflow of a source that is only read.
+    WorkflowReadOnly = "WORKFLOW_READ_ONLY", Conflict;
     /// A text that is no identifier.
     IdInvalid = "ID_INVALID", Validation;
     /// A file that is not there.

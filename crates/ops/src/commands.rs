@@ -1,6 +1,7 @@
 //! What validation asks of the catalogs: whether a command is there, and what it takes.
 
 use milepost_catalog::command::{Command, Content};
+use milepost_model::check::World;
 use milepost_model::commands::{Body, CommandInfo, Commands, Effect, Lookup, Parameter};
 use milepost_model::id::WorkflowId;
 use milepost_model::suggest;
@@ -23,6 +24,11 @@ impl Known {
     /// Those that a reader sees.
     pub fn of(reader: Reader) -> Known {
         Known { reader }
+    }
+
+    /// What every document is checked against, whoever brings it.
+    pub fn world(&self) -> World<'_> {
+        World { commands: self, env_allow: None }
     }
 }
 

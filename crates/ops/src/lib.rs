@@ -28,6 +28,7 @@ mod send;
 mod shelf;
 mod source;
 mod strict;
+pub mod workflow;
 mod writer;
 
 pub use call::{Alone, Call, Caller};

@@ -20,6 +20,7 @@ use crate::provider;
 use crate::reader::Reader;
 use crate::response::Response;
 use crate::run;
+use crate::workflow;
 use crate::writer::Writer;
 use milepost_model::problem::{Code, Problem};
 
@@ -244,6 +245,15 @@ pub const OPERATIONS: &[Operation] = &[
     waits::<inputs::resolve_inputs::ResolveInputs>(),
     waits::<preview::step_plan::StepPlan>(),
     waits::<preview::preview_rendered::PreviewRendered>(),
+    waits::<workflow::list::List>(),
+    waits::<workflow::get::Get>(),
+    waits::<workflow::validate::Validate>(),
+    waits::<workflow::save::Save>(),
+    waits::<workflow::rename::Rename>(),
+    row::<workflow::delete::Delete>(Safety::Destructive),
+    waits::<workflow::versions::Versions>(),
+    waits::<workflow::diff::Diff>(),
+    waits::<workflow::restore::Restore>(),
 ];
 
 impl Operation {

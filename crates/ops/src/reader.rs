@@ -7,7 +7,9 @@ use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::problem::Problem;
 use milepost_store::secrets::Environment;
-use milepost_store::{Config, Entry, Found, Library, Listing, LocalSource, Locations, Trust};
+use milepost_store::{
+    Config, Entry, Found, Library, Listing, LocalSource, Locations, SourceKind, Trust,
+};
 
 use crate::call::{Call, Caller};
 use crate::finder::Finder;
@@ -79,14 +81,26 @@ impl Reader {
 
     /// The workflow of an id.
     pub fn workflow(&self, id: &str) -> Result<Arc<Entry>, Problem> {
-        if let Some(given) = self.given.as_ref().filter(|given| given.id == id) {
-            return Ok(Arc::clone(given));
-        }
-        match self.library.get(id, WORLD).map_err(|error| problems::of_file(&error))? {
+        match self.found(id)? {
             Some(Found::Workflow(entry)) => Ok(entry),
             Some(Found::Invalid(invalid)) => Err(problems::of_invalid(id, &invalid)),
             None => Err(self.no_workflow(id)),
         }
+    }
+
+    /// What there is under an id, a workflow or a file that is none.
+    pub(crate) fn found(&self, id: &str) -> Result<Option<Found>, Problem> {
+        if let Some(given) = self.given.as_ref().filter(|given| given.id == id) {
+            return Ok(Some(Found::Workflow(Arc::clone(given))));
+        }
+        self.library.get(id, WORLD).map_err(|error| problems::of_file(&error))
+    }
+
+    /// The kind of source that a file is in.
+    pub(crate) fn source_of(&self, path: &Path) -> SourceKind {
+        let mut sources = self.locations.directories.iter().rev();
+        let source = sources.find(|(_, directory)| path.starts_with(directory));
+        source.map_or(SourceKind::BuiltIn, |(kind, _)| *kind)
     }
 
     /// Whatever is asked from here on was asked for before now, until this is told again.
@@ -149,7 +163,8 @@ impl Reader {
         WORLD
     }
 
-    fn no_workflow(&self, id: &str) -> Problem {
+    /// The problem of an id that nothing has.
+    pub(crate) fn no_workflow(&self, id: &str) -> Problem {
         let listing = self.library.listing(WORLD).ok();
         let ids = listing.iter().flat_map(|listing| listing.items.iter().map(|item| &*item.id));
         let broken = listing.as_ref().map_or(0, |listing| listing.invalid.len());

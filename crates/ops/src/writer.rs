@@ -8,6 +8,7 @@ use milepost_store::Blobs;
 use milepost_store::catalogs::{Catalogs, Derived};
 use milepost_store::runs::{OpenOptions, Runs};
 use milepost_store::secrets::{Environment, Vault};
+use milepost_store::workflows::Workflows;
 
 use crate::choices::Choices;
 use crate::problems;
@@ -23,6 +24,7 @@ pub struct Writer {
     pub(crate) catalogs: Arc<Catalogs>,
     pub(crate) derived: Arc<Derived>,
     pub(crate) choices: Arc<Choices>,
+    pub(crate) workflows: Workflows,
     blobs: Blobs,
     environment: Environment,
     /// What drives runs, from the first one on.
@@ -36,9 +38,10 @@ impl Writer {
         let derived = reader.shelf().derived();
         let blobs = Blobs::open(reader.locations());
         let choices = Arc::new(Choices::open(reader.locations()));
+        let workflows = Workflows::open(reader.locations());
         let reader = reader.with_environment(environment.clone());
         let drive = Arc::default();
-        Writer { reader, catalogs, derived, choices, blobs, environment, drive }
+        Writer { reader, catalogs, derived, choices, workflows, blobs, environment, drive }
     }
 
     /// Where secrets are kept.

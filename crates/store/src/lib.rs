@@ -28,6 +28,7 @@ mod spread;
 mod stamp;
 mod together;
 mod tree;
+pub mod workflows;
 
 pub use blobs::Blobs;
 pub use choices::{Choices, KeptChoices};

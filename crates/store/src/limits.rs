@@ -32,6 +32,8 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 pub const LOCK_EVERY: Duration = Duration::from_millis(2);
 /// Bytes of the configuration.
 pub const CONFIG_BYTES: usize = 1024 * 1024;
+/// Bytes of the log of a workflow's changes that are looked at, from its end: some 50,000 changes.
+pub const HISTORY_LOG_BYTES: usize = 16 * 1024 * 1024;
 /// Catalogs in one directory.
 pub const CATALOGS: usize = 1_000;
 /// Bytes of the record of a catalog.

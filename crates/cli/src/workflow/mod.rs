@@ -1,13 +1,19 @@
 //! `milepost workflow …`: one file for each subcommand.
 
+mod delete;
+mod diff;
 mod graph;
 mod inputs;
 mod list;
 mod new;
 pub(crate) mod plan;
+mod rename;
+mod restore;
+mod save;
 mod show;
 mod sources;
 mod validate;
+mod versions;
 
 use std::ffi::OsStr;
 use std::sync::Arc;
@@ -36,6 +42,12 @@ pub(crate) fn run(command: &WorkflowCommand, terminal: &mut Terminal) -> Result<
         WorkflowCommand::Plan(arguments) => plan::run(arguments, terminal),
         WorkflowCommand::Graph(arguments) => graph::run(arguments, terminal),
         WorkflowCommand::New(arguments) => new::run(arguments, terminal),
+        WorkflowCommand::Save(arguments) => save::run(arguments, terminal),
+        WorkflowCommand::Rename(arguments) => rename::run(arguments, terminal),
+        WorkflowCommand::Delete(arguments) => delete::run(arguments, terminal),
+        WorkflowCommand::Versions(arguments) => versions::run(arguments, terminal),
+        WorkflowCommand::Diff(arguments) => diff::run(arguments, terminal),
+        WorkflowCommand::Restore(arguments) => restore::run(arguments, terminal),
     }
 }
 
@@ -105,4 +117,9 @@ fn workflow_of(document: &Document) -> Result<&Workflow, Failure> {
         let hint = "run `milepost workflow validate` on it";
         Problem::new(Code::WorkflowInvalid, "the document is no workflow", hint).into()
     })
+}
+
+/// As much of a version as people need to tell it from others.
+fn short(version: &str) -> &str {
+    version.get(..12).unwrap_or(version)
 }

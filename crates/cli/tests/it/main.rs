@@ -19,6 +19,7 @@ mod secret;
 mod server;
 mod validate;
 mod walks;
+mod workflow_files;
 
 use std::ffi::OsStr;
 use std::fs;

@@ -9,6 +9,7 @@ mod preview;
 mod server;
 mod table;
 mod text;
+mod workflow;
 
 use milepost_ops::{Alone, Code, Operations, Problem, Reader, Writer};
 use milepost_store::Locations;

@@ -12,6 +12,7 @@ mod records;
 mod runs;
 mod secrets;
 mod sources;
+mod workflows;
 mod writing;
 
 use std::fs;
