@@ -24,7 +24,7 @@ pub struct Writer {
     pub(crate) catalogs: Arc<Catalogs>,
     pub(crate) derived: Arc<Derived>,
     pub(crate) choices: Arc<Choices>,
-    pub(crate) workflows: Workflows,
+    pub(crate) workflows: Arc<Workflows>,
     blobs: Blobs,
     environment: Environment,
     /// What drives runs, from the first one on.
@@ -38,7 +38,7 @@ impl Writer {
         let derived = reader.shelf().derived();
         let blobs = Blobs::open(reader.locations());
         let choices = Arc::new(Choices::open(reader.locations()));
-        let workflows = Workflows::open(reader.locations());
+        let workflows = Arc::new(Workflows::open(reader.locations()));
         let reader = reader.with_environment(environment.clone());
         let drive = Arc::default();
         Writer { reader, catalogs, derived, choices, workflows, blobs, environment, drive }
