@@ -1,6 +1,7 @@
 //! The table of operations and how one is called.
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,6 +24,9 @@ use crate::run;
 use crate::workflow;
 use crate::writer::Writer;
 use milepost_model::problem::{Code, Problem};
+
+/// How often a process that stays looks for runs that nobody drives.
+const SWEEP: Duration = Duration::from_secs(2);
 
 /// What an operation may do to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -278,6 +282,19 @@ impl Operations {
     pub fn new(writer: Writer) -> Operations {
         let arguments = OPERATIONS.iter().map(|_| OnceLock::new()).collect();
         Operations { all: All { reader: writer.reader.clone(), writer }, arguments }
+    }
+
+    /// Takes up runs that nobody drives, again and again: for a process that stays. Does nothing
+    /// as long as there are no runs at all.
+    pub async fn tend_runs(&self) {
+        loop {
+            if self.all.writer.has_runs()
+                && let Ok(drive) = self.all.writer.drive()
+            {
+                drive.sweep().await;
+            }
+            tokio::time::sleep(SWEEP).await;
+        }
     }
 
     /// What looks and changes nothing.

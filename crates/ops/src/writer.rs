@@ -65,6 +65,11 @@ impl Writer {
         Ok(self.drive.get_or_init(|| drive).clone())
     }
 
+    /// Whether there have ever been runs.
+    pub(crate) fn has_runs(&self) -> bool {
+        self.reader.locations().data.join(milepost_store::runs::FILE).is_file()
+    }
+
     /// A variable of the environment.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         self.environment.variable(name).map(|value| value.reveal().to_owned())

@@ -263,6 +263,11 @@ impl World for Caller {
         self.prepared(call).map_err(|problem| failure(&problem))
     }
 
+    fn writes(&self, command: &str, _mock: bool) -> Option<bool> {
+        let (loaded, row) = self.writer.reader.shelf().command(command).ok()?;
+        Some(is_write(loaded.prepared(row).ok()?.command()))
+    }
+
     fn is_signed(&self, person: &str, text: &str, signature: &str) -> bool {
         super::person::is_signed(person, text, signature)
     }

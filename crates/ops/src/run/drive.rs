@@ -32,8 +32,6 @@ const TTL: Duration = Duration::from_secs(6);
 const BEAT: Duration = Duration::from_secs(2);
 /// How often whoever waits for an answer of another process looks for it.
 const LOOK: Duration = Duration::from_millis(15);
-/// How often a process that serves looks for runs that nobody drives.
-const SWEEP: Duration = Duration::from_secs(2);
 /// Runs that are taken up at a time.
 const SWEPT: usize = 32;
 
@@ -327,15 +325,12 @@ impl Drive {
         std::thread::spawn(move || hear(&listener, &weak));
     }
 
-    /// Takes up every run that nobody drives, again and again; for processes that stay.
+    /// Takes up runs that nobody drives.
     pub(crate) async fn sweep(&self) {
-        loop {
-            let adrift = self.inner.runs.adrift(now_ms(), SWEPT).unwrap_or_default();
-            for run in adrift {
-                // A run that cannot be taken up is told of when somebody asks for it.
-                let _ = self.take_up(&run).await;
-            }
-            tokio::time::sleep(SWEEP).await;
+        let adrift = self.inner.runs.adrift(now_ms(), SWEPT).unwrap_or_default();
+        for run in adrift {
+            // A run that cannot be taken up is told of when somebody asks for it.
+            let _ = self.take_up(&run).await;
         }
     }
 }

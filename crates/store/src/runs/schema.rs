@@ -12,7 +12,7 @@ use crate::file::{self, FileError, Readers};
 use crate::lock::Lock;
 
 /// The file of the database.
-pub(super) const FILE: &str = "runs.db";
+pub const FILE: &str = "runs.db";
 
 /// The version of the tables. A change of them adds a step to [`migrate`] and never edits one.
 const VERSION: u32 = 1;
