@@ -23,23 +23,29 @@ impl Known {
     pub fn of(reader: Reader) -> Known {
         Known { reader }
     }
+
+    /// A workflow may be written before its catalog is imported; a slip is told.
+    fn no_catalog(&self, id: &CommandId) -> Lookup {
+        let Ok(listing) = self.reader.shelf().listing() else { return Lookup::Unchecked };
+        let enabled = listing.records.iter().filter(|record| record.enabled);
+        let names: Vec<String> = enabled.map(|record| record.id.to_string()).collect();
+        let words = names.iter().map(String::as_str);
+        match suggest::nearest(id.group().as_str(), words) {
+            Some(_) => Lookup::NoCatalog(names),
+            None => Lookup::Unchecked,
+        }
+    }
 }
 
 impl Commands for Known {
     fn command(&self, id: &CommandId) -> Lookup {
         let catalogs = self.reader.shelf();
-        let Ok(listing) = catalogs.listing() else { return Lookup::Unchecked };
-        let enabled = || listing.records.iter().filter(|record| record.enabled);
-        let Some(held) = enabled().find(|record| record.id == *id.group()) else {
-            // A workflow may be written before its catalog is imported; a slip is told.
-            let names: Vec<String> = enabled().map(|record| record.id.to_string()).collect();
-            let words = names.iter().map(String::as_str);
-            return match suggest::nearest(id.group().as_str(), words) {
-                Some(_) => Lookup::NoCatalog(names),
-                None => Lookup::Unchecked,
-            };
+        let held = match catalogs.known(id.group()) {
+            Ok(Some(record)) if record.enabled => record,
+            Ok(_) => return self.no_catalog(id),
+            Err(_) => return Lookup::Unchecked,
         };
-        let Ok(loaded) = catalogs.load(held) else { return Lookup::Unchecked };
+        let Ok(loaded) = catalogs.load(&held) else { return Lookup::Unchecked };
         let Some(index) = loaded.find(id.name()) else {
             let all: Vec<String> =
                 (0..loaded.table.rows.len()).map(|row| loaded.spelling(row)).collect();
