@@ -55,6 +55,17 @@ impl Directory {
         file::bounded(&self.path.join(relative), file, metadata.len(), limit)
     }
 
+    /// Whether a file below the directory holds exactly these bytes; it is read only as far as it
+    /// does, and not kept.
+    pub(crate) fn holds(&self, relative: &Path, bytes: &[u8]) -> Result<bool, FileError> {
+        let (file, metadata) = self.open_regular(relative)?;
+        if metadata.len() != bytes.len() as u64 {
+            return Ok(false);
+        }
+        let same = file::is_of(file, bytes);
+        same.map_err(|error| FileError::of(&self.path.join(relative), error))
+    }
+
     /// Reads a file below the directory, with the stamp it had before that.
     pub(crate) fn read_seen(
         &self,
