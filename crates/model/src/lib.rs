@@ -30,6 +30,7 @@ pub mod limits;
 pub mod manifest;
 mod order;
 mod pattern;
+mod pattern_size;
 pub mod plan;
 pub mod problem;
 pub mod rendered;
