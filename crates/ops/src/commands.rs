@@ -1,6 +1,7 @@
 //! What validation asks of the catalogs: whether a command is there, and what it takes.
 
 use milepost_catalog::command::{Command, Content};
+use milepost_catalog::request::resolve;
 use milepost_model::commands::{Body, CommandInfo, Commands, Lookup, Parameter};
 use milepost_model::id::WorkflowId;
 use milepost_model::suggest;
@@ -118,13 +119,12 @@ fn plainest(contents: &[Content]) -> Option<&Content> {
 
 /// A schema whose own references are followed, so that its type is at hand.
 fn at_hand(schema: &Value, defs: &Map<String, Value>) -> Value {
-    let resolved = crate::command::view::resolved(schema, defs);
-    let mut schema = resolved.clone();
+    let mut schema = resolve(schema, defs).clone();
     if let Value::Object(map) = &mut schema
         && let Some(Value::Object(properties)) = map.get_mut("properties")
     {
         for property in properties.values_mut() {
-            *property = crate::command::view::resolved(property, defs).clone();
+            *property = resolve(property, defs).clone();
         }
     }
     schema
