@@ -11,6 +11,7 @@ pub mod check;
 pub mod commands;
 pub mod condition;
 pub mod criteria;
+pub mod decimal;
 pub mod decode;
 pub mod document;
 pub mod duration;
