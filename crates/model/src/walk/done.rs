@@ -109,7 +109,8 @@ fn seams(key: &str) -> impl Iterator<Item = usize> {
     let bytes = key.as_bytes();
     let mut from = 0;
     std::iter::from_fn(move || {
-        let found = bytes.get(from..)?.windows(SEAM.len()).position(|two| two == SEAM.as_bytes())?;
+        let found =
+            bytes.get(from..)?.windows(SEAM.len()).position(|two| two == SEAM.as_bytes())?;
         let seam = from + found;
         from = seam + SEAM.len();
         Some(seam)
