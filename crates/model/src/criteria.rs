@@ -4,7 +4,7 @@
 //! inside them is reported under one rule, so that a guide with one bad pattern can still be
 //! listed and walked.
 
-use regex_syntax::hir::{Class, Hir, HirKind};
+use regex_syntax::hir::Hir;
 use serde_json::{Value, json};
 
 use crate::condition::Condition;
@@ -14,6 +14,7 @@ use crate::json_schema::{self, JsonSchema};
 use crate::lazy::Lazy;
 use crate::limits;
 use crate::pattern::TOO_LARGE;
+use crate::pattern_size;
 use crate::suggest;
 use crate::tree::{At, Key, Kind, Node};
 
@@ -345,34 +346,16 @@ fn compile(pattern: &str, flags: &str) -> Result<(), String> {
     if pattern.len() > limits::PATTERN_BYTES {
         return Err(format!("it is longer than {} bytes", limits::PATTERN_BYTES));
     }
-    let source = with_flags(pattern, flags);
     // Compiling costs a hundred times what parsing does, and a pattern that parses fails it only
-    // when it looks around or is large.
-    let plain = regex_syntax::parse(&source);
-    let modest = plain.is_ok_and(|tree| states(&tree) <= limits::PATTERN_STATES);
-    if modest && fancy_regex::Expr::parse_tree(&source).is_ok() {
+    // when it looks around or is large. Its cases are left out: the parser tries every character
+    // of a class for them, and no pattern fails for them but by its size.
+    let caseless = flags.contains('i');
+    let plain = regex_syntax::parse(&with_flags(pattern, &flags.replace('i', "")));
+    let fits = |tree: Hir| pattern_size::of(&tree, caseless) <= limits::PATTERN_COMPILED_BYTES;
+    if plain.is_ok_and(fits) && fancy_regex::Expr::parse_tree(&with_flags(pattern, flags)).is_ok() {
         return Ok(());
     }
     build(pattern, flags).map(|_| ())
-}
-
-/// At most how many states a pattern has when it is compiled.
-fn states(tree: &Hir) -> usize {
-    // A range of characters takes up to four ranges of bytes, each with a state and a link.
-    match tree.kind() {
-        HirKind::Empty | HirKind::Look(_) => 1,
-        HirKind::Literal(literal) => literal.0.len(),
-        HirKind::Class(Class::Unicode(class)) => 8 * class.ranges().len() + 1,
-        HirKind::Class(Class::Bytes(class)) => class.ranges().len() + 1,
-        HirKind::Capture(capture) => states(&capture.sub) + 2,
-        HirKind::Repetition(repetition) => {
-            let most = repetition.max.unwrap_or(repetition.min.saturating_add(1)).max(1);
-            (states(&repetition.sub) + 2).saturating_mul(most as usize)
-        }
-        HirKind::Concat(parts) | HirKind::Alternation(parts) => {
-            parts.iter().map(states).fold(2, usize::saturating_add)
-        }
-    }
 }
 
 fn with_flags(pattern: &str, flags: &str) -> String {

@@ -36,8 +36,6 @@ pub const OBJECTIONS: usize = 20;
 pub const PATTERN_BYTES: usize = 4 * 1024;
 /// Bytes of a compiled regular expression.
 pub const PATTERN_COMPILED_BYTES: usize = 1024 * 1024;
-/// States of a pattern that surely stay within that when it is compiled.
-pub const PATTERN_STATES: usize = 12_000;
 /// Steps a pattern with look-around or back-references may take on one text.
 pub const PATTERN_STEPS: usize = 1_000_000;
 /// Violations of a JSON Schema that are told of one value.

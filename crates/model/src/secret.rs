@@ -178,7 +178,7 @@ impl Mask {
     fn begins(&self) -> Begins {
         let mut begins = [false; 256];
         let escapes = [b'%', b'\\', b'+'];
-        let literal = self.needles.iter().map(Needle::literal_first);
+        let literal = self.needles.iter().flat_map(Needle::literal_firsts);
         escapes.into_iter().chain(literal).for_each(|byte| begins[usize::from(byte)] = true);
         begins
     }
@@ -232,11 +232,13 @@ impl Needle {
         vec![cut(STANDARD_NO_PAD.encode(&bytes)), cut(URL_SAFE_NO_PAD.encode(&bytes))]
     }
 
-    fn literal_first(&self) -> u8 {
-        match self.units.first() {
-            Some(Unit::Char(char)) => char.encode_utf8(&mut [0; 4]).as_bytes()[0],
-            Some(Unit::Backslashes) | None => b'\\',
+    fn literal_firsts(&self) -> Vec<u8> {
+        let Some(Unit::Char(char)) = self.units.first() else { return vec![b'\\'] };
+        let mut firsts = vec![char.encode_utf8(&mut [0; 4]).as_bytes()[0]];
+        if let Some(byte) = u8::try_from(*char).ok().filter(|byte| !byte.is_ascii()) {
+            firsts.extend([byte, UNREADABLE[0]]);
         }
+        firsts
     }
 
     fn at(&self, text: &[u8], at: usize, from: usize) -> Option<Found<'_>> {
@@ -292,10 +294,25 @@ impl Unit {
                 let encoded = bytes.iter().try_fold(at, |at, byte| percent(text, at, *byte));
                 ends.extend(encoded);
                 ends.extend(escaped(text, at, char));
+                ends.extend(as_latin_1(text, at, char));
             }
         }
     }
 }
+
+/// The end of a character as the one byte it is in a header, and of what becomes of that byte when
+/// somebody takes it for UTF-8.
+fn as_latin_1(text: &[u8], at: usize, char: char) -> Option<usize> {
+    let byte = u8::try_from(char).ok().filter(|byte| !byte.is_ascii())?;
+    if text[at..].starts_with(UNREADABLE) {
+        return Some(at + UNREADABLE.len());
+    }
+    let literal = (text.get(at) == Some(&byte)).then_some(at + 1);
+    literal.or_else(|| percent(text, at, byte))
+}
+
+/// What stands for bytes that are no UTF-8.
+const UNREADABLE: &[u8] = "\u{fffd}".as_bytes();
 
 fn backslash(text: &[u8], at: usize) -> Option<usize> {
     percent(text, at, b'\\').or_else(|| escaped(text, at, '\\')).or_else(|| {
@@ -374,6 +391,15 @@ mod tests {
         check("s3cret", "a s3cret, as3cretb; s3cre", "a [secret:k], a[secret:k]b; s3cre");
         check("s3cret", "nothing", "nothing");
         check("schlüssel", "x=schlüssel&y", "x=[secret:k]&y");
+    }
+
+    #[test]
+    fn the_bytes_of_a_header_go_too() {
+        let header = |text: &str| -> Vec<u8> { text.chars().map(|char| char as u8).collect() };
+        let shown = mask(&[("k", "übertöne")]).bytes(&header("x: übertöne;")).into_owned();
+        assert_eq!(shown, b"x: [secret:k];");
+        check("übertöne", &String::from_utf8_lossy(&header("x: übertöne;")), "x: [secret:k];");
+        check("schlüssel", "?k=schl%FCssel", "?k=[secret:k]");
     }
 
     #[test]

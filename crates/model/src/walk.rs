@@ -4,13 +4,12 @@
 //! `loop@2::step`; a caller that appends the key of each step it was given walks every loop
 //! correctly, and one that appends bare ids is understood by counting them.
 
-use std::fmt::Write;
-
 use foldhash::{HashSet, HashSetExt};
 use serde_json::Value;
 
 use crate::brief;
 use crate::condition::{Truth, Wanted};
+use crate::decimal;
 use crate::guide::LoopDoc;
 use crate::limits;
 use crate::order::Order;
@@ -140,7 +139,7 @@ fn walk<'w, 'c>(
 ) -> Result<Walk<'w, 'c>, WalkError> {
     for (index, step) in steps.iter().enumerate() {
         if let Some(due) = walker.step(step)? {
-            walker.remark_on_later(step, &steps[index + 1..]);
+            walker.remark_on_later(index, &steps);
             walker.remark_on_waiting();
             let position = Position::Due(Box::new(due));
             return Ok(Walk { position, warnings: walker.remarks.told() });
@@ -169,6 +168,9 @@ fn sequence(workflow: &Workflow) -> Vec<&Step> {
 pub fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkError> {
     done::find(workflow, name)
 }
+
+/// What most keys fit into, so that one does not move as it grows.
+const KEY_BYTES: usize = 128;
 
 struct Walker<'w, 'c> {
     done: Done<'w, 'c>,
@@ -201,7 +203,7 @@ impl<'w, 'c> Walker<'w, 'c> {
     ) -> Result<Self, WalkError> {
         Ok(Walker {
             done: Done::read(workflow, completed)?,
-            key: String::new(),
+            key: String::with_capacity(KEY_BYTES),
             scope: Scope::of(context),
             loops: Vec::new(),
             closed: false,
@@ -319,7 +321,9 @@ impl<'w, 'c> Walker<'w, 'c> {
             let (item, total) = (passes.item(iteration), passes.total(limit));
             let pass = Pass { id, spec, iteration, total, item };
             let (length, depth) = (self.key.len(), self.scope.depth());
-            let _ = write!(self.key, "@{iteration}::");
+            self.key.push('@');
+            decimal::push(&mut self.key, iteration);
+            self.key.push_str("::");
             // The condition of a loop may read the number of the pass it decides on.
             self.scope.enter(&pass);
             let begun = self.has_begun(looped);
@@ -397,10 +401,15 @@ impl<'w, 'c> Walker<'w, 'c> {
     }
 
     /// A step that was done before one that comes first is allowed, and worth a remark.
-    fn remark_on_later(&mut self, due: &'w Step, later: &[&'w Step]) {
-        let ahead = later.iter().find(|step| self.done.has_touched(step));
+    fn remark_on_later(&mut self, due: usize, steps: &[&'w Step]) {
+        // Most callers go step by step: then all that is done is up to here.
+        let so_far = steps[..=due].iter().filter(|step| self.done.has_touched(step)).count();
+        if so_far == self.done.touched() {
+            return;
+        }
+        let ahead = steps[due + 1..].iter().find(|step| self.done.has_touched(step));
         if let Some(ahead) = ahead {
-            self.remarks.early(ahead.id.value.as_str(), due.id.value.as_str());
+            self.remarks.early(ahead.id.value.as_str(), steps[due].id.value.as_str());
         }
     }
 

@@ -1,6 +1,7 @@
 //! What validation asks of the catalogs: whether a command is there, and what it takes.
 
 use milepost_catalog::command::{Command, Content};
+use milepost_catalog::request::resolve;
 use milepost_model::check::World;
 use milepost_model::commands::{Body, CommandInfo, Commands, Effect, Lookup, Parameter};
 use milepost_model::id::WorkflowId;
@@ -30,23 +31,29 @@ impl Known {
     pub fn world(&self) -> World<'_> {
         World { commands: self, env_allow: None }
     }
+
+    /// A workflow may be written before its catalog is imported; a slip is told.
+    fn no_catalog(&self, id: &CommandId) -> Lookup {
+        let Ok(listing) = self.reader.shelf().listing() else { return Lookup::Unchecked };
+        let enabled = listing.records.iter().filter(|record| record.enabled);
+        let names: Vec<String> = enabled.map(|record| record.id.to_string()).collect();
+        let words = names.iter().map(String::as_str);
+        match suggest::nearest(id.group().as_str(), words) {
+            Some(_) => Lookup::NoCatalog(names),
+            None => Lookup::Unchecked,
+        }
+    }
 }
 
 impl Commands for Known {
     fn command(&self, id: &CommandId) -> Lookup {
         let catalogs = self.reader.shelf();
-        let Ok(listing) = catalogs.listing() else { return Lookup::Unchecked };
-        let enabled = || listing.records.iter().filter(|record| record.enabled);
-        let Some(held) = enabled().find(|record| record.id == *id.group()) else {
-            // A workflow may be written before its catalog is imported; a slip is told.
-            let names: Vec<String> = enabled().map(|record| record.id.to_string()).collect();
-            let words = names.iter().map(String::as_str);
-            return match suggest::nearest(id.group().as_str(), words) {
-                Some(_) => Lookup::NoCatalog(names),
-                None => Lookup::Unchecked,
-            };
+        let held = match catalogs.known(id.group()) {
+            Ok(Some(record)) if record.enabled => record,
+            Ok(_) => return self.no_catalog(id),
+            Err(_) => return Lookup::Unchecked,
         };
-        let Ok(loaded) = catalogs.load(held) else { return Lookup::Unchecked };
+        let Ok(loaded) = catalogs.load(&held) else { return Lookup::Unchecked };
         let Some(index) = loaded.find(id.name()) else {
             let all: Vec<String> =
                 (0..loaded.table.rows.len()).map(|row| loaded.spelling(row)).collect();
@@ -144,13 +151,12 @@ fn plainest(contents: &[Content]) -> Option<&Content> {
 
 /// A schema whose own references are followed, so that its type is at hand.
 fn at_hand(schema: &Value, defs: &Map<String, Value>) -> Value {
-    let resolved = crate::command::view::resolved(schema, defs);
-    let mut schema = resolved.clone();
+    let mut schema = resolve(schema, defs).clone();
     if let Value::Object(map) = &mut schema
         && let Some(Value::Object(properties)) = map.get_mut("properties")
     {
         for property in properties.values_mut() {
-            *property = crate::command::view::resolved(property, defs).clone();
+            *property = resolve(property, defs).clone();
         }
     }
     schema

@@ -38,6 +38,8 @@ pub const HISTORY_LOG_BYTES: usize = 16 * 1024 * 1024;
 pub const CATALOGS: usize = 1_000;
 /// Bytes of the record of a catalog.
 pub const RECORD_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes of a file that are compared at a time with what it should hold.
+pub const COMPARED_BYTES: usize = 64 * 1024;
 /// Bytes of what is derived from a catalog.
 pub const DERIVED_BYTES: usize = 128 * 1024 * 1024;
 /// Bytes of the choices of one provider that are kept.

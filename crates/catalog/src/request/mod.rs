@@ -8,7 +8,7 @@ mod check;
 mod coerce;
 mod encode;
 mod header;
-mod media;
+pub(crate) mod media;
 mod misuse;
 mod multipart;
 mod parameter;
@@ -30,7 +30,8 @@ pub use self::coerce::coerce;
 pub use self::header::bytes as header_bytes;
 pub use self::misuse::{Misuse, Place, Reason};
 pub use self::prepared::Prepared;
-pub use self::show::{curl, text};
+pub use self::schema::resolve;
+pub use self::show::curl;
 use crate::command::{Command, Location, Method};
 
 /// The arguments of a call.

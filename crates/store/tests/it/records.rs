@@ -41,6 +41,7 @@ client_secret = "SHOP_SECRET"
 client_auth = "post"
 scopes = ["read", "write"]
 audience = "shop"
+authority = "https://id.example.com/token"
 
 [names]
 "GET /orders" = "orders:list"
