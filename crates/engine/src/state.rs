@@ -182,6 +182,8 @@ pub struct StepState {
     pub attempts: u32,
     /// Passes of polling that are over.
     pub passes: u32,
+    /// The event after which somebody has to say what became of it.
+    pub asked: Option<u64>,
     /// What came back last.
     pub answer: Option<Answer>,
     /// Its output.
@@ -443,6 +445,7 @@ impl State {
     }
 
     fn take_attempt(&mut self, event: &Event, at: u64) -> Result<(), String> {
+        let seq = self.seq + 1;
         match event {
             Event::StepScheduled { key, items } => {
                 let step = self.from(key, at, |phase| *phase == Phase::Pending)?;
@@ -469,6 +472,7 @@ impl State {
             Event::AttemptUnknown { key, failure } => {
                 let step = self.from(key, at, |phase| matches!(phase, Phase::Calling(_)))?;
                 step.phase = Phase::Unknown(Box::new(failure.clone()));
+                step.asked = Some(seq);
             }
             Event::OutcomeDecided { key, decision, .. } => self.decided(key, at, decision)?,
             Event::TimerSet { key, at_ms } => {
@@ -550,6 +554,7 @@ impl State {
     }
 
     fn take_submission(&mut self, event: &Event, at: u64) -> Result<(), String> {
+        let seq = self.seq + 1;
         match event {
             Event::PromptOffered { key, attempt } => {
                 let next = self.step(key).map_or(0, |step| step.offered) + 1;
@@ -590,6 +595,7 @@ impl State {
                 step.attempts += u32::from(*counted);
                 step.submission = None;
                 step.phase = Phase::Rejected;
+                step.asked = Some(seq);
                 self.spent.attempts += u64::from(*counted);
             }
             Event::ContextAdded { values, .. } => self.context.extend(values.clone()),
