@@ -515,6 +515,9 @@ pub struct Resumption {
     pub from: String,
     /// The steps that are forgotten and run again.
     pub reset: Vec<Key>,
+    /// Lists and loops that go on where they broke off: what succeeded of them is kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reopen: Vec<Key>,
     /// Outputs that a person put in the place of a step's own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<Key, Value>,

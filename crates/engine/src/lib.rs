@@ -17,6 +17,7 @@ pub mod limits;
 mod names;
 mod next;
 pub mod pilot;
+pub mod resume;
 mod retry;
 pub mod signal;
 pub mod state;

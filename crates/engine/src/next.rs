@@ -471,7 +471,7 @@ enum Place {
 }
 
 /// Whether a step's condition looks at how another one ended.
-fn asks_status(step: &Step, other: &str) -> bool {
+pub(crate) fn asks_status(step: &Step, other: &str) -> bool {
     let Some(When::Expr(bare)) = &step.when else { return false };
     bare.expr.references().iter().any(|reference| {
         let field = |at: usize| match &reference.path.get(at)?.kind {

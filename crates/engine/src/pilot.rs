@@ -31,6 +31,19 @@ pub trait World {
     /// A request as it would be sent, or why it cannot be.
     fn prepare(&self, call: &Call, mock: bool) -> Result<Prepared, Failure>;
 
+    /// Whether a command changes something, whatever its arguments; nothing when that is not known.
+    fn writes(&self, command: &str, mock: bool) -> Option<bool> {
+        let bare = Call {
+            command: command.to_owned(),
+            with: Map::new(),
+            body: None,
+            headers: Map::new(),
+            idempotent: None,
+            timeout_ms: limits::ATTEMPT_MS,
+        };
+        self.prepare(&bare, mock).ok().map(|prepared| prepared.write)
+    }
+
     /// Whether a signature of a person is right.
     fn is_signed(&self, person: &str, text: &str, signature: &str) -> bool;
 }
@@ -197,6 +210,11 @@ impl Pilot {
         Ok(turn.work)
     }
 
+    /// Whether a message was taken in and its answer is still to come.
+    pub fn is_waited_for(&self, id: &str) -> bool {
+        self.waiting.values().flatten().any(|waiting| waiting == id)
+    }
+
     /// When the run goes on by itself.
     pub fn wakes_at(&self) -> Option<u64> {
         let state = &self.state;
@@ -335,6 +353,13 @@ impl Turn<'_> {
                 Command::Record(event) if self.is_overdrawn(&event) => {
                     let limit = self.state().head.budget[&Budget::Attempts];
                     self.record(Event::BudgetReached { budget: Budget::Attempts, limit })?;
+                }
+                // An agent does not act on a yes to something else, no more than a request does.
+                Command::Record(event) if matches!(*event, Event::PromptOffered { .. }) => {
+                    let Event::PromptOffered { key, attempt } = *event else { continue };
+                    if !self.voided(&key)? {
+                        self.record(Event::PromptOffered { key, attempt })?;
+                    }
                 }
                 Command::Record(event) => {
                     let judged = crate::judge::verdict(&event);

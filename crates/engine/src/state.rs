@@ -31,7 +31,7 @@ use serde_json::{Map, Value, json};
 
 use crate::event::{
     Actor, Answer, Attempt, Budget, ChildOutcome, Decision, Entry, Event, Issue, Request,
-    RunCreated, Submission, Verdict,
+    Resumption, RunCreated, Submission, Verdict,
 };
 use crate::failure::Failure;
 use crate::key::Key;
@@ -209,10 +209,21 @@ pub struct StepState {
     pub feedback: Option<String>,
     /// How often it sent the run back.
     pub sent_back: u32,
+    /// What it changed, or may have changed, in the world, however often it was forgotten since.
+    pub wrote: Option<Wrote>,
     /// When it began.
     pub began_ms: Option<u64>,
     /// When it was over.
     pub ended_ms: Option<u64>,
+}
+
+/// Requests that changed something, or may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrote {
+    /// How many.
+    pub times: u32,
+    /// The last one in short: `POST /refunds`.
+    pub request: String,
 }
 
 /// What became of a submission.
@@ -455,6 +466,7 @@ impl State {
             Event::AttemptStarted(attempt) => self.started(attempt, at)?,
             Event::AttemptSucceeded { key, answer, .. } => {
                 let step = self.from(key, at, |phase| matches!(phase, Phase::Calling(_)))?;
+                step.note_write();
                 step.answer = Some(answer.clone());
                 step.phase = Phase::Answered;
             }
@@ -471,6 +483,7 @@ impl State {
             }
             Event::AttemptUnknown { key, failure } => {
                 let step = self.from(key, at, |phase| matches!(phase, Phase::Calling(_)))?;
+                step.note_write();
                 step.phase = Phase::Unknown(Box::new(failure.clone()));
                 step.asked = Some(seq);
             }
@@ -540,6 +553,7 @@ impl State {
             // The very same request, with the very same key.
             Decision::DidNot => {
                 step.attempts = step.attempts.saturating_sub(1);
+                step.unwrite();
                 Phase::Pending
             }
             Decision::GiveUp => {
@@ -578,6 +592,8 @@ impl State {
                 let (attempt, digest) = (submission.attempt, submission.digest.clone());
                 step.judged.push(Judged { attempt, digest, issues: Vec::new(), checked: false });
                 step.submission = Some(submission.clone());
+                // A person's word was about an earlier one.
+                step.verdict = None;
                 step.phase = Phase::Accepted;
                 step.attempts += 1;
                 self.context.extend(submission.context.clone());
@@ -679,30 +695,7 @@ impl State {
             Event::RunResumedFrom(resumption) => {
                 self.forgettable(&resumption.reset)?;
                 self.forgettable(resumption.overrides.keys())?;
-                resumption.reset.iter().for_each(|key| self.forget(key));
-                for (key, output) in &resumption.overrides {
-                    let now = self.now_ms;
-                    let step = self.begun(key, now);
-                    step.output = Some(output.clone());
-                    step.failure = None;
-                    step.phase = Phase::Succeeded;
-                    step.ended_ms = Some(now);
-                    self.show(key);
-                }
-                self.head.inputs.extend(resumption.inputs.clone());
-                let inputs = Value::Object(self.head.inputs.clone());
-                self.names.insert("inputs".to_owned(), inputs);
-                self.head.text_hash.clone_from(&resumption.text_hash);
-                self.head.plan_hash.clone_from(&resumption.plan_hash);
-                self.head.deadline_ms = resumption.deadline_ms;
-                self.head.budget.extend(&resumption.budget);
-                self.warned.clear();
-                self.parked = None;
-                self.canceling = None;
-                self.paused = false;
-                self.end = None;
-                let named = resumption.only.then(|| Key::of_walk(&resumption.from));
-                self.only = named;
+                self.resumed(resumption);
             }
             Event::RunSucceeded { output } => self.ended(End::Succeeded(output.clone()))?,
             Event::RunFailed { failure, .. } => {
@@ -712,6 +705,52 @@ impl State {
             _ => {}
         }
         Ok(())
+    }
+
+    fn resumed(&mut self, resumption: &Resumption) {
+        resumption.reset.iter().for_each(|key| self.forget(key));
+        resumption.reopen.iter().for_each(|key| self.reopen(key));
+        for (key, output) in &resumption.overrides {
+            let now = self.now_ms;
+            let step = self.begun(key, now);
+            step.output = Some(output.clone());
+            step.failure = None;
+            step.phase = Phase::Succeeded;
+            step.ended_ms = Some(now);
+            self.show(key);
+        }
+        self.head.inputs.extend(resumption.inputs.clone());
+        let inputs = Value::Object(self.head.inputs.clone());
+        self.names.insert("inputs".to_owned(), inputs);
+        self.head.text_hash.clone_from(&resumption.text_hash);
+        self.head.plan_hash.clone_from(&resumption.plan_hash);
+        self.head.deadline_ms = resumption.deadline_ms;
+        self.head.budget.extend(&resumption.budget);
+        self.warned.clear();
+        self.parked = None;
+        self.canceling = None;
+        self.paused = false;
+        self.end = None;
+        self.only = resumption.only.then(|| Key::of_walk(&resumption.from));
+    }
+
+    /// Lets a list or a loop go on, with what succeeded of it.
+    fn reopen(&mut self, key: &Key) {
+        let Some(step) = self.steps.get_mut(key) else { return };
+        (step.phase, step.ended_ms) = (Phase::Listed, None);
+        (step.output, step.failure) = (None, None);
+        if let Some(view) = self.view() {
+            view.remove(key.step());
+        }
+        // A name inside a loop stands for its last pass that is over: it may be an earlier one now.
+        let mut kept: Vec<(Option<u64>, Key)> = self
+            .steps
+            .iter()
+            .filter(|(other, step)| *other != key && other.is_within(key) && step.phase.is_closed())
+            .map(|(other, step)| (step.ended_ms, other.clone()))
+            .collect();
+        kept.sort();
+        kept.iter().for_each(|(_, other)| self.show(other));
     }
 
     fn ended(&mut self, end: End) -> Result<(), String> {
@@ -773,6 +812,7 @@ impl State {
                 let (sent_back, feedback) = (step.sent_back, step.feedback.take());
                 let (request, verdict) = (step.request.take(), step.verdict.take());
                 let judged = std::mem::take(&mut step.judged);
+                let wrote = step.wrote.take();
                 *step = StepState {
                     generation,
                     judged,
@@ -781,6 +821,7 @@ impl State {
                     verdict,
                     feedback,
                     sent_back,
+                    wrote,
                     ..StepState::default()
                 };
             }
@@ -862,6 +903,23 @@ impl StepState {
     fn produced(&self) -> Option<Value> {
         let submitted = self.submission.as_ref().map(|submission| submission.output.clone());
         submitted.or_else(|| self.answer.as_ref().map(|answer| answer.output.clone()))
+    }
+
+    /// Notes that the request on its way changed something, or may have.
+    fn note_write(&mut self) {
+        let Phase::Calling(attempt) = &self.phase else { return };
+        if attempt.write {
+            let times = self.wrote.as_ref().map_or(0, |wrote| wrote.times) + 1;
+            self.wrote = Some(Wrote { times, request: attempt.request.clone() });
+        }
+    }
+
+    /// The last request changed nothing after all.
+    fn unwrite(&mut self) {
+        if let Some(wrote) = &mut self.wrote {
+            wrote.times = wrote.times.saturating_sub(1);
+        }
+        self.wrote.take_if(|wrote| wrote.times == 0);
     }
 
     fn finish_child(&mut self, outcome: &ChildOutcome) {

@@ -62,6 +62,12 @@ codes! {
     WorkflowNotFound = "WORKFLOW_NOT_FOUND", NotFound;
     /// A workflow of this id is there already.
     WorkflowExists = "WORKFLOW_EXISTS", Conflict;
+    /// A workflow is not the version that the caller has seen.
+    WorkflowVersionConflict = "WORKFLOW_VERSION_CONFLICT", Conflict;
+    /// A workflow has no such version.
+    WorkflowVersionNotFound = "WORKFLOW_VERSION_NOT_FOUND", NotFound;
+    /// A workflow of a source that is only read.
+    WorkflowReadOnly = "WORKFLOW_READ_ONLY", Conflict;
     /// A text that is no identifier.
     IdInvalid = "ID_INVALID", Validation;
     /// A file that is not there.
@@ -173,6 +179,8 @@ pub struct Argument {
     pub expected: String,
     /// What is there.
     pub actual: String,
+    /// The one next action about it; empty when `expected` says it all.
+    pub suggestion: String,
 }
 
 /// Something a user has to know about.

@@ -1,11 +1,13 @@
 //! What validation asks of the catalogs: whether a command is there, and what it takes.
 
 use milepost_catalog::command::{Command, Content};
-use milepost_model::commands::{Body, CommandInfo, Commands, Lookup, Parameter};
+use milepost_model::check::World;
+use milepost_model::commands::{Body, CommandInfo, Commands, Effect, Lookup, Parameter};
 use milepost_model::id::WorkflowId;
 use milepost_model::suggest;
 use milepost_model::target::CommandId;
-use serde_json::{Map, Value};
+use milepost_model::workflow::{Spelling, Workflow};
+use serde_json::{Map, Value, json};
 
 use crate::reader::Reader;
 
@@ -22,6 +24,11 @@ impl Known {
     /// Those that a reader sees.
     pub fn of(reader: Reader) -> Known {
         Known { reader }
+    }
+
+    /// What every document is checked against, whoever brings it.
+    pub fn world(&self) -> World<'_> {
+        World { commands: self, env_allow: None }
     }
 }
 
@@ -59,7 +66,12 @@ impl Commands for Known {
     fn workflow(&self, id: &WorkflowId) -> Lookup {
         let Ok(listing) = self.reader.listing() else { return Lookup::Unchecked };
         if listing.items.iter().any(|item| item.id == id.as_str()) {
-            return Lookup::Unchecked;
+            let entry = self.reader.workflow(id.as_str()).ok();
+            let workflow = entry.as_ref().and_then(|entry| entry.document.workflow.as_ref());
+            // A guide takes any context.
+            let manifest = workflow.filter(|one| one.spelling == Spelling::Manifest);
+            return manifest
+                .map_or(Lookup::Unchecked, |one| Lookup::Known(Box::new(of_inputs(one))));
         }
         let names: Vec<String> =
             listing.items.iter().map(|item| format!("workflow {}", item.id)).collect();
@@ -69,6 +81,26 @@ impl Commands for Known {
             // One that is saved later, or elsewhere.
             None => Lookup::Unchecked,
         }
+    }
+}
+
+/// A workflow that is run as a step takes its inputs as arguments.
+fn of_inputs(workflow: &Workflow) -> CommandInfo {
+    let parameters = workflow.inputs.0.iter().map(|(name, input)| {
+        let kind = if input.takes_several() { "array" } else { input.input_type().name() };
+        let mut schema = json!({"type": kind});
+        if let Some(choices) = input.listed_choices().filter(|_| !input.takes_several()) {
+            schema["enum"] = choices.iter().cloned().collect();
+        }
+        Parameter { name: name.value.clone(), required: input.is_required(), schema }
+    });
+    CommandInfo {
+        parameters: parameters.collect(),
+        body: None,
+        response: None,
+        // What it does is judged where it does it.
+        effect: Effect::Read,
+        may_repeat: true,
     }
 }
 

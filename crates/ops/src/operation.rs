@@ -12,11 +12,15 @@ use crate::call::Call;
 use crate::catalog;
 use crate::command;
 use crate::guide;
+use crate::inputs;
 use crate::later::{self, All, Hands, Later, Waiting};
+use crate::preview;
 use crate::problems;
 use crate::provider;
 use crate::reader::Reader;
 use crate::response::Response;
+use crate::run;
+use crate::workflow;
 use crate::writer::Writer;
 use milepost_model::problem::{Code, Problem};
 
@@ -220,8 +224,36 @@ pub const OPERATIONS: &[Operation] = &[
     waits::<command::list::List>(),
     waits::<command::get::Get>(),
     waits::<command::run::Run>(),
+    waits::<run::start::Start>(),
+    waits::<run::status::Status>(),
+    waits::<run::submit::Submit>(),
+    waits::<run::resume::Resume>(),
+    row::<run::cancel::Cancel>(Safety::Destructive),
+    waits::<run::pause::Pause>(),
+    waits::<run::decide::Approve>(),
+    waits::<run::decide::Reject>(),
+    waits::<run::settle::Settle>(),
+    waits::<run::list::List>(),
+    waits::<run::events::Events>(),
+    row::<run::keep::Forget>(Safety::Destructive),
+    row::<run::keep::Purge>(Safety::Destructive),
+    waits::<run::keep::Backup>(),
+    waits::<run::pin::SetPin>(),
     waits::<provider::list::List>(),
     waits::<provider::values::Values>(),
+    waits::<inputs::preview_inputs::PreviewInputs>(),
+    waits::<inputs::resolve_inputs::ResolveInputs>(),
+    waits::<preview::step_plan::StepPlan>(),
+    waits::<preview::preview_rendered::PreviewRendered>(),
+    waits::<workflow::list::List>(),
+    waits::<workflow::get::Get>(),
+    waits::<workflow::validate::Validate>(),
+    waits::<workflow::save::Save>(),
+    waits::<workflow::rename::Rename>(),
+    row::<workflow::delete::Delete>(Safety::Destructive),
+    waits::<workflow::versions::Versions>(),
+    waits::<workflow::diff::Diff>(),
+    waits::<workflow::restore::Restore>(),
 ];
 
 impl Operation {

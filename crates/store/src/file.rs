@@ -225,7 +225,7 @@ fn create_beside(
 
 /// Makes new files readable by their owner alone. Where there are no such modes, the directory of
 /// the user's own data is what keeps others out.
-fn owner_only(options: &mut OpenOptions) {
+pub(crate) fn owner_only(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     #[cfg(not(unix))]

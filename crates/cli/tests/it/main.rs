@@ -8,6 +8,8 @@ mod command;
 mod commands;
 mod corpus;
 mod docs;
+mod inputs;
+mod known;
 mod mcp;
 mod mock;
 mod raw;
@@ -17,6 +19,7 @@ mod secret;
 mod server;
 mod validate;
 mod walks;
+mod workflow_files;
 
 use std::ffi::OsStr;
 use std::fs;

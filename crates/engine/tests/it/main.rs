@@ -1,4 +1,4 @@
-//! The interpreter from outside: workflows and a scripted world in, journals out.
+//! The engine from outside: workflows and a scripted world in, journals out.
 
 #![expect(
     clippy::needless_raw_string_hashes,
@@ -15,6 +15,9 @@ mod lists;
 mod order;
 mod properties;
 mod requests;
+mod resume;
+mod resume_forecast;
+mod resume_world;
 mod rig;
 mod scenarios;
 mod simulation;

@@ -193,6 +193,7 @@ pub(crate) fn invalid(source: &str, violations: &[Finding]) -> Problem {
             message: finding.message.clone(),
             expected: String::new(),
             actual: String::new(),
+            suggestion: String::new(),
         })
         .collect();
     problem
