@@ -575,6 +575,10 @@ fn a_budget_warns_and_then_parks_the_run() {
         = waiting budget HttpCalls
     "#]],
     );
+}
+
+#[test]
+fn only_what_changes_something_is_a_write() {
     check_budget(
         Budget::Writes,
         1,
