@@ -183,7 +183,12 @@ impl Simulation {
         self.check_quiet();
     }
 
+    /// The clock is set, or a catalog is replaced by another one.
     fn jump(&mut self) {
+        if self.chance.one_in(3) {
+            self.rig.world.catalog += 1;
+            return;
+        }
         let hours = 3_600_000 * self.chance.below(12) as u64;
         let now = self.rig.now_ms;
         self.rig.now_ms = if self.chance.one_in(2) { now + hours } else { now - hours };
@@ -442,7 +447,6 @@ fn the_promises_hold_in_every_simulated_run() {
         let journal = checked(seed, &flows[usize::try_from(seed % WORKFLOWS).unwrap_or(0)]);
         met.extend(journal.iter().map(|entry| entry.event.name()));
     }
-    // Everything happens but a resumption, which somebody else works out, and an approval that no
-    // longer holds, which takes another catalog.
-    assert!(seeds < SEEDS || met.len() >= 31, "{met:?}");
+    // Everything happens but a resumption, which somebody else works out.
+    assert!(seeds < SEEDS || met.len() == 33, "{met:?}");
 }
