@@ -33,7 +33,7 @@ impl<'s> Look<'s> {
                 Some(Command::record(Event::StepFailed { key, failure }))
             }
             Phase::Verifying => self.verify(&one, state),
-            Phase::Rejected if !self.begins() => None,
+            Phase::Rejected if !self.is_free(one.key) => None,
             Phase::Rejected => offered_again(one.key, one.step, state),
             Phase::Accepted => Some(self.accepted(&one, state)),
             Phase::Decided(yes) => self.decided(&one, state, *yes),

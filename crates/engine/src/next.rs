@@ -74,11 +74,6 @@ impl<'s> Look<'s> {
         Look { flow, state, begins, settled: OnceCell::new() }
     }
 
-    /// Whether something new may begin at all.
-    pub(crate) fn begins(&self) -> bool {
-        self.begins
-    }
-
     /// Whether an execution may do something new: what it waits for may be open again, because an
     /// approval no longer holds.
     pub(crate) fn is_free(&self, key: &Key) -> bool {
@@ -138,7 +133,8 @@ impl<'s> Look<'s> {
             return None;
         }
         let concurrency = self.flow.workflow().concurrency as usize;
-        let open = main().filter(|node| self.is_open(&node.key)).count();
+        // What waits for something above it again takes no one's place.
+        let open = main().filter(|node| self.is_open(&node.key) && self.is_ready(node)).count();
         if open >= concurrency {
             return None;
         }

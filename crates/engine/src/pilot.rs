@@ -655,8 +655,12 @@ impl Turn<'_> {
                     Err(failure) => Reply::Refused { failure },
                 }
             }
-            Signal::Settle { key, by, decision } => {
+            Signal::Settle { key, asked, by, decision } => {
+                let current = self.state().step(&key).and_then(|step| step.asked);
                 match judge::settlement(&self.pilot.flow, &self.pilot.state, &key, &by) {
+                    Ok(()) if asked.is_some() && asked != current => {
+                        Reply::Refused { failure: words::asked_again(&key) }
+                    }
                     Ok(()) => self.done(Event::OutcomeDecided { key, by, decision })?,
                     Err(failure) => Reply::Refused { failure },
                 }

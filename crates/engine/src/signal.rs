@@ -19,6 +19,10 @@ pub enum Signal {
     Settle {
         /// The step.
         key: Key,
+        /// The event that left it open, so that a word that comes late or twice does not settle
+        /// what became of the next try.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked: Option<u64>,
         /// Who.
         by: Actor,
         /// What.

@@ -75,12 +75,26 @@ fn tries_used_up_are_for_a_person_to_settle() {
         }
         let waits = told::stands(&rig);
         let reply = told::reply(&rig.say("a", decision));
-        format!("{waits} | {reply} | {}", told::stands(&rig))
+        format!("{waits}\n{reply}\n{}\n", told::stands(&rig))
     };
-    expect!["waiting exhausted a | done | waiting agent a"].assert_eq(&settled(Decision::DidNot));
-    expect!["waiting exhausted a | done | waiting agent b"]
-        .assert_eq(&settled(Decision::Happened { output: json!({"why": "I say so"}) }));
-    expect!["waiting exhausted a | done | failed SUBMISSIONS_EXHAUSTED: no submission for `a` was accepted, and no tries are left"].assert_eq(&settled(Decision::GiveUp));
+    expect![[r#"
+        waiting exhausted a
+        done
+        waiting agent a
+    "#]]
+    .assert_eq(&settled(Decision::DidNot));
+    expect![[r#"
+        waiting exhausted a
+        done
+        waiting agent b
+    "#]]
+    .assert_eq(&settled(Decision::Happened { output: json!({"why": "I say so"}) }));
+    expect![[r#"
+        waiting exhausted a
+        done
+        failed SUBMISSIONS_EXHAUSTED: no submission for `a` was accepted, and no tries are left
+    "#]]
+    .assert_eq(&settled(Decision::GiveUp));
 }
 
 #[test]

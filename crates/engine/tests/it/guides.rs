@@ -18,8 +18,14 @@ fn step_if(id: &str, condition: Value) -> Value {
     step
 }
 
-fn repeat(id: &str, spec: Value, body: Value) -> Value {
+fn repeat(id: &str, spec: &Value, body: &Value) -> Value {
     json!({"id": id, "title": id, "type": "loop", "loop": spec, "body": body})
+}
+
+fn spec(kind: &str, condition: &Value) -> Value {
+    let mut all = json!({"type": kind, "iterationVar": "n", "maxIterations": 9});
+    all["condition"] = condition.clone();
+    all
 }
 
 fn guide(steps: &Value, inputs: &Value) -> Rig {
@@ -41,16 +47,24 @@ fn walk(rig: &mut Rig) -> String {
         keys.push(key);
         assert!(keys.len() < 50, "the walk does not end");
     }
-    format!("{} = {}", keys.join(" "), told::stands(rig))
+    format!("{}\n= {}\n", keys.join("\n"), told::stands(rig))
 }
 
-fn check(steps: &Value, inputs: &Value, expected: Expect) {
+fn check(steps: &Value, inputs: &Value, expected: &Expect) {
     expected.assert_eq(&walk(&mut guide(steps, inputs)));
 }
 
 #[test]
 fn steps_come_one_after_the_other() {
-    check(&json!([step("a"), step("b")]), &json!({}), expect!["a b = succeeded"]);
+    check(
+        &json!([step("a"), step("b")]),
+        &json!({}),
+        &expect![[r#"
+        a
+        b
+        = succeeded
+    "#]],
+    );
 }
 
 #[test]
@@ -59,26 +73,43 @@ fn conditions_read_the_inputs() {
         step_if("a", json!({"var": "big", "equals": true})),
         step_if("b", json!({"var": "big", "equals": false})),
     ]);
-    check(&steps, &json!({"big": false}), expect!["b = succeeded"]);
+    check(
+        &steps,
+        &json!({"big": false}),
+        &expect![[r#"
+        b
+        = succeeded
+    "#]],
+    );
 }
 
 #[test]
 fn all_kinds_of_loops_are_walked() {
     let each = json!({"type": "forEach", "items": "names", "itemVar": "name", "maxIterations": 9});
     let times = json!({"type": "for", "count": 2, "maxIterations": 9});
-    let spec = |kind: &str, condition: Value| json!({"type": kind, "condition": condition, "iterationVar": "n", "maxIterations": 9});
     let steps = json!([
-        repeat("outer", each, json!([step("a"), repeat("inner", times, json!([step("b")]))])),
-        repeat("w", spec("while", json!({"var": "n", "lt": 3})), json!([step("c")])),
-        repeat("u", spec("until", json!({"var": "n", "gt": 2})), json!([step("d")])),
+        repeat("outer", &each, &json!([step("a"), repeat("inner", &times, &json!([step("b")]))])),
+        repeat("w", &spec("while", &json!({"var": "n", "lt": 3})), &json!([step("c")])),
+        repeat("u", &spec("until", &json!({"var": "n", "gt": 2})), &json!([step("d")])),
         step("e"),
     ]);
     check(
         &steps,
         &json!({"names": ["x", "y"]}),
-        expect![
-            "outer@0::a outer@0::inner@0::b outer@0::inner@1::b outer@1::a outer@1::inner@0::b outer@1::inner@1::b w@0::c w@1::c u@0::d u@1::d e = succeeded"
-        ],
+        &expect![[r#"
+            outer@0::a
+            outer@0::inner@0::b
+            outer@0::inner@1::b
+            outer@1::a
+            outer@1::inner@0::b
+            outer@1::inner@1::b
+            w@0::c
+            w@1::c
+            u@0::d
+            u@1::d
+            e
+            = succeeded
+        "#]],
     );
 }
 
@@ -86,9 +117,17 @@ fn all_kinds_of_loops_are_walked() {
 fn an_undecided_condition_waits_for_its_variable() {
     let steps = json!([step("a"), step_if("b", json!({"var": "risk", "equals": "high"}))]);
     let mut rig = guide(&steps, &json!({}));
-    expect!["a = waiting variable risk of b"].assert_eq(&walk(&mut rig));
+    expect![[r#"
+        a
+        = waiting variable risk of b
+    "#]]
+    .assert_eq(&walk(&mut rig));
     assert_eq!(told::reply(&rig.tell(add(&json!({"risk": "high"})))), "done");
-    expect!["b = succeeded"].assert_eq(&walk(&mut rig));
+    expect![[r#"
+        b
+        = succeeded
+    "#]]
+    .assert_eq(&walk(&mut rig));
 }
 
 #[test]
@@ -103,16 +142,30 @@ fn a_submission_may_add_to_the_context() {
         json!({"risk": "high", "who": "bob"}).as_object().cloned().unwrap_or_default();
     rig.tell(Signal::Submit(submitted));
     assert_eq!(view::briefs(&rig.flow, rig.state())[0].prompt, "Do b for bob");
-    expect!["b c = succeeded"].assert_eq(&walk(&mut rig));
+    expect![[r#"
+        b
+        c
+        = succeeded
+    "#]]
+    .assert_eq(&walk(&mut rig));
 }
 
 #[test]
 fn a_loop_waits_for_its_list() {
     let each = json!({"type": "forEach", "items": "names", "maxIterations": 9});
-    let mut rig = guide(&json!([step("a"), repeat("l", each, json!([step("b")]))]), &json!({}));
-    expect!["a = waiting variable names of walked"].assert_eq(&walk(&mut rig));
+    let mut rig = guide(&json!([step("a"), repeat("l", &each, &json!([step("b")]))]), &json!({}));
+    expect![[r#"
+        a
+        = waiting variable names of walked
+    "#]]
+    .assert_eq(&walk(&mut rig));
     rig.tell(add(&json!({"names": [1, 2]})));
-    expect!["l@0::b l@1::b = succeeded"].assert_eq(&walk(&mut rig));
+    expect![[r#"
+        l@0::b
+        l@1::b
+        = succeeded
+    "#]]
+    .assert_eq(&walk(&mut rig));
 }
 
 #[test]

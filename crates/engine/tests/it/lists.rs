@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::rig::{Rig, add, ok, status, willing};
 use crate::told;
 
-fn check(text: &str, arrange: impl Fn(&mut Rig), expected: Expect) {
+fn check(text: &str, arrange: impl Fn(&mut Rig), expected: &Expect) {
     let mut rig = Rig::with(text, &json!({"names": ["x", "y", "z"], "many": 2}), |_| {});
     arrange(&mut rig);
     rig.start();
@@ -32,7 +32,7 @@ final_output: '${{ steps.a.output }}'
         |rig| {
             rig.on("a@0", &[ok(json!("X")).after(90)]).on("a@1", &[ok(json!("Y"))]);
         },
-        expect![[r#"
+        &expect![[r#"
             step_scheduled a 3 items
             attempt_started a@0 #1 GET api a:get
             attempt_started a@1 #1 GET api a:get
@@ -64,7 +64,7 @@ fn a_failed_item_fails_the_step_after_its_siblings() {
         |rig| {
             rig.on("a@0", &[status(400)]).on("a@1", &[ok(json!(2)).after(50)]);
         },
-        expect![[r#"
+        &expect![[r#"
             step_scheduled a 3 items
             attempt_started a@0 #1 GET api a:get
             attempt_started a@1 #1 GET api a:get
@@ -86,7 +86,7 @@ fn a_failed_item_may_be_null() {
         |rig| {
             rig.on("a@0", &[status(400)]).on("a@1", &[ok(json!(2)).after(50)]);
         },
-        expect![[r#"
+        &expect![[r#"
             step_scheduled a 3 items
             attempt_started a@0 #1 GET api a:get
             attempt_started a@1 #1 GET api a:get
@@ -116,7 +116,7 @@ steps:
     check(
         text,
         |_| {},
-        expect![[r#"
+        &expect![[r#"
         step_scheduled e 0 items
         step_succeeded e []
         step_failed n EXPRESSION_FAILED: `for_each` must yield a list: it yields a text
@@ -141,7 +141,7 @@ steps:
         |rig| {
             rig.on("a@0", &[ok(json!(5)), ok(json!(6))]);
         },
-        expect![[r#"
+        &expect![[r#"
             step_scheduled a 1 items
             attempt_started a@0 #1 GET api a:get
             attempt_succeeded a@0 5
@@ -177,7 +177,7 @@ final_output: '${{ steps.a.output }}'
     assert_eq!(told::stands(&rig), r#"succeeded ["X","Y"]"#);
 }
 
-fn check_loop(spec: &str, expected: Expect) {
+fn check_loop(spec: &str, expected: &Expect) {
     let text = format!(
         "
 workflow: w
@@ -204,7 +204,7 @@ final_output: '${{{{ steps.l.output }}}}'
 fn a_manifest_loops_over_a_list_and_a_count() {
     check_loop(
         "type: forEach, items: names",
-        expect![[r#"
+        &expect![[r#"
         step_scheduled l 0 items
         attempt_started l@0::a #1 GET api a:get
         attempt_succeeded l@0::a 0
@@ -221,7 +221,7 @@ fn a_manifest_loops_over_a_list_and_a_count() {
     );
     check_loop(
         "type: for, count: many",
-        expect![[r#"
+        &expect![[r#"
         step_scheduled l 0 items
         attempt_started l@0::a #1 GET api a:get
         attempt_succeeded l@0::a 0
@@ -242,7 +242,7 @@ fn a_manifest_loops_over_a_list_and_a_count() {
 fn a_manifest_loops_on_a_condition() {
     check_loop(
         "type: while, condition: {var: many, gt: 5}",
-        expect![[r#"
+        &expect![[r#"
         step_scheduled l 0 items
         step_succeeded l []
         run_succeeded []
@@ -251,7 +251,7 @@ fn a_manifest_loops_on_a_condition() {
     );
     check_loop(
         "type: until, condition: {var: steps.b.output.of, gte: 1}",
-        expect![[r#"
+        &expect![[r#"
         step_scheduled l 0 items
         attempt_started l@0::a #1 GET api a:get
         attempt_succeeded l@0::a 0

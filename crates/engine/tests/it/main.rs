@@ -1,5 +1,10 @@
 //! The engine from outside: workflows and a scripted world in, journals out.
 
+#![expect(
+    clippy::needless_raw_string_hashes,
+    reason = "expected texts are written by expect-test, which has one way to quote"
+)]
+
 mod agents;
 mod approvals;
 mod crash;

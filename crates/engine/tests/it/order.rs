@@ -1,12 +1,14 @@
 //! Which step runs when, and which does not run at all.
 
+use std::fmt::Write;
+
 use expect_test::{Expect, expect};
 use serde_json::json;
 
 use crate::rig::{Rig, ok, status};
 use crate::told;
 
-fn check(text: &str, arrange: impl Fn(&mut Rig), expected: Expect) {
+fn check(text: &str, arrange: impl Fn(&mut Rig), expected: &Expect) {
     let mut rig = Rig::with(text, &json!({"go": true, "n": 3}), |_| {});
     arrange(&mut rig);
     rig.start();
@@ -24,7 +26,7 @@ steps:
 final_output: {x: '${{ steps.a.output.x }}', of: '${{ steps.b.output.of }}'}
 ",
         |_| {},
-        expect![[r#"
+        &expect![[r#"
             attempt_started b #1 GET api b:get
             attempt_succeeded b {"n":9,"of":"b"}
             step_succeeded b
@@ -45,7 +47,7 @@ steps:
   - {id: a, set: {x: 1}}
 ",
         |_| {},
-        expect![[r#"
+        &expect![[r#"
             step_succeeded a {"x":1}
             step_succeeded b {"x":2}
             run_succeeded
@@ -69,7 +71,7 @@ steps:
         |rig| {
             rig.on("a", &[ok(json!(1)).after(30)]).on("b", &[ok(json!(2)).after(10)]);
         },
-        expect![[r#"
+        &expect![[r#"
             attempt_started a #1 GET api a:get
             attempt_started b #1 GET api b:get
             attempt_succeeded b 2
@@ -101,7 +103,7 @@ steps:
   - {id: d, set: {x: 1}}
 ",
         |_| {},
-        expect![[r#"
+        &expect![[r#"
             step_skipped a: {"inputs.go":true,"inputs.n":3,"if":"!inputs.go || inputs.n > 5"}
             step_skipped b: `a` was skipped
             step_skipped c: `b` was skipped
@@ -125,7 +127,7 @@ steps:
   - {id: d, depends_on: [a], needs: any, set: {x: 3}}
 ",
         |_| {},
-        expect![[r#"
+        &expect![[r#"
             step_skipped a: {"inputs.go":true,"if":"!inputs.go"}
             step_succeeded b {"x":2}
             step_succeeded c {"x":3}
@@ -149,7 +151,7 @@ steps:
   - {id: c, depends_on: [other], if: \"steps.a.status == 'skipped'\", set: {x: 1}}
 ",
         |_| {},
-        expect![[r#"
+        &expect![[r#"
             step_skipped a: {"inputs.go":true,"inputs.n":3,"if":"!inputs.go && inputs.n > 0"}
             step_succeeded b {"x":1}
             step_skipped other: {"inputs.go":true,"if":"!inputs.go"}
@@ -173,7 +175,7 @@ final_output: '${{ steps.b.output.why }}'
         |rig| {
             rig.on("a", &[status(422)]);
         },
-        expect![[r#"
+        &expect![[r#"
             attempt_started a #1 POST api a:create
             attempt_failed a Status(422), no more
             step_failed a UPSTREAM_REJECTED: Status(422)
@@ -198,7 +200,7 @@ steps:
         |rig| {
             rig.on("slow", &[status(503), ok(json!(1))]).on("bad", &[status(400)]);
         },
-        expect![[r#"
+        &expect![[r#"
             attempt_started slow #1 GET api slow:get
             attempt_started bad #1 GET api bad:get
             attempt_failed slow Status(503), at 544
@@ -230,7 +232,7 @@ steps:
         |rig| {
             rig.on("b", &[ok(json!({"id": "7"}))]);
         },
-        expect![[r#"
+        &expect![[r#"
             step_succeeded a {"name":"ada","n":2}
             attempt_started b #1 GET api b:get
             attempt_succeeded b {"id":"7"}
@@ -252,7 +254,7 @@ steps:
   - {id: b, set: {x: 1}}
 ",
         |_| {},
-        expect![[r#"
+        &expect![[r#"
             step_failed a FAILED_BY_AUTHOR: too many: 3
             run_failed a too many: 3
             = failed FAILED_BY_AUTHOR: too many: 3
@@ -270,7 +272,7 @@ steps:
   - {id: b, set: {x: '${{ steps.a.output.nope }}'}}
 ",
         |_| {},
-        expect![[r#"
+        &expect![[r#"
             attempt_started a #1 GET api a:get
             attempt_succeeded a {"n":9,"of":"a"}
             step_succeeded a
@@ -290,7 +292,7 @@ steps: [{id: a, run: api a:get}]
 final_output: '${{ steps.a.output.nope }}'
 ",
         |_| {},
-        expect![[r#"
+        &expect![[r#"
             attempt_started a #1 GET api a:get
             attempt_succeeded a {"n":9,"of":"a"}
             step_succeeded a
@@ -308,7 +310,7 @@ workflow: w
 steps: [{id: a, run: api a:gone}]
 ",
         |_| {},
-        expect![[r#"
+        &expect![[r#"
             step_failed a COMMAND_NOT_FOUND: there is no such command
             run_failed a there is no such command
             = failed COMMAND_NOT_FOUND: there is no such command
@@ -323,7 +325,7 @@ fn a_ladder_of_diamonds_is_looked_at_once() {
         let above = rung - 1;
         let from = if above == 0 { "s0".to_owned() } else { format!("l{above}, r{above}") };
         for side in ["l", "r"] {
-            text += &format!("  - {{id: {side}{rung}, depends_on: [{from}], set: {{x: 1}}}}\n");
+            let _ = writeln!(text, "  - {{id: {side}{rung}, depends_on: [{from}], set: {{x: 1}}}}");
         }
     }
     let mut rig = Rig::new(&text);

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::rig::{Reaction, Rig, broken, budget, ok, person, status, timeout, unreachable};
 use crate::told;
 
-fn check(step: &str, reactions: &[Reaction], expected: Expect) {
+fn check(step: &str, reactions: &[Reaction], expected: &Expect) {
     let mut rig = Rig::new(&format!("workflow: w\nsteps:\n  - {{id: a, {step}}}\n"));
     rig.on("a", reactions).start();
     expected.assert_eq(&told::journal(&rig));
@@ -21,7 +21,7 @@ fn a_read_is_tried_three_times() {
     check(
         "run: api a:get",
         &[status(503)],
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 GET api a:get
         attempt_failed a Status(503), at 601
         timer_fired a
@@ -42,7 +42,7 @@ fn what_is_no_passing_trouble_is_not_tried_again() {
     check(
         "run: api a:get",
         &[status(500)],
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 GET api a:get
         attempt_failed a Status(500), no more
         step_failed a UPSTREAM_REJECTED: Status(500)
@@ -53,7 +53,7 @@ fn what_is_no_passing_trouble_is_not_tried_again() {
     check(
         "run: api a:get",
         &[timeout(false)],
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 GET api a:get
         attempt_failed a Timeout, no more
         step_failed a UPSTREAM_TIMEOUT: Timeout
@@ -68,7 +68,7 @@ fn a_put_is_repeated_when_the_connection_breaks() {
     check(
         "run: api a:put",
         &[broken(true), ok(json!(1))],
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 PUT api a:put
         attempt_failed a Network, at 601
         timer_fired a
@@ -86,7 +86,7 @@ fn a_post_is_not_repeated_by_default() {
     check(
         "run: api a:create",
         &[status(503)],
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 POST api a:create
         attempt_failed a Status(503), no more
         step_failed a UPSTREAM_REJECTED: Status(503)
@@ -97,7 +97,7 @@ fn a_post_is_not_repeated_by_default() {
     check(
         "run: api a:create",
         &[unreachable()],
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 POST api a:create
         attempt_failed a Network, no more
         step_failed a UPSTREAM_FAILED: Network
@@ -112,7 +112,7 @@ fn an_author_says_how_often_and_on_what() {
     check(
         "run: api a:create, retry: {max_attempts: 4, on: [429, 503], initial: 1s, jitter: false}",
         &[status(429), status(503), status(429).asking(60_000), status(500)],
-        expect![[r#"
+        &expect![[r#"
             attempt_started a #1 POST api a:create
             attempt_failed a Status(429), at 1010
             timer_fired a
@@ -132,7 +132,7 @@ fn an_author_says_how_often_and_on_what() {
     check(
         "run: api a:get, retry: {max_attempts: 3, on: [timeout, 5xx], backoff: fixed, initial: 2s}",
         &[timeout(false), status(500), ok(json!(1))],
-        expect![[r#"
+        &expect![[r#"
             attempt_started a #1 GET api a:get
             attempt_failed a Timeout, at 2010
             timer_fired a
@@ -153,7 +153,7 @@ fn a_server_that_asks_for_too_long_a_pause_is_not_asked_again() {
     check(
         "run: api a:get",
         &[status(429).asking(limits::RETRY_AFTER_MAX_MS + 1)],
-        expect![[r#"
+        &expect![[r#"
             attempt_started a #1 GET api a:get
             attempt_failed a Status(429), no more
             step_failed a UPSTREAM_REJECTED: Status(429)
@@ -169,7 +169,7 @@ fn pauses_grow_up_to_their_bound() {
     check(
         text,
         &[status(503)],
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 GET api a:get
         attempt_failed a Status(503), at 1010
         timer_fired a
@@ -197,7 +197,7 @@ fn a_post_whose_end_nobody_saw_waits_for_a_person() {
     check(
         authored,
         &[broken(true)],
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 POST api a:create
         attempt_unknown a Network
         = waiting unknown a
@@ -206,7 +206,7 @@ fn a_post_whose_end_nobody_saw_waits_for_a_person() {
     check(
         authored,
         &[timeout(false)],
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 POST api a:create
         attempt_unknown a Timeout
         = waiting unknown a
@@ -216,7 +216,7 @@ fn a_post_whose_end_nobody_saw_waits_for_a_person() {
     check(
         authored,
         &[status(504)],
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 POST api a:create
         attempt_unknown a Status(504)
         = waiting unknown a
@@ -230,7 +230,7 @@ fn the_author_who_names_a_gateways_status_knows_the_server() {
     check(
         authored,
         &[status(504), ok(json!(1))],
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 POST api a:create
         attempt_failed a Status(504), at 601
         timer_fired a
@@ -249,7 +249,7 @@ fn an_authors_word_makes_a_post_repeatable() {
     check(
         authored,
         &[broken(true), ok(json!(1))],
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 POST api a:create
         attempt_failed a Network, at 601
         timer_fired a
@@ -275,7 +275,7 @@ final_output: '${{ steps.a.output }}'
     rig
 }
 
-fn check_decision(decision: Decision, expected: Expect) {
+fn check_decision(decision: Decision, expected: &Expect) {
     let mut rig = unknown();
     let reply = rig.say("a", decision);
     let sent: Vec<String> = rig.world.sent.iter().map(|one| one.idempotency_key.clone()).collect();
@@ -287,7 +287,7 @@ fn check_decision(decision: Decision, expected: Expect) {
 fn a_person_says_what_became_of_it() {
     check_decision(
         Decision::Happened { output: json!({"id": 9}) },
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 POST api a:create
         attempt_unknown a Network
         outcome_decided a Happened { output: Object {"id": Number(9)} }
@@ -300,7 +300,7 @@ fn a_person_says_what_became_of_it() {
     );
     check_decision(
         Decision::DidNot,
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 POST api a:create
         attempt_unknown a Network
         outcome_decided a DidNot
@@ -315,7 +315,7 @@ fn a_person_says_what_became_of_it() {
     );
     check_decision(
         Decision::GiveUp,
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 POST api a:create
         attempt_unknown a Network
         outcome_decided a GiveUp
@@ -334,13 +334,22 @@ fn only_a_person_says_so_and_only_once() {
     let (key, decision) = (Key::of_walk("a"), Decision::DidNot);
     let by_agent = milepost_engine::signal::Signal::Settle {
         key: key.clone(),
+        asked: None,
         by: crate::rig::agent(),
         decision: decision.clone(),
     };
     let refused = rig.tell(by_agent);
     expect!["refused PRESENCE_REQUIRED: only a person can decide this"]
         .assert_eq(&told::reply(&refused));
-    rig.say("a", decision);
+    rig.on("a", &[broken(true), broken(true)]);
+    let asked = rig.state().step(&key).and_then(|step| step.asked);
+    let by = person("ada");
+    let word = milepost_engine::signal::Signal::Settle { key, asked, by, decision };
+    assert_eq!(told::reply(&rig.tell(word.clone())), "done");
+    // It was sent again and is unknown again: the word was about the first time.
+    let twice = rig.tell(word);
+    expect!["refused RUN_CONFLICT: `a` asks something else by now"].assert_eq(&told::reply(&twice));
+    rig.say("a", Decision::GiveUp);
     let late = rig.say("a", Decision::GiveUp);
     expect!["refused RUN_CONFLICT: nobody has to say what became of `a`"]
         .assert_eq(&told::reply(&late));
@@ -352,7 +361,7 @@ fn polling_ends_when_its_condition_holds() {
         "run: api a:get, with: {seen: '${{ steps.self.?output.?n.orValue(0) }}'}, \
          repeat: {until: output.n >= 2, every: 3s}",
         &[ok(json!({"n": 1})), status(503), ok(json!({"n": 2}))],
-        expect![[r#"
+        &expect![[r#"
             attempt_started a #1 GET api a:get
             attempt_succeeded a {"n":1}
             timer_set a at 3010
@@ -375,7 +384,7 @@ fn polling_has_its_bounds() {
     check(
         &polls("every: 1s, max_attempts: 2"),
         &[ok(json!({"n": 1}))],
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 GET api a:get
         attempt_succeeded a {"n":1}
         timer_set a at 1010
@@ -390,7 +399,7 @@ fn polling_has_its_bounds() {
     check(
         &polls("every: 4s, timeout: 9s"),
         &[ok(json!({"n": 1}))],
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 GET api a:get
         attempt_succeeded a {"n":1}
         timer_set a at 4010
@@ -430,7 +439,7 @@ steps:
 final_output: '${{ steps.a.output }}'
 ";
 
-fn check_child(outcome: ChildOutcome, expected: Expect) {
+fn check_child(outcome: ChildOutcome, expected: &Expect) {
     let mut rig = Rig::new(PARENT);
     rig.child("other", 50, outcome).start();
     expected.assert_eq(&told::journal(&rig));
@@ -440,7 +449,7 @@ fn check_child(outcome: ChildOutcome, expected: Expect) {
 fn another_workflow_is_a_step() {
     check_child(
         ChildOutcome::Succeeded { output: json!(5) },
-        expect![[r#"
+        &expect![[r#"
         child_started a
         child_finished a 5
         step_succeeded a
@@ -454,7 +463,7 @@ fn another_workflow_is_a_step() {
     let failure = Failure::new(Code::FailedByAuthor, "no", "");
     check_child(
         ChildOutcome::Failed { failure },
-        expect![[r#"
+        &expect![[r#"
         child_started a
         child_finished a no
         step_failed a FAILED_BY_AUTHOR: no
@@ -464,7 +473,7 @@ fn another_workflow_is_a_step() {
     );
     check_child(
         ChildOutcome::Canceled,
-        expect![[r#"
+        &expect![[r#"
         child_started a
         child_finished a canceled
         step_failed a RUN_CANCELED: the workflow it runs was canceled
@@ -525,7 +534,7 @@ finally:
   - {id: z, run: api z:delete}
 ";
 
-fn check_budget(of: Budget, limit: u64, expected: Expect) {
+fn check_budget(of: Budget, limit: u64, expected: &Expect) {
     let mut rig = Rig::with(CALLS, &json!({}), budget(of, limit));
     rig.on("a", &[status(503), ok(json!(1))]).start();
     expected.assert_eq(&told::journal(&rig));
@@ -536,7 +545,7 @@ fn a_budget_warns_and_then_parks_the_run() {
     check_budget(
         Budget::HttpCalls,
         4,
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 GET api a:get
         attempt_failed a Status(503), at 601
         timer_fired a
@@ -557,7 +566,7 @@ fn a_budget_warns_and_then_parks_the_run() {
     check_budget(
         Budget::HttpCalls,
         1,
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 GET api a:get
         budget_warned HttpCalls 1 of 1
         attempt_failed a Status(503), at 601
@@ -566,10 +575,14 @@ fn a_budget_warns_and_then_parks_the_run() {
         = waiting budget HttpCalls
     "#]],
     );
+}
+
+#[test]
+fn only_what_changes_something_is_a_write() {
     check_budget(
         Budget::Writes,
         1,
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 GET api a:get
         attempt_failed a Status(503), at 601
         timer_fired a
@@ -590,7 +603,7 @@ fn a_budget_warns_and_then_parks_the_run() {
     check_budget(
         Budget::Writes,
         0,
-        expect![[r#"
+        &expect![[r#"
         attempt_started a #1 GET api a:get
         budget_warned Writes 0 of 0
         attempt_failed a Status(503), at 601

@@ -505,7 +505,7 @@ fn what_may_have_happened_is_said_after_somebody_gave_up() {
     let lost = Script { lost: names(&["refund"]), ..Script::default() };
     let mut story = refund(lost);
     let (key, by) = (Key::of_walk("refund"), person());
-    story.tell(Signal::Settle { key, by, decision: Decision::GiveUp });
+    story.tell(Signal::Settle { key, asked: None, by, decision: Decision::GiveUp });
     assert_eq!(story.status(), Status::Failed);
     let request = story.request();
     check(

@@ -404,8 +404,9 @@ impl Rig {
                     self.coming.push((at, Coming::Called(key, reaction.outcome)));
                 }
                 Act::Abort { key } => {
-                    let aborted = |one: &&mut (u64, Coming)| matches!(&one.1, Coming::Called(of, _) if *of == key);
-                    if let Some(one) = self.coming.iter_mut().find(aborted) {
+                    let is_of =
+                        |coming: &Coming| matches!(coming, Coming::Called(of, _) if *of == key);
+                    if let Some(one) = self.coming.iter_mut().find(|one| is_of(&one.1)) {
                         *one = (self.now_ms, Coming::Called(key, broken(true).outcome));
                     }
                 }
@@ -548,7 +549,7 @@ impl Rig {
 
     pub(crate) fn say(&mut self, key: &str, decision: Decision) -> Reply {
         let key = Key::of_walk(key);
-        self.tell(Signal::Settle { key, by: person("ada"), decision })
+        self.tell(Signal::Settle { key, asked: None, by: person("ada"), decision })
     }
 
     pub(crate) fn cancel(&mut self) -> Reply {
@@ -589,7 +590,9 @@ pub(crate) fn willing(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
         Waiting::Agent(key) => submit(key.as_str(), None, json!({"done": key.as_str()})),
         Waiting::Approval(request) => Signal::Decide(rig.decision(request.key.as_str(), true)),
         Waiting::Unknown { key, .. } => {
-            Signal::Settle { key: key.clone(), by: person("ada"), decision: truth(rig, key) }
+            let asked = rig.state().step(key).and_then(|step| step.asked);
+            let (key, decision) = (key.clone(), truth(rig, key));
+            Signal::Settle { key, asked, by: person("ada"), decision }
         }
         Waiting::Exhausted { .. } | Waiting::Budget(_) | Waiting::Variable { .. } => return None,
     })

@@ -106,7 +106,7 @@ fn rest(event: &Event) -> String {
             format!("{key}: {}", changes.join("; "))
         }
         Event::WentBack { from, to, reset, .. } => {
-            let reset: Vec<&str> = reset.iter().map(|key| key.as_str()).collect();
+            let reset: Vec<&str> = reset.iter().map(milepost_engine::Key::as_str).collect();
             format!("{from} to {to}, again {}", reset.join(" "))
         }
         Event::TimerSet { key, at_ms } => format!("{key} {}", at(*at_ms)),

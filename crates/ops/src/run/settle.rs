@@ -79,7 +79,7 @@ impl Later for Settle {
             OutcomeWord::GiveUp => Decision::GiveUp,
         };
         let by = begin::actor(writer, call);
-        let signal = Signal::Settle { key: Key::of_walk(&key), by, decision };
+        let signal = Signal::Settle { key: Key::of_walk(&key), asked: None, by, decision };
         super::tell(&drive, &run, &signal).await?;
         super::follow(&drive, &run, super::AFTER).await
     }
