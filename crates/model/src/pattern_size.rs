@@ -8,6 +8,8 @@ use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind};
 const STATE: usize = 64;
 /// How many states a letter is at most that may be written in any case: it has up to three others.
 const CASES: usize = 8;
+/// How many states a range is at most that goes through characters of every length in UTF-8.
+const LENGTHS: usize = 27;
 
 /// At most how many bytes a pattern takes when it is compiled, in any case of its letters or in
 /// the one they are written in.
@@ -18,7 +20,7 @@ pub(crate) fn of(tree: &Hir, caseless: bool) -> usize {
         HirKind::Literal(literal) => STATE * literal.0.len(),
         HirKind::Class(Class::Unicode(class)) => {
             let other_cases = if caseless { ranges_of_other_cases(class) } else { 0 };
-            STATE * (class.ranges().len() + other_cases + 4)
+            STATE * (class.ranges().len() + other_cases + LENGTHS)
         }
         HirKind::Class(Class::Bytes(class)) => {
             // Those of the 26 letters, and no others.
@@ -67,6 +69,7 @@ mod tests {
         for pattern in [
             r"\w",
             r"\W{0,4}",
+            r"\S{1,9}",
             r"\p{L}+\d*",
             r"[a-zäöü]{3,20}",
             r"[a-z]{3,20}[^k]{1,3}",
