@@ -94,8 +94,9 @@ impl<'s> Look<'s> {
         let items = state.items.as_ref()?;
         let name = each.name.as_ref().map(|name| name.value.as_str());
         let names = |index: usize| self.names(one.key).item(name, index, items[index].clone());
-        let (mut open, mut broken, mut first) = (0, None, None);
-        for index in 0..items.len() {
+        let (mut open, mut first) = (0, None);
+        // Items begin in order: none behind one that has not begun is under way.
+        for index in state.items_over..items.len() {
             let key = one.key.item(index);
             let item = self.state.step(&key);
             match item.filter(|item| item.is_open()) {
@@ -106,15 +107,15 @@ impl<'s> Look<'s> {
                     }
                     open += 1;
                 }
-                None if item.is_some_and(|item| item.phase == Phase::Failed) => {
-                    broken = broken.or_else(|| item.and_then(|item| item.failure.clone()));
-                }
                 None if *self.state.phase(&key) == Phase::Pending => {
-                    first = first.or(Some(index));
+                    first = Some(index);
+                    break;
                 }
                 None => {}
             }
         }
+        let failed_item = state.item_failed.and_then(|index| self.state.step(&one.key.item(index)));
+        let broken = failed_item.and_then(|item| item.failure.clone());
         let stops = broken.is_some() && one.step.on_error == OnError::Fail;
         if let Some(index) = first.filter(|_| !stops) {
             let room = open < each.concurrency as usize && self.is_free(one.key);

@@ -14,6 +14,8 @@ use crate::key::Key;
 pub struct Flow {
     workflow: Arc<Workflow>,
     nodes: Vec<Node>,
+    /// The number of each step of the top level.
+    numbers: BTreeMap<String, usize>,
     /// Where each step stands: which of the top level, then which of each loop's body.
     paths: BTreeMap<String, Vec<usize>>,
 }
@@ -42,13 +44,16 @@ impl Flow {
             waits: planned.waits_for.iter().filter_map(|id| place.get(id).copied()).collect(),
             finally: planned.finally,
         });
-        let nodes = nodes.collect();
+        let nodes: Vec<Node> = nodes.collect();
+        let numbered = nodes.iter().enumerate();
+        let numbers =
+            numbered.map(|(number, node)| (node.key.as_str().to_owned(), number)).collect();
         let mut paths = BTreeMap::new();
         let top = workflow.steps.iter().chain(&workflow.finally);
         for (index, step) in top.enumerate() {
             note(step, vec![index], &mut paths);
         }
-        Flow { workflow, nodes, paths }
+        Flow { workflow, nodes, numbers, paths }
     }
 
     /// The workflow.
@@ -86,7 +91,7 @@ impl Flow {
 
     /// The number of a step of the top level.
     pub fn index(&self, id: &str) -> Option<usize> {
-        self.nodes.iter().position(|node| node.key.as_str() == id)
+        self.numbers.get(id).copied()
     }
 
     /// Whether an execution belongs to the end of the run, which comes in every case.

@@ -28,6 +28,12 @@ impl Key {
         Key(format!("{}@{index}", self.0))
     }
 
+    /// The list an item belongs to, and which item it is.
+    pub(crate) fn list(&self) -> Option<(Key, usize)> {
+        let (list, index) = self.0.rsplit_once('@')?;
+        Some((Key(list.to_owned()), index.parse().ok()?))
+    }
+
     /// One check of what an agent claims.
     #[must_use]
     pub fn check(&self, index: usize) -> Key {

@@ -189,10 +189,11 @@ impl<'s> Look<'s> {
 
     /// The first step whose failure is the failure of the run.
     pub(crate) fn failed(&self) -> Option<(Key, Failure)> {
-        let failed = self.state.steps.iter().filter(|(key, step)| {
+        let failed = self.state.steps.iter().filter(|(_, step)| step.phase == Phase::Failed);
+        let failed = failed.filter(|(key, _)| {
             let own = self.flow.is_walked() || key.as_str() == key.top();
             let counts = self.flow.of_key(key).is_some_and(|def| def.on_error == OnError::Fail);
-            own && step.phase == Phase::Failed && counts && !key.as_str().contains("::verify@")
+            own && counts && !key.as_str().contains("::verify@")
         });
         let first = failed.min_by_key(|(_, step)| step.ended_ms);
         first.map(|(key, step)| (key.clone(), step.failure.clone().unwrap_or_else(words::canceled)))
@@ -214,8 +215,8 @@ impl<'s> Look<'s> {
     }
 
     fn advance_node(&self, node: &Node) -> Option<Command> {
-        let step = self.flow.of_key(&node.key)?;
         let state = self.state.step(&node.key).filter(|state| state.is_open())?;
+        let step = self.flow.of_key(&node.key)?;
         let one = One { key: &node.key, step, names: self.names(&node.key) };
         self.advance(one, state)
     }

@@ -636,6 +636,36 @@ impl State {
         step.phase = phase;
         step.ended_ms = Some(at);
         self.show(key);
+        self.count(key);
+    }
+
+    /// Notes with a list that one of its items is over, so that nobody has to look at all of them.
+    fn count(&mut self, key: &Key) {
+        let Some((list, index)) = key.list() else { return };
+        let Some(stands) = self.steps.get(&list) else { return };
+        let mut over = stands.items_over;
+        while self.phase(&list.item(over)).is_closed() {
+            over += 1;
+        }
+        let failed = *self.phase(key) == Phase::Failed;
+        if let Some(step) = self.steps.get_mut(&list) {
+            step.items_over = over;
+            step.item_failed = step.item_failed.or(failed.then_some(index));
+        }
+    }
+
+    /// Notes that an item of a list is to be done again.
+    fn uncount(&mut self, key: &Key) {
+        let Some((list, index)) = key.list() else { return };
+        let failed = self.steps.iter().find(|(other, step)| {
+            let of_list = other.list().is_some_and(|(of, _)| of == list);
+            of_list && step.phase == Phase::Failed
+        });
+        let failed = failed.and_then(|(other, _)| other.list()).map(|(_, index)| index);
+        if let Some(step) = self.steps.get_mut(&list) {
+            step.items_over = step.items_over.min(index);
+            step.item_failed = failed;
+        }
     }
 
     /// Whether something is on its way, here or below, whose end is still to be told.
@@ -681,6 +711,7 @@ impl State {
                 view.remove(key.step());
             }
         }
+        self.uncount(key);
     }
 
     /// The checks of an earlier claim say nothing about a new one.

@@ -115,6 +115,10 @@ pub struct StepState {
     pub failure: Option<Failure>,
     /// The items it runs over.
     pub items: Option<Arc<Vec<Value>>>,
+    /// So many of its first items are over.
+    pub items_over: usize,
+    /// An item that failed.
+    pub item_failed: Option<usize>,
     /// What was submitted, and what became of it.
     pub judged: Vec<Judged>,
     /// Submissions that used up a try.
