@@ -7,8 +7,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::catalog::args::CatalogCommand;
 use crate::command::args::CommandCommand;
-use crate::run::args as run;
 use crate::inputs::InputArguments;
+use crate::run::args as run;
 use crate::secret::args::SecretCommand;
 
 /// Workflows that AI agents and APIs run together

@@ -118,7 +118,7 @@ fn asked(question: &str, echo: Echo) -> Option<String> {
     let mut line = String::new();
     let read = told.and_then(|()| io::BufReader::new(&terminal).read_line(&mut line));
     if echo == Echo::Off {
-        drop(tcsetattr(&terminal, OptionalActions::Flush, &before));
+        let _ = tcsetattr(&terminal, OptionalActions::Flush, &before);
         drop(terminal.write_all(b"\n"));
     }
     let read = read.ok().filter(|bytes| *bytes > 0);

@@ -133,10 +133,7 @@ pub fn within<'w, 'c>(
     walk(walker, &[looped])
 }
 
-fn walk<'w, 'c>(
-    mut walker: Walker<'w, 'c>,
-    steps: &[&'w Step],
-) -> Result<Walk<'w, 'c>, WalkError> {
+fn walk<'w, 'c>(mut walker: Walker<'w, 'c>, steps: &[&'w Step]) -> Result<Walk<'w, 'c>, WalkError> {
     for (index, step) in steps.iter().enumerate() {
         if let Some(due) = walker.step(step)? {
             walker.remark_on_later(index, &steps);

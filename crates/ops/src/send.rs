@@ -10,8 +10,8 @@ use milepost_catalog::import::usable;
 use milepost_catalog::request::{Payload, Piece, Request};
 use milepost_model::problem::Problem;
 use milepost_outbound::{
-    Api, Auth, Call as Outbound, CallError, Called, Client, ClientCredential, ClientStyle, Credential, Named,
-    Outgoing, Policy, Retry, SecretError, Secrets, Sending,
+    Api, Auth, Call as Outbound, CallError, Called, Client, ClientCredential, ClientStyle,
+    Credential, Named, Outgoing, Policy, Retry, SecretError, Secrets, Sending,
 };
 use milepost_store::Config;
 use milepost_store::catalogs::{ClientAuth, GivenBy, Part, ProfileName, Record, Source};

@@ -136,11 +136,8 @@ impl Person {
 
     fn keep(&self, kept: &Kept) -> Result<(), PersonError> {
         let bytes = serde_json::to_vec_pretty(kept).map_err(|_| self.damaged())?;
-        let manner = Manner {
-            replace: Replace::Yes,
-            readers: Readers::Owner,
-            lasting: Lasting::Synced,
-        };
+        let manner =
+            Manner { replace: Replace::Yes, readers: Readers::Owner, lasting: Lasting::Synced };
         Ok(file::write(&self.path(), &bytes, manner)?)
     }
 
@@ -192,10 +189,7 @@ mod tests {
     fn only_the_pin_signs_and_only_what_was_signed_is_signed() {
         let (_directory, person) = person();
         assert!(matches!(person.sign(&Secret::new("123456"), "x"), Err(PersonError::NotSet)));
-        assert!(matches!(
-            person.set_pin(&Secret::new("12345"), None),
-            Err(PersonError::TooShort)
-        ));
+        assert!(matches!(person.set_pin(&Secret::new("12345"), None), Err(PersonError::TooShort)));
         person.set_pin(&Secret::new("correct"), None).expect("is set");
         let key = person.key().expect("is read").expect("is there");
         let signature = person.sign(&Secret::new("correct"), "approve").expect("signs");

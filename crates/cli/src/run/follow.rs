@@ -24,8 +24,7 @@ pub(crate) fn follow(
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
     loop {
-        let request =
-            EventsRequest { run_id: run.to_owned(), after_seq: after, wait_s: LOOK_S };
+        let request = EventsRequest { run_id: run.to_owned(), after_seq: after, wait_s: LOOK_S };
         let Some(page) = session.watch::<Events>(request)? else {
             // Watching ends, the run does not.
             terminal.complain(&format!("interrupted; go on with: milepost resume {run}"));
@@ -101,11 +100,7 @@ pub(crate) fn line(event: &EventView) -> Option<String> {
 }
 
 /// Shows how a run stands, and says how the command ends.
-pub(crate) fn finish(
-    view: &RunView,
-    json: bool,
-    terminal: &mut Terminal,
-) -> Result<Exit, Failure> {
+pub(crate) fn finish(view: &RunView, json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
     if json {
         session::print(view, terminal)?;
     } else {
@@ -160,7 +155,8 @@ fn card(view: &RunView, terminal: &mut Terminal) -> Result<(), Failure> {
     }
     if let Some(output) = &view.final_output {
         let pretty = serde_json::to_string_pretty(output).unwrap_or_default();
-        let shown = if std::io::stdout().is_terminal() { safe(&pretty).to_string() } else { pretty };
+        let shown =
+            if std::io::stdout().is_terminal() { safe(&pretty).to_string() } else { pretty };
         terminal.line(&shown)?;
     }
     if let Some(next) = &view.next {
@@ -175,7 +171,11 @@ pub(crate) fn asked(waiting: &WaitingView, terminal: &mut Terminal) {
     terminal.complain(&format!("{} {}: {}", waiting.kind, safe(step), safe(&waiting.message)));
     for shown in &waiting.shown {
         let arguments = safe(&shown.arguments.to_string()).to_string();
-        terminal.complain(&format!("  then {}  {}  {arguments}", safe(&shown.step), safe(&shown.request)));
+        terminal.complain(&format!(
+            "  then {}  {}  {arguments}",
+            safe(&shown.step),
+            safe(&shown.request)
+        ));
     }
     for change in &waiting.changes {
         terminal.complain(&format!("  changed {}:", safe(&change.step)));

@@ -98,7 +98,8 @@ pub(crate) fn logs(arguments: &args::Logs, terminal: &mut Terminal) -> Result<Ex
         for event in &page.events {
             after = event.seq;
             let name = event.event.get("event").and_then(Value::as_str).unwrap_or_default();
-            let bad = name.contains("failed") || name.contains("rejected") || name.contains("unknown");
+            let bad =
+                name.contains("failed") || name.contains("rejected") || name.contains("unknown");
             if arguments.failed && !bad {
                 continue;
             }

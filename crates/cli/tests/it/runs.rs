@@ -110,7 +110,9 @@ fn inputs_that_are_missing_start_nothing() {
     let ran = place.run(["run", "three.yaml"]).ends(2);
     assert!(ran.err.contains("name"), "{}", ran.err);
     assert_eq!(server.seen().len(), 0);
-    assert!(place.run(["runs", "--json"]).ends(0).json()["runs"].as_array().expect("list").is_empty());
+    assert!(
+        place.run(["runs", "--json"]).ends(0).json()["runs"].as_array().expect("list").is_empty()
+    );
     place.run(["show", "run_nothing"]).ends(6);
 }
 
@@ -119,7 +121,9 @@ fn what_failed_is_resumed_and_nothing_is_paid_twice() {
     let broken = Arc::new(AtomicUsize::new(1));
     let served = Arc::clone(&broken);
     let server = Server::start(move |request: &Request| match request.path() {
-        "/parts/p1" if served.load(Ordering::SeqCst) == 1 => answer(422, &json!({"why": "not yet"})),
+        "/parts/p1" if served.load(Ordering::SeqCst) == 1 => {
+            answer(422, &json!({"why": "not yet"}))
+        }
         _ => answer(200, &json!({"id": "p1", "items": []})),
     });
     let place = depot(&server);
@@ -168,7 +172,10 @@ fn an_agent_cannot_skip_or_fake_a_step() {
     place.put("wrong.json", "no JSON at all");
     let wrong = place.run(["submit", &id, "first", "wrong.json", "--json"]).ends(1);
     let issues = wrong.json();
-    assert_eq!((issues["accepted"].as_bool(), issues["attempts_left"].as_u64()), (Some(false), Some(4)));
+    assert_eq!(
+        (issues["accepted"].as_bool(), issues["attempts_left"].as_u64()),
+        (Some(false), Some(4))
+    );
     let skipped = place.run(["submit", &id, "second", "wrong.json"]).ends(7);
     assert!(skipped.err.contains("STEP_NOT_DUE"), "{}", skipped.err);
     place.run(["submit", &id, "third", "wrong.json"]).ends(6);
@@ -309,7 +316,8 @@ fn settle(place: &Place, run: &str, ledger: &Mutex<BTreeMap<String, usize>>) {
             "succeeded" => return,
             "waiting" => {
                 let step = shown["waiting"][0]["step"].as_str().expect("a step").to_owned();
-                let sent = ledger.lock().expect("nobody panics").contains_key(&format!("{run}/{step}"));
+                let sent =
+                    ledger.lock().expect("nobody panics").contains_key(&format!("{run}/{step}"));
                 (step, if sent { "happened" } else { "did-not-happen" }, sent)
             }
             _ => {
@@ -331,7 +339,11 @@ fn a_secret_is_in_no_row_and_in_no_line() {
     const CANARY: &str = "c4n4ry-s3cret-input";
     let server = Server::start(|request: &Request| {
         // An API that repeats what it was sent.
-        Reply::Answer(201, vec![("content-type", "text/plain".to_owned())], request.body.clone().into())
+        Reply::Answer(
+            201,
+            vec![("content-type", "text/plain".to_owned())],
+            request.body.clone().into(),
+        )
     });
     let place = depot(&server);
     place.put(
@@ -351,7 +363,9 @@ fn a_secret_is_in_no_row_and_in_no_line() {
     let mut open = vec![place.root.path().to_owned()];
     while let Some(path) = open.pop() {
         if path.is_dir() {
-            open.extend(std::fs::read_dir(&path).expect("reads").map(|entry| entry.expect("is").path()));
+            open.extend(
+                std::fs::read_dir(&path).expect("reads").map(|entry| entry.expect("is").path()),
+            );
         } else if let Ok(bytes) = std::fs::read(&path) {
             let found = bytes.windows(CANARY.len()).any(|part| part == CANARY.as_bytes());
             assert!(!found, "{}", path.display());

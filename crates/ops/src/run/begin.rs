@@ -95,7 +95,8 @@ async fn beginning(
     wish: Wish,
     place: Place,
 ) -> Result<Beginning, Problem> {
-    let subject = Subject::find(&writer.reader, wish.manifest.as_ref(), wish.workflow_id.as_deref())?;
+    let subject =
+        Subject::find(&writer.reader, wish.manifest.as_ref(), wish.workflow_id.as_deref())?;
     let document = subject.document;
     let (Some(workflow), Some(source)) = (document.workflow.clone(), &document.source) else {
         return Err(nothing_to_run());

@@ -319,7 +319,8 @@ impl Drive {
                 tokio::time::sleep(BEAT).await;
             }
         });
-        let (directory, holder) = (self.inner.runs.directory().to_owned(), self.inner.holder.clone());
+        let (directory, holder) =
+            (self.inner.runs.directory().to_owned(), self.inner.holder.clone());
         let Ok(listener) = Listener::bind(&directory, &holder) else { return };
         let weak = Arc::downgrade(&self.inner);
         std::thread::spawn(move || hear(&listener, &weak));

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use milepost_engine::Flow;
 use milepost_engine::event::Entry;
 use milepost_engine::pilot::Pilot;
 use milepost_engine::state::{State, Status};
 use milepost_engine::view::{self, Waiting};
-use milepost_engine::Flow;
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;

@@ -41,8 +41,7 @@ impl Later for Backup {
 
     const NAME: &'static str = "runs.backup";
     const TITLE: &'static str = "Back up all runs";
-    const DESCRIPTION: &'static str =
-        "Copy all runs to a folder, consistent while others go on, with the key they are checked by.";
+    const DESCRIPTION: &'static str = "Copy all runs to a folder, consistent while others go on, with the key they are checked by.";
     const DOORS: &'static [Door] = &[Door::Command("backup")];
 
     async fn run(
@@ -132,7 +131,10 @@ impl Later for Purge {
 
 fn filter(request: &PurgeRequest) -> Result<PurgeFilter, Problem> {
     let age = request.older_than_s.unwrap_or(0).saturating_mul(1000);
-    let mut filter = PurgeFilter { ended_before_ms: Some(now_ms().saturating_sub(age)), ..PurgeFilter::default() };
+    let mut filter = PurgeFilter {
+        ended_before_ms: Some(now_ms().saturating_sub(age)),
+        ..PurgeFilter::default()
+    };
     filter.workflow = request.workflow_id.as_deref().map(workflow).transpose()?;
     Ok(filter)
 }

@@ -97,7 +97,8 @@ pub(crate) async fn tell(drive: &Drive, run: &RunId, signal: &Signal) -> Result<
         Some(_) => Ok(()),
         None => {
             let message = format!("run `{run}` has not taken it in yet");
-            let hint = "it will when the process that drives it has time; look with `milepost show`";
+            let hint =
+                "it will when the process that drives it has time; look with `milepost show`";
             Err(Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str()))
         }
     }
@@ -112,7 +113,8 @@ pub(crate) fn message_id(kind: &str) -> Result<InboxId, Problem> {
 
 /// What a run does not take in, as a problem.
 pub(crate) fn refused(failure: &Failure, run: &RunId) -> Problem {
-    let code = Code::ALL.iter().copied().find(|code| failure.is(*code)).unwrap_or(Code::RunConflict);
+    let code =
+        Code::ALL.iter().copied().find(|code| failure.is(*code)).unwrap_or(Code::RunConflict);
     let mut problem = Problem::new(code, &failure.message, &failure.hint);
     for (name, value) in failure.context.iter().flat_map(|context| context.iter()) {
         problem = problem.context(name, value.clone());

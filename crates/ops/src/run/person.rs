@@ -63,8 +63,10 @@ pub(crate) fn of_person(error: &PersonError) -> Problem {
     let hint = match error {
         PersonError::NotSet => "set one with `milepost person set-pin`",
         PersonError::Wrong { .. } => "type the PIN that was set",
-        PersonError::Locked => "remove `person.json` from the data directory and set a new PIN; \
-                                runs that were started with the old one have to be started anew",
+        PersonError::Locked => {
+            "remove `person.json` from the data directory and set a new PIN; \
+                                runs that were started with the old one have to be started anew"
+        }
         PersonError::TooShort => "choose a longer one",
         PersonError::Damaged { .. } => "restore it from a backup",
         PersonError::NoRandomness => "look at the system",

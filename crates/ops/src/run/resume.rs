@@ -16,11 +16,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::begin;
 use super::drive::{Drive, now_ms};
 use super::journal::{self, Loaded, of_runs};
 use super::past::Journaled;
 use super::view::RunView;
-use super::begin;
 use crate::call::Call;
 use crate::inputs::{self, Subject};
 use crate::later::Later;

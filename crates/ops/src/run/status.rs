@@ -74,7 +74,9 @@ impl Later for Status {
         if let Some(after) = request.after_seq.filter(|_| !patience.is_zero()) {
             drive.beyond(&run, after, patience).await?;
         } else if !patience.is_zero() {
-            return super::follow(&drive, &run, patience).await.map(|run| Response::Run(Box::new(run)));
+            return super::follow(&drive, &run, patience)
+                .await
+                .map(|run| Response::Run(Box::new(run)));
         }
         super::shown(runs, &run).map(|run| Response::Run(Box::new(run)))
     }

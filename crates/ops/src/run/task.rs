@@ -268,7 +268,8 @@ impl Task {
             && let Ok(run) = RunId::parse(&parent.run)
         {
             let key = parent.key;
-            let child = Child { parent: run, ..self.child(key, self.lease.run.clone(), String::new()) };
+            let child =
+                Child { parent: run, ..self.child(key, self.lease.run.clone(), String::new()) };
             let drive = self.drive.clone();
             tokio::spawn(async move { drive.child_ended(&child, seq, outcome).await });
         }

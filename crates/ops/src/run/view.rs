@@ -185,8 +185,7 @@ impl RunView {
         };
         let waiting: Vec<WaitingView> =
             view::waiting(flow, state).iter().map(WaitingView::of).collect();
-        let due: Vec<DueView> =
-            view::briefs(flow, state).into_iter().map(DueView::of).collect();
+        let due: Vec<DueView> = view::briefs(flow, state).into_iter().map(DueView::of).collect();
         let next = next(&state.head.run, status, &waiting);
         RunView {
             run_id: state.head.run.clone(),
@@ -277,8 +276,7 @@ impl WaitingView {
             }
             Waiting::Exhausted { key, issues } => {
                 let last = issues.first().map(|issue| format!(": {}", issue.message));
-                let message =
-                    format!("no submission was accepted{}", last.unwrap_or_default());
+                let message = format!("no submission was accepted{}", last.unwrap_or_default());
                 plain("person", Some(key.as_str()), message)
             }
             Waiting::Budget(budget) => {
@@ -293,9 +291,9 @@ impl WaitingView {
                 plain("agent", Some(key.as_str()), "an agent works on it".to_owned())
             }
             Waiting::Variable { step, variable, expected } => {
-                let values = expected.as_ref().map(|values| {
-                    format!("; expected: {}", Value::from(values.clone()))
-                });
+                let values = expected
+                    .as_ref()
+                    .map(|values| format!("; expected: {}", Value::from(values.clone())));
                 let message = format!("`{variable}` is not set{}", values.unwrap_or_default());
                 plain("variable", Some(step), message)
             }

@@ -45,8 +45,8 @@ pub use inputs::Remembered;
 pub use lease::{Beat, HolderId, Lease};
 pub use list::{Cursor, Page, RunFilter};
 pub use purge::{PurgeFilter, PurgeReport};
-pub use schema::FILE;
 pub use run::{Created, Durability, NewRun, RunRow, RunStatus, Standing};
+pub use schema::FILE;
 pub use wake::Listener;
 
 use chain::ChainKey;
