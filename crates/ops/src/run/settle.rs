@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::begin;
 use super::view::RunView;
+use super::{begin, journal};
 use crate::call::{Call, Caller};
 use crate::later::Later;
 use crate::operation::Door;
@@ -67,10 +67,14 @@ impl Later for Settle {
         }
         let drive = writer.drive()?;
         let run = super::find(&drive.inner.runs, &request.run_id)?;
+        let loaded = journal::load(&drive.inner.runs, &run)?;
         let key = match request.step_id {
             Some(step) => step,
-            None => waiting(&super::shown(&drive.inner.runs, &run)?)?,
+            None => waiting(&RunView::of(&loaded.flow, &loaded.state, false))?,
         };
+        let key = Key::of_walk(&key);
+        // The word is about the try that is shown now, and about no later one.
+        let asked = loaded.state.step(&key).and_then(|step| step.asked);
         let decision = match request.outcome {
             OutcomeWord::Happened => {
                 Decision::Happened { output: request.output.unwrap_or_default() }
@@ -79,7 +83,7 @@ impl Later for Settle {
             OutcomeWord::GiveUp => Decision::GiveUp,
         };
         let by = begin::actor(writer, call);
-        let signal = Signal::Settle { key: Key::of_walk(&key), asked: None, by, decision };
+        let signal = Signal::Settle { key, by, decision, asked };
         super::tell(&drive, &run, &signal).await?;
         super::follow(&drive, &run, super::AFTER).await
     }
