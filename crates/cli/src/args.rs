@@ -40,6 +40,7 @@ impl Arguments {
             Command::Decide(command) => command.one.json.json,
             Command::Submit(command) => command.json.json,
             Command::Backup(command) => command.json.json,
+            Command::Inputs(run::InputsCommand::Forget(command)) => command.json.json,
             Command::Person(_) => false,
             Command::Mcp(_) | Command::Schema { .. } => false,
         }
@@ -89,6 +90,9 @@ pub(crate) enum Command {
     /// Copy all runs to a folder, while they go on
     #[command(after_help = "Example: milepost backup runs-backup")]
     Backup(run::Backup),
+    /// Values that were given to earlier runs
+    #[command(subcommand)]
+    Inputs(run::InputsCommand),
     /// Who decides: the PIN that decisions are signed with
     #[command(subcommand)]
     Person(run::PersonCommand),

@@ -232,6 +232,25 @@ pub(crate) enum PersonCommand {
     SetPin,
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum InputsCommand {
+    /// Forget the input values that earlier runs left for defaults
+    #[command(after_help = "Example: milepost inputs forget --workflow refund-order")]
+    Forget(Forget),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Forget {
+    /// Only those of this workflow
+    #[arg(long, value_name = "ID")]
+    pub(crate) workflow: Option<String>,
+    /// Forget without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
     /// The folder to write; it must not exist

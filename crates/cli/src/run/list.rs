@@ -3,7 +3,7 @@
 use milepost_model::duration::Period;
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::run::events::{Events, Request as EventsRequest};
-use milepost_ops::run::keep::{Backup, BackupRequest, Purge, PurgeRequest};
+use milepost_ops::run::keep::{Backup, BackupRequest, Forget, ForgetRequest, Purge, PurgeRequest};
 use milepost_ops::run::list::{List, Request};
 use milepost_ops::run::view::RunView;
 use serde_json::Value;
@@ -140,6 +140,24 @@ fn purge(arguments: &args::Purge, terminal: &mut Terminal) -> Result<Exit, Failu
     } else {
         let word = if arguments.dry_run { "would be removed" } else { "removed" };
         terminal.line(&format!("{} runs {word}", report.runs))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// `milepost inputs forget`.
+pub(crate) fn forget(
+    command: &args::InputsCommand,
+    terminal: &mut Terminal,
+) -> Result<Exit, Failure> {
+    let args::InputsCommand::Forget(arguments) = command;
+    let json = arguments.json.json;
+    let session = Session::open(Person::new(arguments.yes, json))?;
+    let workflow_id = arguments.workflow.clone();
+    let done = session.run::<Forget>(ForgetRequest { workflow_id })?;
+    if json {
+        session::print(&done, terminal)?;
+    } else {
+        terminal.line(&format!("{} values forgotten", done.removed))?;
     }
     Ok(Exit::Done)
 }

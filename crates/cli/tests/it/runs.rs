@@ -335,6 +335,51 @@ fn settle(place: &Place, run: &str, ledger: &Mutex<BTreeMap<String, usize>>) {
 }
 
 #[test]
+fn a_value_that_was_used_is_the_default_of_the_next_run() {
+    let (server, _) = counting();
+    let place = depot(&server);
+    place.put(
+        "again.yaml",
+        "workflow: again\ninputs: {name: {type: string, default: {from: history}}}\n\
+         steps: [{id: a, set: {said: \"${{ inputs.name }}\"}}]\n\
+         final_output: {said: \"${{ steps.a.output.said }}\"}\n",
+    );
+    place.put(
+        "other.yaml",
+        "workflow: other\ninputs: {last: {type: object, default: {from: workflow_output, value: again}}}\n\
+         steps: [{id: a, set: {said: \"${{ inputs.last.said }}\"}}]\n\
+         final_output: {said: \"${{ steps.a.output.said }}\"}\n",
+    );
+    place.run(["run", "again.yaml"]).ends(2);
+    place.run(["run", "again.yaml", "-i", "name=bolt"]).ends(0);
+    let said = json!({"said": "bolt"});
+    assert_eq!(last(&place.run(["run", "again.yaml", "--json"]).ends(0))["final_output"], said);
+    assert_eq!(last(&place.run(["run", "other.yaml", "--json"]).ends(0))["final_output"], said);
+    place.run(["inputs", "forget", "--workflow", "again", "--yes"]).ends(0);
+    place.run(["run", "again.yaml"]).ends(2);
+}
+
+/// What the README shows.
+#[test]
+fn the_example_runs_on_the_mock() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let example = |name: &str| root.join("examples").join(name).display().to_string();
+    let place = Place::new();
+    place.run(["catalog", "import", &example("shop.yaml")]).ends(0);
+    let ran = place.run(["run", &example("order-report.yaml"), "--mock", "--json"]).ends(0);
+    let run = last(&ran);
+    assert_eq!(run["final_output"], json!({"orders": 3}));
+    assert_eq!(run["mock"], true);
+    let dry = place.run(["run", &example("order-report.yaml"), "--dry-run"]).ends(0);
+    assert!(dry.out.contains("GET /"), "{}", dry.out);
+    let saved = place.run(["backup", "copy", "--json"]).ends(0).json();
+    assert_eq!(saved["path"], "copy");
+    place.run(["runs", "purge", "--yes"]).ends(0);
+    assert!(place.run(["runs"]).ends(0).err.contains("no runs yet"));
+    place.run(["inputs", "forget", "--yes"]).ends(0);
+}
+
+#[test]
 fn a_secret_is_in_no_row_and_in_no_line() {
     const CANARY: &str = "c4n4ry-s3cret-input";
     let server = Server::start(|request: &Request| {

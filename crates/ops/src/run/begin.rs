@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use milepost_engine::event::{Actor, ActorKind, Budget, Parent, Presence, RunCreated};
 use milepost_engine::{Flow, limits, sentinel};
-use milepost_model::id::RunId;
+use milepost_model::id::{InputName, RunId};
+use milepost_model::input::DefaultFrom;
 use milepost_model::plan;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::workflow::Workflow;
 use milepost_store::Digest;
-use milepost_store::runs::{Durability, Runs};
+use milepost_store::runs::{Durability, Remembered, Runs};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -104,6 +105,13 @@ async fn beginning(
     let text = source.text().to_owned();
     let past = Journaled { runs: &drive.inner.runs };
     let resolved = inputs::resolve(writer, call, &workflow, wish.inputs, &past).await?;
+    let kept = remembered(&workflow, &resolved.values);
+    if !kept.is_empty() {
+        let (workspace, workflow) = (workspace(writer), workflow.id.value.clone());
+        let at_ms = now_ms();
+        let what = Remembered { workspace, workflow, values: kept, at_ms };
+        drive.inner.runs.remember_inputs(what).map_err(|error| of_runs(&error))?;
+    }
     let seal = seal()?;
     let mut values = resolved.values;
     for name in resolved.secrets.keys() {
@@ -143,6 +151,19 @@ async fn beginning(
         secrets: resolved.secrets,
         durability: if wish.relaxed { Durability::Relaxed } else { Durability::Full },
     })
+}
+
+/// The values that later runs take as defaults: those of inputs that ask for it, never a secret.
+fn remembered(workflow: &Workflow, values: &Map<String, Value>) -> Vec<(InputName, String)> {
+    let asked = workflow.inputs.0.iter().filter(|(_, input)| {
+        let from = input.default.as_ref().map(|default| default.0.from);
+        from == Some(DefaultFrom::History) && !input.is_secret()
+    });
+    let kept = asked.filter_map(|(name, _)| {
+        let value = values.get(&name.value)?.to_string();
+        Some((InputName::parse(&name.value).ok()?, value))
+    });
+    kept.collect()
 }
 
 fn authored(workflow: &Workflow) -> BTreeMap<Budget, u64> {
