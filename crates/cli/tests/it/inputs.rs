@@ -106,7 +106,7 @@ fn inputs_come_one_by_one_or_as_one_object() {
     for (given, words) in [
         ("[1]", "FILE_NOT_FOUND"),
         ("{\"order\": canary-token}", "`--inputs` is no JSON at line 1"),
-        ("{\"order\": 1, \"x\": 2}", "missing"),
+        ("{\"order\": 1, \"x\": 2}", "is no string"),
     ] {
         let ran = open.of(&["inputs", "refund.yaml", "--inputs", given], "");
         let told = format!("{}{}", ran.out, ran.err);

@@ -15,6 +15,7 @@ mod mock;
 mod raw;
 mod rendering;
 mod robust;
+mod rogue;
 mod runs;
 mod secret;
 mod server;

@@ -21,7 +21,12 @@ paths:
     get:
       operationId: listParts
       tags: [parts]
-      responses: {'200': {description: ok, content: {application/json: {schema: {type: object}}}}}
+      responses:
+        '200':
+          description: ok
+          content:
+            application/json:
+              schema: {type: object, properties: {items: {type: array, items: {type: integer}}}}
     post:
       operationId: createPart
       tags: [parts]
