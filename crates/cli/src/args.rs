@@ -41,8 +41,7 @@ impl Arguments {
             Command::Submit(command) => command.json.json,
             Command::Backup(command) => command.json.json,
             Command::Inputs(run::InputsCommand::Forget(command)) => command.json.json,
-            Command::Person(_) => false,
-            Command::Mcp(_) | Command::Schema { .. } => false,
+            Command::Person(_) | Command::Mcp(_) | Command::Schema { .. } => false,
         }
     }
 }
@@ -307,7 +306,7 @@ pub(crate) struct Inputs {
     #[command(flatten)]
     pub(crate) target: Target,
     #[command(flatten)]
-    pub(crate) inputs: InputArguments,
+    pub(crate) given: InputArguments,
     /// Fetch the choices that providers offer
     #[arg(long)]
     pub(crate) choices: bool,

@@ -136,7 +136,7 @@ pub fn within<'w, 'c>(
 fn walk<'w, 'c>(mut walker: Walker<'w, 'c>, steps: &[&'w Step]) -> Result<Walk<'w, 'c>, WalkError> {
     for (index, step) in steps.iter().enumerate() {
         if let Some(due) = walker.step(step)? {
-            walker.remark_on_later(index, &steps);
+            walker.remark_on_later(index, steps);
             walker.remark_on_waiting();
             let position = Position::Due(Box::new(due));
             return Ok(Walk { position, warnings: walker.remarks.told() });

@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
+use milepost_model::document::hex;
 use milepost_model::secret::Secret;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
@@ -158,10 +159,6 @@ fn pair(pin: &Secret, salt: &[u8], cost: u8) -> Result<Ed25519KeyPair, PersonErr
     let params = scrypt::Params::new(cost, 8, 1, 32).map_err(|_| unusable())?;
     scrypt::scrypt(pin.reveal().as_bytes(), salt, &params, &mut seed).map_err(|_| unusable())?;
     Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| unusable())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

@@ -189,6 +189,7 @@ pub(crate) struct Submit {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Resume {
     #[command(flatten)]
     pub(crate) one: One,

@@ -68,10 +68,10 @@ fn told(event: &EventView, json: bool, terminal: &mut Terminal) -> Result<(), Fa
 /// What happened, in a line; nothing for what nobody wants to see go by.
 pub(crate) fn line(event: &EventView) -> Option<String> {
     let text = |name: &str| event.event.get(name).and_then(Value::as_str).unwrap_or_default();
-    let key = safe(text("key")).to_string();
+    let key = safe(text("key"));
     let failure = || {
         let message = event.event.pointer("/failure/message").and_then(Value::as_str);
-        safe(message.unwrap_or_default()).to_string()
+        safe(message.unwrap_or_default())
     };
     Some(match text("event") {
         "attempt_started" => format!("  → {key}  {}", safe(text("request"))),
@@ -112,7 +112,6 @@ pub(crate) fn finish(view: &RunView, json: bool, terminal: &mut Terminal) -> Res
 /// How a run ends the command that follows it.
 pub(crate) fn exit(view: &RunView) -> Exit {
     match view.status.as_str() {
-        "succeeded" => Exit::Done,
         "failed" | "canceled" => Exit::Failed,
         "waiting" if view.waiting.iter().all(is_for_agent) => Exit::WaitingOnAgent,
         "waiting" | "paused" => Exit::WaitingOnPerson,
@@ -155,8 +154,7 @@ fn card(view: &RunView, terminal: &mut Terminal) -> Result<(), Failure> {
     }
     if let Some(output) = &view.final_output {
         let pretty = serde_json::to_string_pretty(output).unwrap_or_default();
-        let shown =
-            if std::io::stdout().is_terminal() { safe(&pretty).to_string() } else { pretty };
+        let shown = if std::io::stdout().is_terminal() { safe(&pretty) } else { pretty };
         terminal.line(&shown)?;
     }
     if let Some(next) = &view.next {
@@ -170,7 +168,7 @@ pub(crate) fn asked(waiting: &WaitingView, terminal: &mut Terminal) {
     let step = waiting.step.as_deref().unwrap_or("the run");
     terminal.complain(&format!("{} {}: {}", waiting.kind, safe(step), safe(&waiting.message)));
     for shown in &waiting.shown {
-        let arguments = safe(&shown.arguments.to_string()).to_string();
+        let arguments = safe(&shown.arguments.to_string());
         terminal.complain(&format!(
             "  then {}  {}  {arguments}",
             safe(&shown.step),

@@ -14,7 +14,8 @@ use crate::terminal::{Terminal, safe};
 struct Waiting {
     run_id: String,
     workflow: String,
-    waiting: Vec<milepost_ops::run::view::WaitingView>,
+    #[serde(rename = "waiting")]
+    asked: Vec<milepost_ops::run::view::WaitingView>,
     next: Option<String>,
 }
 
@@ -35,7 +36,7 @@ pub(crate) fn run(arguments: &args::Inbox, terminal: &mut Terminal) -> Result<Ex
             .collect();
         if !waiting.is_empty() {
             let (run_id, workflow) = (view.run_id, view.workflow);
-            all.push(Waiting { run_id, workflow, waiting, next: view.next });
+            all.push(Waiting { run_id, workflow, asked: waiting, next: view.next });
         }
     }
     if json {
@@ -47,7 +48,7 @@ pub(crate) fn run(arguments: &args::Inbox, terminal: &mut Terminal) -> Result<Ex
     }
     for one in &all {
         terminal.line(&format!("{}  {}", one.run_id, safe(&one.workflow)))?;
-        one.waiting.iter().for_each(|waiting| follow::asked(waiting, terminal));
+        one.asked.iter().for_each(|waiting| follow::asked(waiting, terminal));
         if let Some(next) = &one.next {
             terminal.complain(&format!("next: {next}"));
         }

@@ -48,14 +48,12 @@ pub(crate) fn run(arguments: &args::Resume, terminal: &mut Terminal) -> Result<E
 
 fn confirmed(person: &Person, writes: &[&str]) -> Result<(), Failure> {
     let question = format!("{} may be done once more. Go on?", writes.join(", "));
-    match person.ask(&question) {
-        Some(true) => Ok(()),
-        _ => {
-            let message = format!("{} may be repeated", writes.join(", "));
-            let hint = "say it again with `--yes` when that is meant";
-            Err(Problem::new(Code::ConfirmationRequired, message, hint).into())
-        }
+    if person.ask(&question) == Some(true) {
+        return Ok(());
     }
+    let message = format!("{} may be repeated", writes.join(", "));
+    let hint = "say it again with `--yes` when that is meant";
+    Err(Problem::new(Code::ConfirmationRequired, message, hint).into())
 }
 
 fn request(arguments: &args::Resume, run: &str) -> Result<Request, Failure> {

@@ -16,7 +16,7 @@ use crate::terminal::{Terminal, safe};
 pub(crate) fn run(arguments: &Inputs, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let Target { target, json } = &arguments.target;
     let opened = opened(target, json.json, terminal)?;
-    let partial_inputs = arguments.inputs.read(opened.workflow()?)?;
+    let partial_inputs = arguments.given.read(opened.workflow()?)?;
     let workflow_id = Some(opened.id.clone());
     let request = Request {
         manifest: None,
@@ -90,19 +90,16 @@ fn status(status: Status) -> &'static str {
 }
 
 fn show_choices(name: &str, provided: &Provided, terminal: &mut Terminal) -> Result<(), Failure> {
-    let provider = &provided.provider;
+    let from = &provided.provider;
     let about = match provided.outcome {
-        Outcome::Ready => format!("choices for {name}, from {provider}"),
-        Outcome::Cached => format!("choices for {name}, from {provider}, as they were"),
-        Outcome::NotAsked => format!("{provider} was not asked for {name}"),
-        Outcome::Manual => format!("{provider} has no choices for {name}: type it"),
+        Outcome::Ready => format!("choices for {name}, from {from}"),
+        Outcome::Cached => format!("choices for {name}, from {from}, as they were"),
+        Outcome::NotAsked => format!("{from} was not asked for {name}"),
+        Outcome::Manual => format!("{from} has no choices for {name}: type it"),
         Outcome::Prompt => {
-            format!(
-                "{provider} needs {} before it has choices for {name}",
-                provided.needs.join(", ")
-            )
+            format!("{from} needs {} before it has choices for {name}", provided.needs.join(", "))
         }
-        Outcome::Error => format!("{provider} has no choices for {name}"),
+        Outcome::Error => format!("{from} has no choices for {name}"),
     };
     terminal.line(&safe(&format!("\n{about}")))?;
     if let Some(message) = &provided.message {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::server::{Reply, Request, Server, json as answer};
 use crate::{Place, Ran, finish};
 
-const DEPOT: &str = r#"
+const DEPOT: &str = r"
 openapi: 3.1.0
 info: {title: Depot, version: 1.0.0}
 servers: [{url: 'https://depot.example'}]
@@ -39,7 +39,7 @@ paths:
       tags: [parts]
       parameters: [{name: id, in: path, required: true, schema: {type: string}}]
       responses: {'200': {description: ok, content: {application/json: {schema: {type: object}}}}}
-"#;
+";
 
 /// A place whose catalog `depot` is a server of the test.
 fn depot(server: &Server) -> Place {
@@ -124,9 +124,9 @@ fn inputs_that_are_missing_start_nothing() {
 #[test]
 fn what_failed_is_resumed_and_nothing_is_paid_twice() {
     let broken = Arc::new(AtomicUsize::new(1));
-    let served = Arc::clone(&broken);
+    let breaks = Arc::clone(&broken);
     let server = Server::start(move |request: &Request| match request.path() {
-        "/parts/p1" if served.load(Ordering::SeqCst) == 1 => {
+        "/parts/p1" if breaks.load(Ordering::SeqCst) == 1 => {
             answer(422, &json!({"why": "not yet"}))
         }
         _ => answer(200, &json!({"id": "p1", "items": []})),

@@ -158,13 +158,11 @@ impl Subject<'_> {
     fn no_list(&self, value: &Value) -> Objection {
         let expected = format!("a list of values of type {}", self.input.input_type().name());
         let objection = self.objection(Rule::Type, "takes a list", expected, value);
-        match self.input.is_secret() {
-            true => objection,
-            false => {
-                let meant = suggest::excerpt(&Value::Array(vec![value.clone()]).to_string());
-                Objection { suggestion: format!("write `{meant}`"), ..objection }
-            }
+        if self.input.is_secret() {
+            return objection;
         }
+        let meant = suggest::excerpt(&Value::Array(vec![value.clone()]).to_string());
+        Objection { suggestion: format!("write `{meant}`"), ..objection }
     }
 
     /// What is wrong with a single value: its type alone, or else every rule it breaks.

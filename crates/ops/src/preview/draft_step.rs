@@ -176,6 +176,6 @@ pub(crate) fn learn(step: &Step, knowledge: &mut Knowledge) {
     }
     let rendered = words(step, knowledge);
     if let Some(value) = rendered.value.clone().filter(|_| rendered.is_known()) {
-        knowledge.learn(step.id.value.as_str(), value);
+        knowledge.learn(step.id.value.as_str(), &value);
     }
 }

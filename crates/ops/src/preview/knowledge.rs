@@ -97,7 +97,7 @@ impl Knowledge {
     }
 
     /// A step whose output is known.
-    pub(crate) fn learn(&mut self, step: &str, output: Value) {
+    pub(crate) fn learn(&mut self, step: &str, output: &Value) {
         if let Some(Value::Object(steps)) = self.roots.get_mut("steps") {
             steps.insert(step.to_owned(), json!({"output": output, "status": "succeeded"}));
         }

@@ -211,14 +211,13 @@ impl Renderer<'_> {
                 .notes
                 .push(format!("it runs only if its condition holds: {}", open.join(", ")));
         }
-        match &step.action {
-            Action::Run(run) => self.requests(step, run, &mut rendered),
-            _ => {
-                let said = words(step, &self.knowledge);
-                rendered.text.clone_from(&said.value);
-                rendered.unknown = said.unknown;
-                rendered.problems = said.problems;
-            }
+        if let Action::Run(run) = &step.action {
+            self.requests(step, run, &mut rendered);
+        } else {
+            let said = words(step, &self.knowledge);
+            rendered.text.clone_from(&said.value);
+            rendered.unknown = said.unknown;
+            rendered.problems = said.problems;
         }
         rendered.status = match (rendered.problems.is_empty(), rendered.unknown.is_empty()) {
             (false, _) => Knowing::Problem,
@@ -294,12 +293,13 @@ impl Renderer<'_> {
 
     /// Marks as people read them, in a URL as well.
     fn readable(&self, mut shown: Shown) -> Shown {
-        let plain = |text: &str| {
-            let marks = self.marks.iter();
-            marks.fold(text.to_owned(), |text, (encoded, mark)| text.replace(encoded, mark))
-        };
-        shown.url = plain(&shown.url);
-        shown.body = shown.body.as_deref().map(plain);
+        shown.url = self.plain(&shown.url);
+        shown.body = shown.body.map(|body| self.plain(&body));
         shown
+    }
+
+    fn plain(&self, text: &str) -> String {
+        let marks = self.marks.iter();
+        marks.fold(text.to_owned(), |text, (encoded, mark)| text.replace(encoded, mark))
     }
 }

@@ -13,6 +13,7 @@ use milepost_engine::command::Call as StepCall;
 use milepost_engine::event::Answer;
 use milepost_engine::pilot::{Outcome, Prepared, World};
 use milepost_engine::{Failure, Trouble};
+use milepost_model::document::hex;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::{Mask, Secret};
 use milepost_outbound::{
@@ -212,7 +213,7 @@ impl Caller {
             return Err(problems::no_base_url(&loaded.record.id));
         };
         let answer = mock.answer(&MockRequest {
-            method: built.method.clone(),
+            method: built.method,
             path: request.url.path(),
             query: request.url.query_pairs().into_owned().collect(),
             headers: request.headers.clone(),
@@ -248,7 +249,7 @@ impl Caller {
         }
         digest.update(b"\n\n");
         digest.update(&request.body);
-        let digest = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = hex(&digest.finalize());
         Ok(Prepared {
             digest,
             request: format!("{} {}", built.method.name(), built.path_template),

@@ -339,7 +339,7 @@ impl Drive {
 /// Wakes the runs of this process when another process has told one something.
 fn hear(listener: &Listener, inner: &Weak<Inner>) {
     loop {
-        let woken = listener.recv(Duration::from_secs(60));
+        let woken = listener.recv(Duration::from_mins(1));
         let Some(inner) = inner.upgrade() else { return };
         if woken {
             let tasks = inner.tasks.lock().unwrap_or_else(PoisonError::into_inner);

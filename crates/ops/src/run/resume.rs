@@ -8,7 +8,6 @@ use milepost_engine::signal::Signal;
 use milepost_engine::state::Status;
 use milepost_engine::view;
 use milepost_engine::{Flow, limits, sentinel};
-use milepost_model::id::RunId;
 use milepost_model::plan;
 use milepost_model::problem::{Code, Problem};
 use milepost_store::Digest;
@@ -138,10 +137,14 @@ impl Later for Resume {
         let drive = writer.drive()?;
         let run = super::find(&drive.inner.runs, &request.run_id)?;
         let loaded = journal::load(&drive.inner.runs, &run)?;
-        let by = begin::actor(writer, call);
-        let status = view::status(&loaded.flow, &loaded.state);
-        if let Some(done) = plainly(&drive, &run, &request, &loaded, status, by).await? {
-            return Ok(done);
+        if request.is_plain() && is_open(&loaded) {
+            let by = begin::actor(writer, call);
+            match view::status(&loaded.flow, &loaded.state) {
+                Status::Paused => super::tell(&drive, &run, &Signal::Unpause { by }).await?,
+                _ => drop(drive.take_up(&run).await?),
+            }
+            let run = super::follow(&drive, &run, super::AFTER).await?;
+            return Ok(Response { plan: Vec::new(), forecast: None, run });
         }
         let wanted = Wanted::of(writer, call, &drive, &request, &loaded).await?;
         let planned = resume::plan(
@@ -177,30 +180,22 @@ impl Later for Resume {
     }
 }
 
+impl Request {
+    /// Nothing is to be different: the run only goes on.
+    fn is_plain(&self) -> bool {
+        self.from.is_none()
+            && !self.latest
+            && !self.plan_only
+            && self.inputs.is_empty()
+            && self.redo.is_empty()
+            && self.overrides.is_empty()
+            && self.budget.is_empty()
+    }
+}
+
 /// A run that is paused, or that only nobody drives, goes on as it is.
-async fn plainly(
-    drive: &Drive,
-    run: &RunId,
-    request: &Request,
-    loaded: &Loaded,
-    status: Status,
-    by: milepost_engine::event::Actor,
-) -> Result<Option<Response>, Problem> {
-    let plain = request.from.is_none()
-        && !request.latest
-        && request.inputs.is_empty()
-        && request.redo.is_empty()
-        && request.overrides.is_empty()
-        && request.budget.is_empty();
-    if !plain || request.plan_only || status.has_ended() || loaded.state.parked.is_some() {
-        return Ok(None);
-    }
-    match status {
-        Status::Paused => super::tell(drive, run, &Signal::Unpause { by }).await?,
-        _ => drop(drive.take_up(run).await?),
-    }
-    let run = super::follow(drive, run, super::AFTER).await?;
-    Ok(Some(Response { plan: Vec::new(), forecast: None, run }))
+fn is_open(loaded: &Loaded) -> bool {
+    loaded.state.end.is_none() && loaded.state.parked.is_none()
 }
 
 /// What is wanted, with everything it refers to looked up.

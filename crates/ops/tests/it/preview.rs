@@ -1,6 +1,6 @@
 //! Previews before a run: what is asked for, in which order, and exactly what would be sent.
 
-use expect_test::expect;
+use expect_test::expect_file;
 use milepost_ops::Code;
 use milepost_ops::inputs::NoPast;
 use serde_json::{Value, json};
@@ -13,138 +13,7 @@ fn inputs_are_shown_with_all_that_is_known_of_them() {
     let partial = json!({"zone": "south", "tags": ["a", "b"], "mail": "none"});
     let arguments = json!({"manifest": include_str!("rich.yaml"), "partial_inputs": partial});
     let shown = depot.call("workflow.preview_inputs", arguments).expect("answered");
-    expect![[r#"
-        {
-          "workflow_id": "rich",
-          "inputs": [
-            {
-              "name": "shelf",
-              "label": "Shelf",
-              "type": "string",
-              "description": "Which shelf is filled",
-              "placeholder": "A1",
-              "hint": "A letter and a number",
-              "example": "B7",
-              "required": true,
-              "rules": {
-                "pattern": "^[A-Z][0-9]+$",
-                "min_length": 2,
-                "max_length": 8
-              },
-              "select": {
-                "value_field": "code",
-                "display_field": "label",
-                "id_field": "nr"
-              },
-              "provider": {
-                "provider": "depot shelves:list",
-                "outcome": "not_asked",
-                "args": {
-                  "aisle": 4,
-                  "zone": "south"
-                }
-              },
-              "status": "missing",
-              "problem": "input `shelf` is required"
-            },
-            {
-              "name": "zone",
-              "type": "string",
-              "required": false,
-              "rules": {
-                "enum": [
-                  "north",
-                  "south"
-                ]
-              },
-              "value": "south",
-              "status": "given",
-              "origin": "given"
-            },
-            {
-              "name": "count",
-              "type": "integer",
-              "required": false,
-              "default": {
-                "from": "literal",
-                "value": 2
-              },
-              "rules": {
-                "minimum": 1.0,
-                "maximum": 9.0
-              },
-              "value": 2,
-              "status": "default",
-              "origin": "literal"
-            },
-            {
-              "name": "tags",
-              "type": "string",
-              "mode": "multiple",
-              "join": {
-                "separator": "; ",
-                "wrap_each": "'"
-              },
-              "required": true,
-              "rules": {
-                "max_items": 3
-              },
-              "value": "'a'; 'b'",
-              "status": "given",
-              "origin": "given"
-            },
-            {
-              "name": "mail",
-              "type": "string",
-              "required": false,
-              "default": {
-                "from": "history"
-              },
-              "rules": {
-                "format": "email"
-              },
-              "status": "invalid",
-              "origin": "given",
-              "problem": "input `mail` breaks its rules"
-            },
-            {
-              "name": "token",
-              "type": "string",
-              "required": false,
-              "secret": true,
-              "default": {
-                "from": "env",
-                "value": "TOKEN"
-              },
-              "value": "[secret:token]",
-              "status": "default",
-              "origin": "env"
-            }
-          ],
-          "required_missing": [
-            "shelf"
-          ],
-          "violations": [
-            {
-              "path": "/inputs/shelf",
-              "rule": "required",
-              "message": "input `shelf` is required",
-              "expected": "a value of type string",
-              "actual": "nothing",
-              "suggestion": "give a value of type string"
-            },
-            {
-              "path": "/inputs/mail",
-              "rule": "format",
-              "message": "input `mail` breaks its rules",
-              "expected": "an e-mail address",
-              "actual": "\"none\"",
-              "suggestion": "give an e-mail address"
-            }
-          ]
-        }
-    "#]]
-    .assert_eq(&format!("{shown:#}\n"));
+    expect_file!["preview_inputs.json"].assert_eq(&format!("{shown:#}\n"));
     assert!(depot.server.seen().is_empty(), "nothing is asked");
 }
 
