@@ -104,6 +104,6 @@ pub(crate) fn show(step: &RenderedStep, terminal: &mut Terminal) -> Result<(), F
 }
 
 fn indented(text: &str) -> String {
-    let lines = text.lines().map(|line| format!("  {line}"));
+    let lines = text.lines().map(|line| format!("  {line}").trim_end().to_owned());
     lines.collect::<Vec<_>>().join("\n")
 }

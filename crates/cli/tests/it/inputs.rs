@@ -69,15 +69,58 @@ impl Open {
 #[test]
 fn inputs_are_listed_with_what_is_missing() {
     let open = Open::new();
-    open.shows("inputs refund.yaml", &expect![[r#""#]]);
-    open.shows("inputs refund.yaml -i order=o1 -i count=3 -i tags=a -i tags=b", &expect![[r#""#]]);
+    open.shows(
+        "inputs refund.yaml",
+        &expect![[r#"
+        INPUT  TYPE         VALUE           STATUS    ABOUT
+        order  string                       missing   Which order
+        count  integer      1               default   How many
+        tags   string list                  optional
+        note   string                       optional
+        token  string       [secret:token]  default
+        --- 0
+        required: input `order` is required
+        hint: give a value of type string
+    "#]],
+    );
+    open.shows(
+        "inputs refund.yaml -i order=o1 -i count=3 -i tags=a -i tags=b",
+        &expect![[r#"
+        INPUT  TYPE         VALUE           STATUS    ABOUT
+        order  string       o1              given     Which order
+        count  integer      3               given     How many
+        tags   string list  ["a","b"]       given
+        note   string                       optional
+        token  string       [secret:token]  default
+        --- 0
+    "#]],
+    );
     assert!(open.server.seen().is_empty());
 }
 
 #[test]
 fn choices_are_fetched_when_they_are_asked_for() {
     let open = Open::new();
-    open.shows("inputs refund.yaml --choices", &expect![[r#""#]]);
+    open.shows(
+        "inputs refund.yaml --choices",
+        &expect![[r#"
+        INPUT  TYPE         VALUE           STATUS    ABOUT
+        order  string                       missing   Which order
+        count  integer      1               default   How many
+        tags   string list                  optional
+        note   string                       optional
+        token  string       [secret:token]  default
+
+        choices for order, from shop orders:list
+        VALUE  LABEL
+        o1     thing 1
+        o2     thing 2
+        --- 0
+        required: input `order` is required
+        hint: give a value of type string
+        note: there are more
+    "#]],
+    );
     let told = open.say("inputs refund.yaml --choices --json").ends(0).quiet().json();
     assert_eq!(
         told["providers"]["order"]["choices"][1],
@@ -117,8 +160,39 @@ fn inputs_come_one_by_one_or_as_one_object() {
 #[test]
 fn a_plan_shows_the_exact_requests() {
     let open = Open::new();
-    open.shows("plan refund.yaml -i order=o1", &expect![[r#""#]]);
-    open.shows("plan refund.yaml --requests -i order=o1", &expect![[r#""#]]);
+    open.shows(
+        "plan refund.yaml -i order=o1",
+        &expect![[r#"
+        #  WAVE  STEP   DOES      WAITS FOR  RUNS
+        1  1     look   run GET              yes
+        2  2     ok     approve   look       yes, its condition holds
+        3  3     again  run POST  ok         yes
+        3 steps in 3 waves, at most 1 at once
+        --- 0
+    "#]],
+    );
+    open.shows(
+        "plan refund.yaml --requests -i order=o1",
+        &expect![[r#"
+        look: shop orders:get
+          GET /v1/orders/o1 HTTP/1.1
+          Host: 127.0.0.1:[PORT]
+          Accept: application/json
+          Authorization: Bearer [secret:TOKEN]
+        ok: approve (unknown yet: steps.look.output.item)
+          Refund ${{ steps.look.output.item }}?
+        again: shop orders:create
+          POST /v1/orders HTTP/1.1
+          Host: 127.0.0.1:[PORT]
+          Accept: application/json
+          X-Token: [secret:token]
+          Content-Type: application/json
+          Authorization: Bearer [secret:TOKEN]
+  
+          {"item":"o1","count":1}
+        --- 0
+    "#]],
+    );
     assert!(open.server.seen().is_empty());
     let wrong = open.of(&["plan", "refund.yaml", "--json", "-i", "count=x"], "").ends(2);
     assert_eq!(problem(&wrong)["error_code"], "INPUT_INVALID");

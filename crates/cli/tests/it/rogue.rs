@@ -1,6 +1,7 @@
 //! A program with a shell of the same user that wants a yes without the person.
 
-use std::process::Command;
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -15,14 +16,37 @@ const ASKED: &str = "workflow: asked\nsteps:\n  - {id: ok, approve: Make it?}\n 
      - {id: make, run: depot parts:create, depends_on: [ok]}\n";
 const PIN: &str = "tr0mbone-7";
 
-fn terminal(place: &Place, line: &str, typed: &str) -> Ran {
+/// Types an answer whenever a question has been asked, in a terminal of its own.
+fn terminal(place: &Place, line: &str, answers: &[&str]) -> Ran {
     let mut command = Command::new("script");
     let binary = env!("CARGO_BIN_EXE_milepost");
     command
         .args(["-qec", &format!("{binary} {line}"), "/dev/null"])
         .current_dir(place.path(""))
-        .env("HOME", place.root.path().join("home"));
-    finish(&mut command, typed)
+        .env("HOME", place.root.path().join("home"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().expect("starts");
+    let mut typing = child.stdin.take().expect("is piped");
+    let mut reading = child.stdout.take().expect("is piped");
+    let (mut out, mut asked, mut left) = (Vec::new(), 0, answers.iter());
+    let mut byte = [0];
+    while reading.read(&mut byte).is_ok_and(|read| read > 0) {
+        out.push(byte[0]);
+        // A question ends with a colon or a choice, and a blank.
+        let open = out.ends_with(b": ") || out.ends_with(b"] ");
+        let about = String::from_utf8_lossy(&out[asked..]).into_owned();
+        if open && (about.contains("PIN") || about.contains("again") || about.contains("[y/N]")) {
+            asked = out.len();
+            match left.next() {
+                Some(answer) => drop(typing.write_all(format!("{answer}\n").as_bytes())),
+                // The end of what is typed.
+                None => drop(typing.write_all(b"\x04")),
+            }
+        }
+    }
+    let code = child.wait().expect("ends").code().expect("is not killed");
+    Ran { code, out: String::from_utf8_lossy(&out).into_owned(), err: String::new() }
 }
 
 /// Without a terminal, as a program starts another.
@@ -56,7 +80,7 @@ impl Victim {
         let server = Server::start(|_| answer(201, &json!({})));
         let place = Place::with(&[("depot.yaml", DEPOT), ("asked.yaml", ASKED)]);
         place.run(["catalog", "import", "depot.yaml", "--base-url", &server.url]).ends(0);
-        let set = terminal(&place, "person set-pin", &format!("{PIN}\n{PIN}\n"));
+        let set = terminal(&place, "person set-pin", &[PIN, PIN]);
         assert_eq!(set.code, 0, "{}{}", set.out, set.err);
         assert!(!set.out.contains(PIN), "a PIN is not shown");
         let run = start(&place);
@@ -91,7 +115,7 @@ fn a_program_does_not_get_its_yes() {
     victim.is_unharmed("the PIN on standard input and in the environment");
     bare(place, &["approve", run, "--pin", PIN], "").ends(2);
     victim.is_unharmed("the PIN as an argument");
-    let typed = terminal(place, &format!("approve {run}"), "y\ny\n");
+    let typed = terminal(place, &format!("approve {run}"), &["y", "y"]);
     assert_ne!(typed.code, 0, "{}", typed.out);
     victim.is_unharmed("a terminal of its own, without the PIN");
 }
@@ -102,7 +126,7 @@ fn a_row_written_into_the_journal_decides_nothing() {
     let (place, run) = (&victim.place, victim.run.as_str());
     // A decision that the person made in another run, to be replayed.
     let other = start(place);
-    let said = terminal(place, &format!("approve {other}"), &format!("{PIN}\n"));
+    let said = terminal(place, &format!("approve {other}"), &[PIN]);
     assert_eq!(said.code, 0, "{}", said.out);
     let sent = victim.server.seen().len();
     let program = "import sqlite3, sys\n\
@@ -144,9 +168,9 @@ fn a_copied_journal_with_a_decision_of_its_own_is_not_believed() {
         .expect("runs");
     assert!(copied.success());
     std::fs::remove_file(theirs.join("milepost/person.json")).expect("removed");
-    let set = terminal(&lair, "person set-pin", "rogue-pin\nrogue-pin\n");
+    let set = terminal(&lair, "person set-pin", &["rogue-pin", "rogue-pin"]);
     assert_eq!(set.code, 0, "{}", set.out);
-    let said = terminal(&lair, &format!("approve {run}"), "rogue-pin\n");
+    let said = terminal(&lair, &format!("approve {run}"), &["rogue-pin"]);
     assert_ne!(said.code, 0, "{}", said.out);
     let shown = lair.run(["show", run, "--json"]).ends(0).json();
     assert_eq!(shown["status"], "waiting");
@@ -158,11 +182,11 @@ fn a_guessed_pin_is_locked() {
     let victim = Victim::new();
     let (place, run) = (&victim.place, victim.run.as_str());
     for guess in ["123456", "000000", "password", "qwertz", "letmein", "trombone"] {
-        let said = terminal(place, &format!("approve {run}"), &format!("{guess}\n"));
+        let said = terminal(place, &format!("approve {run}"), &[guess]);
         assert_ne!(said.code, 0, "{}", said.out);
     }
     // Even the right one comes too late.
-    let said = terminal(place, &format!("approve {run}"), &format!("{PIN}\n"));
+    let said = terminal(place, &format!("approve {run}"), &[PIN]);
     assert_ne!(said.code, 0, "{}", said.out);
     victim.is_unharmed("guesses");
 }

@@ -197,7 +197,8 @@ fn an_agent_cannot_skip_or_fake_a_step() {
     place.put("done.txt", "done");
     place.run(["submit", &id, "second", "done.txt"]).ends(0);
     assert_eq!(place.run(["show", &id, "--json"]).ends(0).json()["status"], "succeeded");
-    place.run(["submit", &id, "second", "done.txt"]).ends(7);
+    place.put("late.txt", "something else");
+    place.run(["submit", &id, "second", "late.txt"]).ends(7);
 }
 
 const ASKED: &str = r#"

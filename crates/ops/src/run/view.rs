@@ -213,6 +213,8 @@ fn steps(flow: &Flow, state: &State) -> Vec<StepView> {
         let own = state.step(&node.key);
         let inner = state.steps.iter().filter(|(key, step)| {
             let below = **key != node.key && key.is_within(&node.key);
+            // Checks of a claim belong to the step that made it.
+            let below = below && !key.as_str().contains("::verify@");
             below && (step.began_ms.is_some() || step.phase.is_closed())
         });
         let inner: Vec<(&Key, &StepState)> = inner.collect();
