@@ -9,7 +9,12 @@ use crate::{Place, Ran, finish};
 
 const REFUND: &str = r#"workflow: refund
 inputs:
-  order: {description: Which order, provider: shop orders:list, select: {value_field: id, display_field: item}, on_error: cached, cache_ttl_sec: 0}
+  order:
+    description: Which order
+    provider: shop orders:list
+    select: {value_field: id, display_field: item}
+    on_error: cached
+    cache_ttl_sec: 0
   count: {type: integer, name: How many, default: {from: literal, value: 1}}
   tags: {mode: multiple, optional: true}
   note: {optional: true, default: {from: env, value: NOTE}}
@@ -71,7 +76,7 @@ fn inputs_are_listed_with_what_is_missing() {
     let open = Open::new();
     open.shows(
         "inputs refund.yaml",
-        &expect![[r#"
+        &expect![[r"
         INPUT  TYPE         VALUE           STATUS    ABOUT
         order  string                       missing   Which order
         count  integer      1               default   How many
@@ -81,7 +86,7 @@ fn inputs_are_listed_with_what_is_missing() {
         --- 0
         required: input `order` is required
         hint: give a value of type string
-    "#]],
+    "]],
     );
     open.shows(
         "inputs refund.yaml -i order=o1 -i count=3 -i tags=a -i tags=b",
@@ -103,7 +108,7 @@ fn choices_are_fetched_when_they_are_asked_for() {
     let open = Open::new();
     open.shows(
         "inputs refund.yaml --choices",
-        &expect![[r#"
+        &expect![[r"
         INPUT  TYPE         VALUE           STATUS    ABOUT
         order  string                       missing   Which order
         count  integer      1               default   How many
@@ -119,7 +124,7 @@ fn choices_are_fetched_when_they_are_asked_for() {
         required: input `order` is required
         hint: give a value of type string
         note: there are more
-    "#]],
+    "]],
     );
     let told = open.say("inputs refund.yaml --choices --json").ends(0).quiet().json();
     assert_eq!(
@@ -162,14 +167,14 @@ fn a_plan_shows_the_exact_requests() {
     let open = Open::new();
     open.shows(
         "plan refund.yaml -i order=o1",
-        &expect![[r#"
+        &expect![[r"
         #  WAVE  STEP   DOES      WAITS FOR  RUNS
         1  1     look   run GET              yes
         2  2     ok     approve   look       yes, its condition holds
         3  3     again  run POST  ok         yes
         3 steps in 3 waves, at most 1 at once
         --- 0
-    "#]],
+    "]],
     );
     open.shows(
         "plan refund.yaml --requests -i order=o1",

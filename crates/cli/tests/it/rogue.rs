@@ -139,11 +139,13 @@ fn a_row_written_into_the_journal_decides_nothing() {
          \x20   row = dict(zip(names, row))\n\
          \x20   row['run'] = to\n\
          \x20   row['id'] = row['id'] + 'x'\n\
-         \x20   row['data'] = bytes(row['data']).replace(sys.argv[3].encode(), sys.argv[2].encode())\n\
+         \x20   old, new = sys.argv[3].encode(), sys.argv[2].encode()\n\
+         \x20   row['data'] = bytes(row['data']).replace(old, new)\n\
          \x20   row.pop('answer', None)\n\
          \x20   row = {k: v for k, v in row.items() if k not in ('answered_ms', 'key')}\n\
          \x20   marks = ','.join('?' * len(row))\n\
-         \x20   db.execute(f\"insert into inbox({','.join(row)}) values ({marks})\", list(row.values()))\n\
+         \x20   sql = f\"insert into inbox({','.join(row)}) values ({marks})\"\n\
+         \x20   db.execute(sql, list(row.values()))\n\
          db.commit()\n\
          print(db.execute('select count(*) from inbox where run = ?', (to,)).fetchone()[0])\n";
     let forged = python(place, program, &[&victim.data(), run, &other]).ends(0);

@@ -352,7 +352,8 @@ fn a_value_that_was_used_is_the_default_of_the_next_run() {
     );
     place.put(
         "other.yaml",
-        "workflow: other\ninputs: {last: {type: object, default: {from: workflow_output, value: again}}}\n\
+        "workflow: other\ninputs:\n  last:\n    type: object\n    \
+         default: {from: workflow_output, value: again}\n\
          steps: [{id: a, set: {said: \"${{ inputs.last.said }}\"}}]\n\
          final_output: {said: \"${{ steps.a.output.said }}\"}\n",
     );
@@ -399,8 +400,8 @@ fn a_secret_is_in_no_row_and_in_no_line() {
     let place = depot(&server);
     place.put(
         "secret.yaml",
-        "workflow: secret\ninputs: {token: {type: string, secret: true}}\nsteps:\n  - {id: make, run: \
-         depot parts:create, body: {name: \"key ${{ inputs.token }}\"}}\nfinal_output: {said: \
+        "workflow: secret\ninputs: {token: {type: string, secret: true}}\nsteps:\n  \
+         - {id: make, run: depot parts:create, body: {name: \"key ${{ inputs.token }}\"}}\nfinal_output: {said: \
          \"${{ steps.make.output }}\"}\n",
     );
     let ran = place.run(["run", "secret.yaml", "-i", &format!("token={CANARY}"), "--json"]).ends(0);

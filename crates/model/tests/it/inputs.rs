@@ -174,7 +174,10 @@ proptest! {
     }
 
     #[test]
-    fn text_that_is_taken_is_of_the_type(text in "[0-9a-z.\\[\\]{}\", -]{0,12}", kind in 0..6usize) {
+    fn text_that_is_taken_is_of_the_type(
+        text in "[0-9a-z.\\[\\]{}\", -]{0,12}",
+        kind in 0..6usize,
+    ) {
         let kinds = ["string", "number", "integer", "boolean", "array", "object"];
         let input = input(&format!("type: {}", kinds[kind]));
         if let Ok(value) = input.from_text(&text) {

@@ -44,7 +44,8 @@ pub struct Request {
 }
 
 macro_rules! decision {
-    ($name:ident, $approve:literal, $operation:literal, $title:literal, $told:literal, $door:literal) => {
+    ($name:ident, $approve:literal, $operation:literal, $title:literal, $told:literal,
+     $door:literal) => {
         impl Later for $name {
             type Request = Request;
             type Response = RunView;

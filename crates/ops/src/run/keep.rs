@@ -41,7 +41,8 @@ impl Later for Backup {
 
     const NAME: &'static str = "runs.backup";
     const TITLE: &'static str = "Back up all runs";
-    const DESCRIPTION: &'static str = "Copy all runs to a folder, consistent while others go on, with the key they are checked by.";
+    const DESCRIPTION: &'static str = "Copy all runs to a folder, consistent while others \
+         go on, with the key they are checked by.";
     const DOORS: &'static [Door] = &[Door::Command("backup")];
 
     async fn run(

@@ -364,7 +364,8 @@ fn a_secret_is_in_no_response() {
         "workflow: fill\ninputs: {{{inputs}}}\nsteps:\n\
          - {{id: see, run: depot shelves:list, if: inputs.token != '', \
             with: {{key: \"${{{{ inputs.token }}}}\"}}}}\n\
-         - {{id: make, run: depot orders:create, headers: {{X-Key: \"k ${{{{ inputs.token }}}}\"}}, \
+         - {{id: make, run: depot orders:create, \
+            headers: {{X-Key: \"k ${{{{ inputs.token }}}}\"}}, \
             body: {{shelf: s, key: \"${{{{ inputs.token }}}}\"}}}}\n"
     );
     let given = json!({"token": SECRET, "wrong": SECRET, "tokn": SECRET});

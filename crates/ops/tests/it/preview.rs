@@ -28,14 +28,23 @@ steps:
   - {id: name, set: {upper: "${{ inputs.code + '-1' }}"}}
   - {id: look, run: depot shelves:get, with: {code: "${{ steps.name.output.upper }}"}}
   - {id: skip, run: depot shelves:list, if: inputs.go}
-  - {id: maybe, prompt: "Look at ${{ steps.look.output.label }}", if: "inputs.go || steps.look.output.nr > 1"}
-  - {id: ok, approve: {message: "Order for ${{ inputs.code }}?", by: [ada], expires: 1h}, depends_on: [maybe], needs: any}
+  - id: maybe
+    prompt: "Look at ${{ steps.look.output.label }}"
+    if: "inputs.go || steps.look.output.nr > 1"
+  - id: ok
+    approve: {message: "Order for ${{ inputs.code }}?", by: [ada], expires: 1h}
+    depends_on: [maybe]
+    needs: any
   - id: order
     run: depot orders:create
     depends_on: [ok]
     headers: {X-Token: "${{ inputs.?token }}"}
     body: {shelf: "${{ inputs.code }}", count: "${{ steps.look.output.nr }}"}
-  - {id: each, run: depot shelves:get, for_each: "${{ inputs.?many.orValue([]) }}", as: one, with: {code: "${{ one }}/${{ index }}"}}
+  - id: each
+    run: depot shelves:get
+    for_each: "${{ inputs.?many.orValue([]) }}"
+    as: one
+    with: {code: "${{ one }}/${{ index }}"}
   - {id: twice, run: depot orders:create, idempotent: true, body: {shelf: "${{ inputs.code }}"}}
 finally:
   - {id: end, set: {done: true}}
