@@ -401,8 +401,8 @@ fn a_secret_is_in_no_row_and_in_no_line() {
     place.put(
         "secret.yaml",
         "workflow: secret\ninputs: {token: {type: string, secret: true}}\nsteps:\n  \
-         - {id: make, run: depot parts:create, body: {name: \"key ${{ inputs.token }}\"}}\nfinal_output: {said: \
-         \"${{ steps.make.output }}\"}\n",
+         - {id: make, run: depot parts:create, body: {name: \"key ${{ inputs.token }}\"}}\n\
+         final_output: {said: \"${{ steps.make.output }}\"}\n",
     );
     let ran = place.run(["run", "secret.yaml", "-i", &format!("token={CANARY}"), "--json"]).ends(0);
     assert!(server.last().body.contains(CANARY), "the API got it");
