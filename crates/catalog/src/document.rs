@@ -30,6 +30,8 @@ pub struct Reading {
     pub document: Document,
     /// Warnings, in the order of the document.
     pub notes: Vec<Note>,
+    /// The YAML it was turned from; none when it was JSON.
+    pub written: Option<String>,
 }
 
 /// Something that is read in one way although it could be meant in another.
@@ -152,9 +154,9 @@ impl Document {
             let tape = tape.map_err(|fault| refused(&fault, &text, |at| at.min(end)))?;
             let document = Document { text, tape };
             let notes = document.notes(remarks, &document.text, |at| at);
-            return Reading { document, notes }.with_map();
+            return Reading { document, notes, written: None }.with_map();
         }
-        read_yaml(&text)
+        read_yaml(text)
     }
 
     /// The value of the whole document, which is a map.
@@ -295,8 +297,8 @@ fn is_json(start: &str) -> bool {
     start.starts_with('[')
 }
 
-fn read_yaml(source: &str) -> Result<Reading, Unreadable> {
-    let (yaml::Written { text, places, mut remarks }, source) = yaml::write(source)?;
+fn read_yaml(written: String) -> Result<Reading, Unreadable> {
+    let (yaml::Written { text, places, mut remarks }, source) = yaml::write(&written)?;
     // Keys are what is noted; a value is where its key is.
     let origin = |at: usize| match places.partition_point(|(json, _)| *json as usize <= at) {
         0 => 0,
@@ -305,7 +307,8 @@ fn read_yaml(source: &str) -> Result<Reading, Unreadable> {
     let tape = json::read(&text, &mut remarks).map_err(|fault| refused(&fault, &source, origin))?;
     let document = Document { text, tape };
     let notes = document.notes(remarks, &source, origin);
-    Reading { document, notes }.with_map()
+    drop(source);
+    Reading { document, notes, written: Some(written) }.with_map()
 }
 
 fn refused(fault: &Fault, source: &str, origin: impl Fn(usize) -> usize) -> Unreadable {

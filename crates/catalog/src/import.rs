@@ -138,11 +138,19 @@ pub(crate) const WRAPPERS: &[&str] = &[
 /// Whether an operation answers with a list, bare or wrapped.
 fn answers_list(api: &Api, operation: &Operation<'_>) -> bool {
     let last = operation.path.split('/').rfind(|part| !part.is_empty());
-    let last = last.filter(|part| !part.contains('{')).and_then(text::kebab);
+    let last = last.filter(|part| !part.contains('{')).map(without_format).and_then(text::kebab);
     let Some(schema) = api.success_schema(operation) else {
         return last.as_deref().is_some_and(naming::is_plural);
     };
     is_list(api, schema, last.as_deref().unwrap_or_default(), 0)
+}
+
+/// A part of a path without the format that some APIs want there: `Calls.json` are calls.
+fn without_format(part: &str) -> &str {
+    match part.rsplit_once('.') {
+        Some((name, "json" | "xml" | "csv" | "yaml")) => name,
+        _ => part,
+    }
 }
 
 fn is_list(api: &Api, schema: Node<'_>, last: &str, depth: usize) -> bool {

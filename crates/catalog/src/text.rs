@@ -82,7 +82,7 @@ pub fn line(text: &str, chars: usize) -> String {
     let mut clean = String::new();
     let mut count = 0;
     for word in text.split(breaks) {
-        let word: String = word.chars().filter(|c| !hidden(*c)).collect();
+        let word = visible(word);
         if word.is_empty() {
             continue;
         }
@@ -98,6 +98,14 @@ pub fn line(text: &str, chars: usize) -> String {
         count += gap + length;
     }
     clean
+}
+
+/// A word without what is hidden in it; of most words that is nothing, seen from their bytes.
+fn visible(word: &str) -> Cow<'_, str> {
+    if word.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Cow::Borrowed(word);
+    }
+    Cow::Owned(word.chars().filter(|c| !hidden(*c)).collect())
 }
 
 /// Several lines of at most `chars` characters in all.

@@ -7,6 +7,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::catalog::args::CatalogCommand;
 use crate::command::args::CommandCommand;
+use crate::inputs::InputArguments;
+use crate::run::args as run;
 use crate::secret::args::SecretCommand;
 
 /// Workflows that AI agents and APIs run together
@@ -27,13 +29,72 @@ impl Arguments {
             Command::Catalog(command) => command.json(),
             Command::Api(command) => command.json(),
             Command::Secret(command) => command.json(),
-            Command::Mcp(_) | Command::Schema { .. } => false,
+            Command::Run(command) => command.json.json,
+            Command::Runs(command) => command.json(),
+            Command::Show(command) | Command::Pause(command) => command.json.json,
+            Command::Logs(command) => command.one.json.json,
+            Command::Cancel(command) => command.one.json.json,
+            Command::Resume(command) => command.one.json.json,
+            Command::Inbox(command) => command.json.json,
+            Command::Approve(command) | Command::Reject(command) => command.one.json.json,
+            Command::Decide(command) => command.one.json.json,
+            Command::Submit(command) => command.json.json,
+            Command::Backup(command) => command.json.json,
+            Command::Inputs(run::InputsCommand::Forget(command)) => command.json.json,
+            Command::Person(_) | Command::Mcp(_) | Command::Schema { .. } => false,
         }
     }
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run a workflow, durably
+    #[command(after_help = "Example: milepost run refund-order -i order_id=1001\n\
+        Exit codes: 0 done, 1 the run failed, 2 inputs, 3 the workflow is invalid, 4 it waits for \
+        a person, 5 for an agent, 130 interrupted: the run can be resumed")]
+    Run(run::Start),
+    /// List runs, newest first
+    #[command(after_help = "Example: milepost runs --open")]
+    Runs(run::Runs),
+    /// Show a run: its steps, and what it waits for
+    #[command(after_help = "Example: milepost show run_0f4")]
+    Show(run::One),
+    /// Show what happened in a run, event by event
+    #[command(after_help = "Example: milepost logs run_0f4 --follow")]
+    Logs(run::Logs),
+    /// Stop a run; it can be resumed
+    #[command(after_help = "Example: milepost cancel run_0f4 --reason 'wrong order'")]
+    Cancel(run::Cancel),
+    /// Let nothing new begin in a run until it is resumed
+    #[command(after_help = "Example: milepost pause run_0f4")]
+    Pause(run::One),
+    /// Go on with a run: what is done is kept, what failed runs again
+    #[command(after_help = "Example: milepost resume run_0f4 --plan")]
+    Resume(run::Resume),
+    /// Show what waits for you
+    #[command(after_help = "Example: milepost inbox")]
+    Inbox(run::Inbox),
+    /// Say yes to what a run asks, at this terminal
+    #[command(after_help = "Example: milepost approve run_0f4 -m 'checked the order'")]
+    Approve(run::Verdict),
+    /// Say no to what a run asks, at this terminal
+    #[command(after_help = "Example: milepost reject run_0f4 -m 'the amount is wrong'")]
+    Reject(run::Verdict),
+    /// Say what became of a request nobody saw the end of
+    #[command(after_help = "Example: milepost decide run_0f4 --outcome did-not-happen")]
+    Decide(run::Decide),
+    /// Hand in the result of a step that waits for an agent
+    #[command(after_help = "Example: milepost submit run_0f4 decide result.json")]
+    Submit(run::Submit),
+    /// Copy all runs to a folder, while they go on
+    #[command(after_help = "Example: milepost backup runs-backup")]
+    Backup(run::Backup),
+    /// Values that were given to earlier runs
+    #[command(subcommand)]
+    Inputs(run::InputsCommand),
+    /// Who decides: the PIN that decisions are signed with
+    #[command(subcommand)]
+    Person(run::PersonCommand),
     /// Work with workflow documents
     #[command(subcommand)]
     Workflow(WorkflowCommand),
@@ -146,6 +207,9 @@ pub(crate) enum WorkflowCommand {
     /// Show where workflows come from and which one wins
     #[command(after_help = "Example: milepost workflow sources")]
     Sources(Json),
+    /// Show what a workflow asks for, and what is missing
+    #[command(after_help = "Example: milepost workflow inputs refund.yaml --choices")]
+    Inputs(Inputs),
     /// Show the order of the steps, and which conditions are known
     #[command(after_help = "Example: milepost workflow plan refund.yaml -i order_id=42")]
     Plan(Plan),
@@ -155,6 +219,28 @@ pub(crate) enum WorkflowCommand {
     /// Write a new workflow to begin from
     #[command(after_help = "Example: milepost workflow new tidy-inbox --kind guide")]
     New(New),
+    /// Put a document into the library, after checking it
+    #[command(after_help = "Example: milepost workflow save refund.yaml --overwrite\n\
+        Exit codes: 0 saved, 3 not valid, 7 there is one already, or another version")]
+    Save(Save),
+    /// Give a workflow another id, in its text and as the name of its file
+    #[command(after_help = "Example: milepost workflow rename refund refund-order\n\
+        Exit codes: 0 renamed, 6 no such workflow, 7 the new id is taken")]
+    Rename(Rename),
+    /// Delete a workflow; its versions stay
+    #[command(after_help = "Example: milepost workflow delete refund-order --yes\n\
+        Exit codes: 0 deleted, 6 no such workflow, 7 not confirmed, or another version")]
+    Delete(Delete),
+    /// List what a workflow said before, also of one that was deleted
+    #[command(after_help = "Example: milepost workflow versions refund-order")]
+    Versions(Versions),
+    /// Show what changed between two versions of a workflow
+    #[command(after_help = "Example: milepost workflow diff refund-order 9f2c\n\
+        Without versions it shows the last change; with one, all since then")]
+    Diff(Diff),
+    /// Bring back a version of a workflow, or a workflow that was deleted
+    #[command(after_help = "Example: milepost workflow restore refund-order 9f2c")]
+    Restore(Restore),
 }
 
 impl WorkflowCommand {
@@ -163,9 +249,16 @@ impl WorkflowCommand {
             WorkflowCommand::Validate(command) => command.json.json,
             WorkflowCommand::Show(command) => command.json.json,
             WorkflowCommand::List(json) | WorkflowCommand::Sources(json) => json.json,
+            WorkflowCommand::Inputs(command) => command.target.json.json,
             WorkflowCommand::Plan(command) => command.target.json.json,
             WorkflowCommand::Graph(_) => false,
             WorkflowCommand::New(command) => command.json.json,
+            WorkflowCommand::Save(command) => command.json.json,
+            WorkflowCommand::Rename(command) => command.json.json,
+            WorkflowCommand::Delete(command) => command.json.json,
+            WorkflowCommand::Versions(command) => command.json.json,
+            WorkflowCommand::Diff(command) => command.json.json,
+            WorkflowCommand::Restore(command) => command.json.json,
         }
     }
 }
@@ -201,9 +294,22 @@ pub(crate) struct Validate {
 pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// An input as `name=value`; a value that is JSON keeps its type
-    #[arg(short, long = "input", value_name = "NAME=VALUE")]
-    pub(crate) inputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) inputs: InputArguments,
+    /// Show the exact requests and texts instead, as far as the inputs decide them
+    #[arg(long)]
+    pub(crate) requests: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Inputs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    #[command(flatten)]
+    pub(crate) given: InputArguments,
+    /// Fetch the choices that providers offer
+    #[arg(long)]
+    pub(crate) choices: bool,
 }
 
 #[derive(Debug, Args)]
@@ -251,4 +357,84 @@ pub(crate) enum NewKind {
     Manifest,
     /// Agent steps only
     Guide,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Save {
+    /// The file, or `-` for standard input
+    pub(crate) file: OsString,
+    /// Save only if this is the version that is there now
+    #[arg(long, value_name = "VERSION", conflicts_with_all = ["new", "overwrite"])]
+    pub(crate) expect: Option<String>,
+    /// Save only if there is no workflow of this id yet (the default)
+    #[arg(long, conflicts_with = "overwrite")]
+    pub(crate) new: bool,
+    /// Replace whatever is there
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Rename {
+    /// The id it has
+    pub(crate) id: String,
+    /// The id it gets
+    pub(crate) new_id: String,
+    /// Rename only if this is the version that is there now
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) expect: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Delete {
+    /// Its id
+    pub(crate) id: String,
+    /// Delete without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Delete only if this is the version that is there now
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) expect: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Versions {
+    /// Its id
+    pub(crate) id: String,
+    /// How many at most
+    #[arg(long)]
+    pub(crate) limit: Option<usize>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// Its id
+    pub(crate) id: String,
+    /// The older version, or its first digits
+    pub(crate) from: Option<String>,
+    /// The newer version, or its first digits; what it says now otherwise
+    pub(crate) to: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Restore {
+    /// Its id
+    pub(crate) id: String,
+    /// The version, or its first digits
+    pub(crate) version: String,
+    /// Restore only if this is the version that is there now
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) expect: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
 }

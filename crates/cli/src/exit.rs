@@ -9,6 +9,7 @@ pub(crate) enum Exit {
     Failed,
     Usage,
     WorkflowInvalid,
+    WaitingOnPerson,
     WaitingOnAgent,
     NotFound,
     Conflict,
@@ -16,6 +17,7 @@ pub(crate) enum Exit {
     Upstream,
     Timeout,
     StorageFailed,
+    Interrupted,
 }
 
 impl Exit {
@@ -26,6 +28,7 @@ impl Exit {
             Exit::Failed => 1,
             Exit::Usage => 2,
             Exit::WorkflowInvalid => 3,
+            Exit::WaitingOnPerson => 4,
             Exit::WaitingOnAgent => 5,
             Exit::NotFound => 6,
             Exit::Conflict => 7,
@@ -33,6 +36,7 @@ impl Exit {
             Exit::Upstream => 9,
             Exit::Timeout => 10,
             Exit::StorageFailed => 75,
+            Exit::Interrupted => 130,
         }
     }
 
@@ -43,7 +47,8 @@ impl Exit {
             Code::FileRefused | Code::RequestRefused | Code::AuthFailed | Code::SecretsUnusable => {
                 Exit::Denied
             }
-            Code::UpstreamFailed => Exit::Upstream,
+            Code::UpstreamFailed | Code::UpstreamRejected => Exit::Upstream,
+            Code::PresenceRequired => Exit::Denied,
             Code::UpstreamTimeout => Exit::Timeout,
             // A server that answers with an error may do better later; a file will not.
             Code::SourceUnreadable if problem.context.contains_key("status") => Exit::Upstream,

@@ -93,7 +93,12 @@ fn argument_json(argument: &Argument) -> Value {
         "rule": argument.rule,
         "message": argument.message,
     });
-    for (key, text) in [("expected", &argument.expected), ("actual", &argument.actual)] {
+    let more = [
+        ("expected", &argument.expected),
+        ("actual", &argument.actual),
+        ("suggestion", &argument.suggestion),
+    ];
+    for (key, text) in more {
         if !text.is_empty() {
             told[key] = Value::from(text.as_str());
         }

@@ -7,8 +7,10 @@ mod diagnostics;
 mod exit;
 mod failure;
 mod guide;
+mod inputs;
 mod mcp;
 mod person;
+mod run;
 mod schema;
 mod secret;
 mod session;
@@ -29,20 +31,35 @@ use crate::terminal::Terminal;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mut terminal = Terminal::new();
-    let exit = match run(&arguments, &mut terminal) {
+    let exit = match dispatch(&arguments, &mut terminal) {
         Ok(exit) => exit,
         Err(failure) => failure.show(&mut terminal, arguments.json()),
     };
     ExitCode::from(exit.code())
 }
 
-fn run(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure> {
+fn dispatch(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure> {
     match &arguments.command {
         Command::Workflow(command) => workflow::run(command, terminal),
         Command::Guide(command) => guide::run(command, terminal),
         Command::Catalog(command) => catalog::run(command, terminal),
         Command::Api(command) => command::run(command, terminal),
         Command::Secret(command) => secret::run(command, terminal),
+        Command::Run(arguments) => run::start(arguments, terminal),
+        Command::Runs(arguments) => run::runs(arguments, terminal),
+        Command::Show(arguments) => run::show(arguments, terminal),
+        Command::Logs(arguments) => run::logs(arguments, terminal),
+        Command::Cancel(arguments) => run::cancel(arguments, terminal),
+        Command::Pause(arguments) => run::pause(arguments, terminal),
+        Command::Resume(arguments) => run::resume(arguments, terminal),
+        Command::Inbox(arguments) => run::inbox(arguments, terminal),
+        Command::Approve(arguments) => run::verdict(arguments, true, terminal),
+        Command::Reject(arguments) => run::verdict(arguments, false, terminal),
+        Command::Decide(arguments) => run::decide(arguments, terminal),
+        Command::Submit(arguments) => run::submit(arguments, terminal),
+        Command::Backup(arguments) => run::backup(arguments, terminal),
+        Command::Inputs(command) => run::forget(command, terminal),
+        Command::Person(command) => run::person(command, terminal),
         Command::Mcp(arguments) => mcp::run(arguments),
         Command::Schema { of } => schema::run(*of, terminal),
     }

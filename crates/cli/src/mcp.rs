@@ -20,6 +20,7 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, Failure> {
         protocol: arguments.protocol.as_deref().map(revision).transpose()?,
     };
     let contract = Guides::new(target::operations()?);
+    tend_runs();
     let stdin = stdin_until_signal().map_err(|error| {
         let message = format!("cannot wait for signals: {error}");
         Problem::new(Code::Internal, message, "report this with your system's version")
@@ -27,6 +28,16 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, Failure> {
     let served = serve_stdio(&contract, options, stdin, io::stdout().lock(), io::stderr());
     // What went wrong is on standard error already.
     Ok(if served.is_ok() { Exit::Done } else { Exit::Failed })
+}
+
+/// Drives runs on whose process is gone, for as long as this one lives.
+fn tend_runs() {
+    std::thread::spawn(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        if let (Ok(runtime), Ok(operations)) = (runtime, target::operations()) {
+            runtime.block_on(operations.tend_runs());
+        }
+    });
 }
 
 fn revision(date: &str) -> Result<Revision, Problem> {

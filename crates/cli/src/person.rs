@@ -4,6 +4,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use milepost_model::secret::Secret;
 use milepost_ops::{Call, Caller};
 
 use crate::terminal::safe;
@@ -74,6 +75,17 @@ impl Call for Person {
         Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
+    fn ask_in_person(&self, question: &str) -> Option<bool> {
+        self.settle();
+        let answer = asked(&format!("{} [y/N] ", safe(question)), Echo::On)?;
+        Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
+    fn ask_pin(&self, question: &str) -> Option<Secret> {
+        self.settle();
+        asked(&safe(question), Echo::Off).map(Secret::new)
+    }
+
     fn cancelled(&self) -> bool {
         false
     }
@@ -81,4 +93,40 @@ impl Call for Person {
     fn caller(&self) -> Caller {
         Caller::Person
     }
+}
+
+/// Whether what is typed can be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Echo {
+    On,
+    Off,
+}
+
+/// Asks on the terminal that controls this process: not on standard input, which anything may
+/// write to.
+#[cfg(unix)]
+fn asked(question: &str, echo: Echo) -> Option<String> {
+    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+    let mut terminal = std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
+    let before = tcgetattr(&terminal).ok()?;
+    if echo == Echo::Off {
+        let mut quiet = before.clone();
+        quiet.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(&terminal, OptionalActions::Flush, &quiet).ok()?;
+    }
+    let told = terminal.write_all(question.as_bytes());
+    let mut line = String::new();
+    let read = told.and_then(|()| io::BufReader::new(&terminal).read_line(&mut line));
+    if echo == Echo::Off {
+        let _ = tcsetattr(&terminal, OptionalActions::Flush, &before);
+        drop(terminal.write_all(b"\n"));
+    }
+    let read = read.ok().filter(|bytes| *bytes > 0);
+    read.map(|_| line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// There is no such terminal here.
+#[cfg(not(unix))]
+fn asked(_: &str, _: Echo) -> Option<String> {
+    None
 }

@@ -2,6 +2,7 @@
 
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::{Later, Operations};
+use milepost_store::Entry;
 use serde::Serialize;
 use tokio::runtime::{Builder, Runtime};
 
@@ -20,25 +21,49 @@ pub(crate) struct Session {
 impl Session {
     /// Over the directories of this user and working directory.
     pub(crate) fn open(person: Person) -> Result<Session, Failure> {
-        Session::over(person, Builder::new_current_thread())
+        Session::over(person, target::operations()?, Builder::new_current_thread())
+    }
+
+    /// The same with one more workflow, which the user named by its file.
+    pub(crate) fn open_with(person: Person, entry: Entry) -> Result<Session, Failure> {
+        let operations = Operations::new(target::writer(Some(entry))?);
+        Session::over(person, operations, Builder::new_current_thread())
     }
 
     /// The same for a server, which answers several at once.
     pub(crate) fn open_server(person: Person) -> Result<Session, Failure> {
-        Session::over(person, Builder::new_multi_thread())
+        Session::over(person, target::operations()?, Builder::new_multi_thread())
     }
 
-    fn over(person: Person, mut builder: Builder) -> Result<Session, Failure> {
+    fn over(
+        person: Person,
+        operations: Operations,
+        mut builder: Builder,
+    ) -> Result<Session, Failure> {
         let runtime = builder.enable_all().build().map_err(|error| {
             let message = format!("cannot begin to wait: {error}");
             Problem::new(Code::Internal, message, "report this with your system's version")
         })?;
-        Ok(Session { operations: target::operations()?, person, runtime })
+        Ok(Session { operations, person, runtime })
     }
 
     /// Does an operation and waits for its end.
     pub(crate) fn run<T: Later>(&self, request: T::Request) -> Result<T::Response, Failure> {
         Ok(self.wait(self.operations.run::<T>(&self.person, request))?)
+    }
+
+    /// The same for somebody who may stop watching; nothing when they did.
+    pub(crate) fn watch<T: Later>(
+        &self,
+        request: T::Request,
+    ) -> Result<Option<T::Response>, Failure> {
+        let watched = async {
+            tokio::select! {
+                done = self.operations.run::<T>(&self.person, request) => Some(done),
+                _ = tokio::signal::ctrl_c() => None,
+            }
+        };
+        Ok(self.wait(watched).transpose()?)
     }
 
     /// Waits for anything.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use milepost_model::check::World;
-use milepost_model::commands::{Commands, NoCommands};
+use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
 use milepost_model::id::WorkflowId;
 use milepost_model::limits::DOCUMENT_BYTES;
@@ -16,7 +16,8 @@ use milepost_model::suggest;
 use milepost_ops::{Known, Operations, Reader, Writer};
 use milepost_store::secrets::Environment;
 use milepost_store::{
-    Entry, FileError, Found, Invalid, Library, Listing, Locations, SourceKind, read_document,
+    Config, Entry, FileError, Found, Invalid, Library, Listing, Locations, SourceKind,
+    read_document,
 };
 
 use crate::failure::Failure;
@@ -30,15 +31,20 @@ pub(crate) struct Loaded {
     pub(crate) document: Arc<Document>,
 }
 
-/// What validation can ask for now: the catalogs, and the workflows beside it.
+/// What validation can ask for now: the catalogs, the workflows beside it, and the variables that
+/// may be read.
 pub(crate) fn world() -> World<'static> {
-    static KNOWN: OnceLock<Option<Known>> = OnceLock::new();
-    let known = KNOWN.get_or_init(|| Some(Known::of(Reader::open(locations().ok()?))));
-    let commands: &dyn Commands = match known {
-        Some(known) => known,
-        None => &NoCommands,
-    };
-    World { commands, env_allow: None }
+    static KNOWN: OnceLock<Option<(Known, Option<Vec<String>>)>> = OnceLock::new();
+    let known = KNOWN.get_or_init(|| {
+        let locations = locations().ok()?;
+        // A configuration that cannot be read is told by whoever needs it.
+        let allowed = Config::read(&locations).ok().map(|config| config.env_allow);
+        Some((Known::of(Reader::open(locations)), allowed))
+    });
+    match known {
+        Some((known, allowed)) => World { commands: known, env_allow: allowed.as_deref() },
+        None => World { commands: &NoCommands, env_allow: None },
+    }
 }
 
 /// The directories of this user and working directory.
@@ -85,13 +91,19 @@ pub(crate) fn load(target: &OsStr) -> Result<Loaded, Failure> {
     from_library(&text)
 }
 
-fn standard_input() -> Result<Loaded, Failure> {
+/// Standard input as far as a document may go, and one byte more.
+pub(crate) fn standard_bytes() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let limit = DOCUMENT_BYTES as u64 + 1;
     std::io::stdin().lock().take(limit).read_to_end(&mut bytes).map_err(|error| {
         let message = format!("cannot read standard input: {error}");
         Problem::new(Code::StorageFailed, message, "pass a file instead")
     })?;
+    Ok(bytes)
+}
+
+fn standard_input() -> Result<Loaded, Failure> {
+    let bytes = standard_bytes()?;
     let document = match bytes.len() > DOCUMENT_BYTES {
         true => Document::too_large(None),
         false => Document::read(&bytes, None, world()),

@@ -180,26 +180,9 @@ fn number(code: Code) -> (i32, &'static str) {
         Code::ParseError => (fault::PARSE_ERROR, "Parse error"),
         Code::RequestInvalid => (fault::INVALID_REQUEST, "Invalid Request"),
         Code::MethodNotFound => (fault::METHOD_NOT_FOUND, "Method not found"),
-        // None of the others is one that a guide can end with.
-        Code::ServerError
-        | Code::CatalogInvalid
-        | Code::CatalogNotFound
-        | Code::CatalogExists
-        | Code::CatalogDisabled
-        | Code::CommandNotFound
-        | Code::ArgumentsInvalid
-        | Code::ProviderNotFound
-        | Code::SourceUnreadable
-        | Code::BaseUrlMissing
-        | Code::AuthFailed
-        | Code::RequestRefused
-        | Code::UpstreamFailed
-        | Code::UpstreamTimeout
-        | Code::SecretNotFound
-        | Code::SecretsUnusable
-        | Code::ConfigInvalid
-        | Code::ConfirmationRequired => (fault::SERVER_ERROR, "Server error"),
         Code::Internal => (fault::INTERNAL_ERROR, "Internal error"),
+        // None of the others is one that a guide can end with.
+        _ => (fault::SERVER_ERROR, "Server error"),
     }
 }
 

@@ -156,7 +156,7 @@ pub struct Int<const MIN: i64, const MAX: i64>(pub i64);
 
 impl<const MIN: i64, const MAX: i64> Int<MIN, MAX> {
     /// The number, for those whose bounds lie within `u32`.
-    pub(crate) fn get(self) -> u32 {
+    pub fn get(self) -> u32 {
         u32::try_from(self.0).unwrap_or(u32::MAX)
     }
 }

@@ -5,10 +5,12 @@ use std::collections::HashSet;
 use sha2::{Digest, Sha256};
 
 use crate::check::{self, Unchecked, World};
+use crate::commands::NoCommands;
 use crate::decode::{Decode, Entries, Report, Spot};
 use crate::finding::{Finding, Rule, Severity};
 use crate::fix;
 use crate::guide::{self, GuideDoc};
+use crate::id::WorkflowId;
 use crate::lazy::Lazy;
 use crate::limits;
 use crate::manifest::{self, Draft, ManifestDoc};
@@ -164,6 +166,28 @@ impl Document {
         self.root.as_ref().map_or_else(String::new, |root| root.pointer(at))
     }
 
+    /// The bytes of the same document under another id, with every other byte as it is; none when
+    /// the id is written in a way that gives no hold, or is read elsewhere in the document as well.
+    pub fn with_id(&self, id: &WorkflowId) -> Option<Vec<u8>> {
+        let source = self.source.as_ref()?;
+        let key = id_key(self.spelling?);
+        let node = self.root.as_ref()?.get(key)?;
+        let text = source.text();
+        let written = match source.slice(node.at) {
+            slice if slice == node.text()? => plain_id(id, source.format()),
+            slice if slice.starts_with('"') && slice.ends_with('"') => format!("\"{id}\""),
+            slice if slice.starts_with('\'') && slice.ends_with('\'') => format!("'{id}'"),
+            _ => return None,
+        };
+        let (before, after) = (&text[..node.at.start as usize], &text[node.at.end as usize..]);
+        let bytes = source.with_text(&format!("{before}{written}{after}"));
+        let nothing = World { commands: &NoCommands, env_allow: None };
+        let again = Document::read(&bytes, Some(source.format()), nothing);
+        let mut expected = self.parsed()?;
+        expected[key] = id.as_str().into();
+        (again.parsed()? == expected).then_some(bytes)
+    }
+
     /// The text with every certain fix of an error applied that does not touch another; none when
     /// there is nothing to fix.
     pub fn fixed(&self) -> Option<String> {
@@ -182,7 +206,8 @@ pub fn version(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -270,12 +295,24 @@ fn resolve(mut report: Report, source: &Source, root: &Node) -> Vec<Violation> {
 }
 
 fn authored_id(root: &Node, spelling: Spelling) -> Option<String> {
-    let key = match spelling {
+    let text = root.get(id_key(spelling))?.text()?;
+    Some(text.chars().take(limits::ID_CHARS).collect())
+}
+
+/// The key at the top that holds the id.
+fn id_key(spelling: Spelling) -> &'static str {
+    match spelling {
         Spelling::Manifest => "workflow",
         Spelling::Guide => "id",
-    };
-    let text = root.get(key)?.text()?;
-    Some(text.chars().take(limits::ID_CHARS).collect())
+    }
+}
+
+/// An id where none stood in quotes: in YAML it gets them if it could be read as something else.
+fn plain_id(id: &WorkflowId, format: Format) -> String {
+    let word = id.as_str();
+    let is_letter = |c: char| c.is_ascii_lowercase();
+    let other = matches!(word, "true" | "false" | "null") || !word.starts_with(is_letter);
+    if format == Format::Yaml && other { format!("\"{id}\"") } else { id.to_string() }
 }
 
 /// Which spelling a document is in, by the keys at its top.

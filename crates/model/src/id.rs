@@ -99,6 +99,33 @@ identifier!(
     "^[a-z0-9][a-z0-9-]{0,63}$",
     |text| text.len() <= ID_CHARS && is_word(text) && !text.contains('_')
 );
+identifier!(
+    /// The identity of a run: 128 bits, so that nobody guesses or meets one by chance.
+    RunId,
+    "run id",
+    "`run_` and 26 digits or lowercase letters, without `i`, `l`, `o` and `u`",
+    "^run_[0-7][0-9a-hjkmnp-tv-z]{25}$",
+    |text| text.strip_prefix("run_").is_some_and(|digits| {
+        digits.len() == RUN_DIGITS
+            && digits.starts_with(|c: char| c < '8')
+            && digits.bytes().all(|digit| BASE32.contains(&digit))
+    })
+);
+
+/// Digits that nobody takes for one another, in the order of their values.
+const BASE32: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+/// Digits of a run's id: 128 bits, five to a digit.
+const RUN_DIGITS: usize = 26;
+
+impl RunId {
+    /// The id of 128 bits. Whoever wants one that nobody has brings random bits; the run that a
+    /// step starts has bits that follow from the step.
+    pub fn from_bytes(bytes: [u8; 16]) -> RunId {
+        let bits = u128::from_be_bytes(bytes);
+        let digit = |at: usize| char::from(BASE32[(bits >> (5 * at)) as usize & 31]);
+        RunId("run_".chars().chain((0..RUN_DIGITS).rev().map(digit)).collect())
+    }
+}
 
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
@@ -170,7 +197,7 @@ fn decode<T>(
 
 #[cfg(test)]
 mod tests {
-    use super::{InputName, StepId, WorkflowId};
+    use super::{InputName, RunId, StepId, WorkflowId};
 
     #[test]
     fn grammar() {
@@ -184,5 +211,24 @@ mod tests {
         assert!(StepId::parse("a.b").is_err());
         assert!(InputName::parse("orderId").is_ok());
         assert!(InputName::parse("1st").is_err());
+    }
+
+    #[test]
+    fn a_run_is_128_bits() {
+        let none = RunId::from_bytes([0; 16]);
+        assert_eq!(none.as_str(), "run_00000000000000000000000000");
+        let all = RunId::from_bytes([255; 16]);
+        assert_eq!(all.as_str(), "run_7zzzzzzzzzzzzzzzzzzzzzzzzz");
+        let counted = RunId::from_bytes([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
+        assert_eq!(counted.as_str(), "run_01081g81860w40j2gb1g6gw3rg");
+        for id in [&none, &all, &counted] {
+            assert_eq!(RunId::parse(id.as_str()).as_ref(), Ok(id));
+        }
+        let digits = "0".repeat(25);
+        for bad in ["", "run_", "run_8", "u", "i", "A", "-"] {
+            assert!(RunId::parse(bad).is_err(), "{bad}");
+            assert!(RunId::parse(&format!("run_{digits}{bad}")).is_err(), "{bad}");
+        }
+        assert!(RunId::parse(&format!("run_8{digits}")).is_err(), "more than 128 bits");
     }
 }

@@ -1,5 +1,10 @@
 //! The inputs a workflow asks for: their types, rules, choices and defaults.
 
+mod fit;
+mod format;
+
+pub use fit::{NotOfType, Objection};
+
 use serde_json::{Value, json};
 
 use crate::decode::{Decode, Defs, Entries, Int, Report, Shape, Spot, shape, words};
@@ -186,8 +191,20 @@ shape! {
 }
 
 impl Rules {
-    /// What a value would have to be to satisfy the rules, when it does not.
-    pub fn objection(&self, value: &Value) -> Option<(Rule, String)> {
+    /// What a value would have to be to satisfy each rule that it breaks.
+    pub fn objections(&self, value: &Value) -> Vec<(Rule, String)> {
+        let mut found: Vec<(Rule, String)> = self.out_of_range(value).into_iter().collect();
+        let Some(text) = value.as_str() else { return found };
+        if let Some(pattern) = self.pattern.as_ref().filter(|one| !one.0.is_match(text)) {
+            found.push((Rule::Pattern, format!("a value that matches `{}`", pattern.0)));
+        }
+        if let Some(format) = self.format.filter(|format| !format.accepts(text)) {
+            found.push((Rule::Format, format.words().to_owned()));
+        }
+        found
+    }
+
+    fn out_of_range(&self, value: &Value) -> Option<(Rule, String)> {
         #[expect(clippy::cast_precision_loss, reason = "lengths and bounds of lengths are small")]
         let bound = |int: Option<Int<0, { i64::MAX }>>| int.map(|n| n.0 as f64);
         #[expect(clippy::cast_precision_loss, reason = "lengths of texts and lists are small")]
@@ -208,17 +225,14 @@ impl Rules {
         // Rules that no value could satisfy are the fault of the rules.
         let possible = low.zip(high).is_none_or(|(low, high)| low <= high);
         let outside = low.is_some_and(|low| size < low) || high.is_some_and(|high| size > high);
-        if outside && possible {
+        (outside && possible).then(|| {
             let range = match (low, high) {
                 (Some(low), Some(high)) => format!("from {low} to {high}"),
                 (Some(low), None) => format!("of at least {low}"),
                 (_, high) => format!("of at most {}", high.unwrap_or_default()),
             };
-            return Some((Rule::Range, format!("{unit} {range}")));
-        }
-        let pattern = self.pattern.as_ref().filter(|_| possible)?;
-        let missed = value.as_str().is_some_and(|text| !pattern.0.is_match(text));
-        missed.then(|| (Rule::Pattern, format!("a value that matches `{}`", pattern.0)))
+            (Rule::Range, format!("{unit} {range}"))
+        })
     }
 }
 

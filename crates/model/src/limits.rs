@@ -30,6 +30,8 @@ pub const RINGS: usize = 20;
 pub const STEPS: usize = 1_000;
 /// Inputs of one workflow.
 pub const INPUTS: usize = 200;
+/// Objections to the value of one input that are told.
+pub const OBJECTIONS: usize = 20;
 /// Bytes of a regular expression.
 pub const PATTERN_BYTES: usize = 4 * 1024;
 /// Bytes of a compiled regular expression.

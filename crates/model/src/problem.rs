@@ -62,6 +62,12 @@ codes! {
     WorkflowNotFound = "WORKFLOW_NOT_FOUND", NotFound;
     /// A workflow of this id is there already.
     WorkflowExists = "WORKFLOW_EXISTS", Conflict;
+    /// A workflow is not the version that the caller has seen.
+    WorkflowVersionConflict = "WORKFLOW_VERSION_CONFLICT", Conflict;
+    /// A workflow has no such version.
+    WorkflowVersionNotFound = "WORKFLOW_VERSION_NOT_FOUND", NotFound;
+    /// A workflow of a source that is only read.
+    WorkflowReadOnly = "WORKFLOW_READ_ONLY", Conflict;
     /// A text that is no identifier.
     IdInvalid = "ID_INVALID", Validation;
     /// A file that is not there.
@@ -122,6 +128,40 @@ codes! {
     SecretsUnusable = "SECRETS_UNUSABLE", Execution;
     /// A configuration file with a fault.
     ConfigInvalid = "CONFIG_INVALID", Validation;
+    /// No run has this id.
+    RunNotFound = "RUN_NOT_FOUND", NotFound;
+    /// A run that is not where it would have to be for this.
+    RunConflict = "RUN_CONFLICT", Conflict;
+    /// A step that is not the one that is due.
+    StepNotDue = "STEP_NOT_DUE", Conflict;
+    /// An expression that cannot be evaluated with the values of a run.
+    ExpressionFailed = "EXPRESSION_FAILED", Execution;
+    /// A step whose author lets the run fail.
+    FailedByAuthor = "FAILED_BY_AUTHOR", Execution;
+    /// An API that answers with an error.
+    UpstreamRejected = "UPSTREAM_REJECTED", Execution;
+    /// An output that is not what its step promises.
+    OutputInvalid = "OUTPUT_INVALID", Execution;
+    /// Polling that did not come to its end.
+    RepeatExhausted = "REPEAT_EXHAUSTED", Execution;
+    /// A request of which nobody knows whether it took effect.
+    OutcomeUnknown = "OUTCOME_UNKNOWN", Execution;
+    /// A person said no, or nobody answered in time.
+    ApprovalRejected = "APPROVAL_REJECTED", Execution;
+    /// A decision without the proof that a person made it.
+    PresenceRequired = "PRESENCE_REQUIRED", Conflict;
+    /// A claim that the world does not bear out.
+    ClaimRefuted = "CLAIM_REFUTED", Execution;
+    /// An agent that has no tries left.
+    SubmissionsExhausted = "SUBMISSIONS_EXHAUSTED", Execution;
+    /// A run that took longer than it may.
+    RunTimeout = "RUN_TIMEOUT", Execution;
+    /// A run that somebody stopped.
+    RunCanceled = "RUN_CANCELED", Execution;
+    /// A run that cannot go on from there.
+    ResumeRefused = "RESUME_REFUSED", Conflict;
+    /// A run that spent what it may.
+    BudgetReached = "BUDGET_REACHED", Execution;
     /// Something that cannot be taken back, without a yes.
     ConfirmationRequired = "CONFIRMATION_REQUIRED", Conflict;
 }
@@ -139,6 +179,8 @@ pub struct Argument {
     pub expected: String,
     /// What is there.
     pub actual: String,
+    /// The one next action about it; empty when `expected` says it all.
+    pub suggestion: String,
 }
 
 /// Something a user has to know about.

@@ -17,7 +17,7 @@ use crate::retry::Retry;
 use crate::suggest;
 use crate::target::Target;
 use crate::template::Template;
-use crate::templated::{Bare, Dynamic, Templated};
+use crate::templated::{Bare, Dynamic, Located, Templated};
 use crate::tree::{At, Kind, Node};
 use crate::wait::Wait;
 
@@ -52,6 +52,18 @@ pub struct Step {
     pub action: Action,
     /// Texts that follow from the above, for those who show them again and again.
     pub rendered: Rendered,
+}
+
+impl Step {
+    /// Its expressions, those of a loop's body included.
+    pub fn exprs(&self) -> Vec<Located<'_>> {
+        let own = crate::check::of_step(self).into_iter().map(|usage| usage.located);
+        let body = match &self.action {
+            Action::Loop(looped) => looped.body.as_slice(),
+            _ => &[],
+        };
+        own.chain(body.iter().flat_map(Step::exprs)).collect()
+    }
 }
 
 /// What a step does.

@@ -4,13 +4,12 @@
 //! `loop@2::step`; a caller that appends the key of each step it was given walks every loop
 //! correctly, and one that appends bare ids is understood by counting them.
 
-use std::fmt::Write;
-
 use foldhash::{HashSet, HashSetExt};
 use serde_json::Value;
 
 use crate::brief;
 use crate::condition::{Truth, Wanted};
+use crate::decimal;
 use crate::guide::LoopDoc;
 use crate::limits;
 use crate::order::Order;
@@ -118,23 +117,26 @@ pub fn next<'w, 'c>(
     completed: &'c [String],
     context: &'c Value,
 ) -> Result<Walk<'w, 'c>, WalkError> {
-    let mut walker = Walker {
-        done: Done::read(workflow, completed)?,
-        key: String::new(),
-        scope: Scope::of(context),
-        loops: Vec::new(),
-        closed: false,
-        visits: 0,
-        seen: HashSet::new(),
-        blocked: Vec::new(),
-        skipped: Vec::new(),
-        noted: HashSet::new(),
-        remarks: Remarks::default(),
-    };
-    let steps = sequence(workflow);
+    walk(Walker::new(workflow, completed, context)?, &sequence(workflow))
+}
+
+/// The next step of one loop of a manifest. Its steps may be of any kind, and what their
+/// expressions say is left to whoever knows what the steps before them came to.
+pub fn within<'w, 'c>(
+    workflow: &'w Workflow,
+    looped: &'w Step,
+    completed: &'c [String],
+    context: &'c Value,
+) -> Result<Walk<'w, 'c>, WalkError> {
+    let mut walker = Walker::new(workflow, completed, context)?;
+    walker.leaves_expressions = true;
+    walk(walker, &[looped])
+}
+
+fn walk<'w, 'c>(mut walker: Walker<'w, 'c>, steps: &[&'w Step]) -> Result<Walk<'w, 'c>, WalkError> {
     for (index, step) in steps.iter().enumerate() {
         if let Some(due) = walker.step(step)? {
-            walker.remark_on_later(step, &steps[index + 1..]);
+            walker.remark_on_later(index, steps);
             walker.remark_on_waiting();
             let position = Position::Due(Box::new(due));
             return Ok(Walk { position, warnings: walker.remarks.told() });
@@ -164,6 +166,9 @@ pub fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkErro
     done::find(workflow, name)
 }
 
+/// What most keys fit into, so that one does not move as it grows.
+const KEY_BYTES: usize = 128;
+
 struct Walker<'w, 'c> {
     done: Done<'w, 'c>,
     /// The key of what is looked at; grows and shrinks with the loops.
@@ -181,11 +186,34 @@ struct Walker<'w, 'c> {
     /// What is in the two lists above.
     noted: HashSet<(&'w str, String)>,
     remarks: Remarks,
+    /// A condition that is an expression counts as one that holds.
+    leaves_expressions: bool,
 }
 
 type Found<'w, 'c> = Result<Option<Due<'w, 'c>>, WalkError>;
 
 impl<'w, 'c> Walker<'w, 'c> {
+    fn new(
+        workflow: &'w Workflow,
+        completed: &'c [String],
+        context: &'c Value,
+    ) -> Result<Self, WalkError> {
+        Ok(Walker {
+            done: Done::read(workflow, completed)?,
+            key: String::with_capacity(KEY_BYTES),
+            scope: Scope::of(context),
+            loops: Vec::new(),
+            closed: false,
+            visits: 0,
+            seen: HashSet::new(),
+            blocked: Vec::new(),
+            skipped: Vec::new(),
+            noted: HashSet::new(),
+            remarks: Remarks::default(),
+            leaves_expressions: false,
+        })
+    }
+
     fn step(&mut self, step: &'w Step) -> Found<'w, 'c> {
         self.visits += 1;
         if self.visits > limits::WALK_STEPS {
@@ -245,6 +273,7 @@ impl<'w, 'c> Walker<'w, 'c> {
     fn holds(&mut self, step: &'w Step) -> bool {
         let truth = match &step.when {
             None => return true,
+            Some(When::Expr(_)) if self.leaves_expressions => return true,
             Some(When::Condition(condition)) if condition.holds(&self.scope) => return true,
             Some(When::Condition(condition)) => condition.decide(&self.scope),
             Some(When::Expr(bare)) => match brief::expression_holds(&bare.expr, &self.scope) {
@@ -289,7 +318,9 @@ impl<'w, 'c> Walker<'w, 'c> {
             let (item, total) = (passes.item(iteration), passes.total(limit));
             let pass = Pass { id, spec, iteration, total, item };
             let (length, depth) = (self.key.len(), self.scope.depth());
-            let _ = write!(self.key, "@{iteration}::");
+            self.key.push('@');
+            decimal::push(&mut self.key, iteration);
+            self.key.push_str("::");
             // The condition of a loop may read the number of the pass it decides on.
             self.scope.enter(&pass);
             let begun = self.has_begun(looped);
@@ -367,10 +398,15 @@ impl<'w, 'c> Walker<'w, 'c> {
     }
 
     /// A step that was done before one that comes first is allowed, and worth a remark.
-    fn remark_on_later(&mut self, due: &'w Step, later: &[&'w Step]) {
-        let ahead = later.iter().find(|step| self.done.has_touched(step));
+    fn remark_on_later(&mut self, due: usize, steps: &[&'w Step]) {
+        // Most callers go step by step: then all that is done is up to here.
+        let so_far = steps[..=due].iter().filter(|step| self.done.has_touched(step)).count();
+        if so_far == self.done.touched() {
+            return;
+        }
+        let ahead = steps[due + 1..].iter().find(|step| self.done.has_touched(step));
         if let Some(ahead) = ahead {
-            self.remarks.early(ahead.id.value.as_str(), due.id.value.as_str());
+            self.remarks.early(ahead.id.value.as_str(), steps[due].id.value.as_str());
         }
     }
 

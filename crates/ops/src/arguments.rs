@@ -110,6 +110,7 @@ impl Arguments {
                 message: "a list has an element that does not fit, far behind".to_owned(),
                 expected: "elements as the schema says".to_owned(),
                 actual: "another element".to_owned(),
+                suggestion: String::new(),
             });
         }
         faults.truncate(FAULTS);
@@ -127,6 +128,7 @@ impl Arguments {
             message,
             expected,
             actual: shown_value(error.instance()),
+            suggestion: String::new(),
         };
         match error.kind() {
             ValidationErrorKind::Required { property } => {
@@ -137,6 +139,7 @@ impl Arguments {
                     message: format!("{property} is required"),
                     expected: format!("`{property}`"),
                     actual: "missing".to_owned(),
+                    suggestion: String::new(),
                 });
             }
             ValidationErrorKind::AdditionalProperties { unexpected } => {
@@ -188,6 +191,7 @@ impl Arguments {
             message: format!("{} is not a parameter{hint}", suggest::excerpt(key)),
             expected,
             actual: format!("`{}`", suggest::excerpt(key)),
+            suggestion: String::new(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What an operation may ask of whoever called it.
 
+use milepost_model::secret::Secret;
+
 /// Whose word a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
@@ -19,6 +21,17 @@ pub trait Call: Sync {
 
     /// Asks the person behind the call to confirm; `None` when nobody can be asked.
     fn ask(&self, question: &str) -> Option<bool>;
+
+    /// Asks the person on the terminal they sit at, and nowhere else: no flag, no variable and no
+    /// pipe answers. `None` when there is no such terminal.
+    fn ask_in_person(&self, _question: &str) -> Option<bool> {
+        None
+    }
+
+    /// Asks for the person's PIN in the same way.
+    fn ask_pin(&self, _question: &str) -> Option<Secret> {
+        None
+    }
 
     /// Whether the caller no longer wants the result.
     fn cancelled(&self) -> bool;

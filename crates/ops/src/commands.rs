@@ -1,11 +1,14 @@
 //! What validation asks of the catalogs: whether a command is there, and what it takes.
 
 use milepost_catalog::command::{Command, Content};
-use milepost_model::commands::{Body, CommandInfo, Commands, Lookup, Parameter};
+use milepost_catalog::request::resolve;
+use milepost_model::check::World;
+use milepost_model::commands::{Body, CommandInfo, Commands, Effect, Lookup, Parameter};
 use milepost_model::id::WorkflowId;
 use milepost_model::suggest;
 use milepost_model::target::CommandId;
-use serde_json::{Map, Value};
+use milepost_model::workflow::{Spelling, Workflow};
+use serde_json::{Map, Value, json};
 
 use crate::reader::Reader;
 
@@ -23,23 +26,34 @@ impl Known {
     pub fn of(reader: Reader) -> Known {
         Known { reader }
     }
+
+    /// What every document is checked against, whoever brings it.
+    pub fn world(&self) -> World<'_> {
+        World { commands: self, env_allow: None }
+    }
+
+    /// A workflow may be written before its catalog is imported; a slip is told.
+    fn no_catalog(&self, id: &CommandId) -> Lookup {
+        let Ok(listing) = self.reader.shelf().listing() else { return Lookup::Unchecked };
+        let enabled = listing.records.iter().filter(|record| record.enabled);
+        let names: Vec<String> = enabled.map(|record| record.id.to_string()).collect();
+        let words = names.iter().map(String::as_str);
+        match suggest::nearest(id.group().as_str(), words) {
+            Some(_) => Lookup::NoCatalog(names),
+            None => Lookup::Unchecked,
+        }
+    }
 }
 
 impl Commands for Known {
     fn command(&self, id: &CommandId) -> Lookup {
         let catalogs = self.reader.shelf();
-        let Ok(listing) = catalogs.listing() else { return Lookup::Unchecked };
-        let enabled = || listing.records.iter().filter(|record| record.enabled);
-        let Some(held) = enabled().find(|record| record.id == *id.group()) else {
-            // A workflow may be written before its catalog is imported; a slip is told.
-            let names: Vec<String> = enabled().map(|record| record.id.to_string()).collect();
-            let words = names.iter().map(String::as_str);
-            return match suggest::nearest(id.group().as_str(), words) {
-                Some(_) => Lookup::NoCatalog(names),
-                None => Lookup::Unchecked,
-            };
+        let held = match catalogs.known(id.group()) {
+            Ok(Some(record)) if record.enabled => record,
+            Ok(_) => return self.no_catalog(id),
+            Err(_) => return Lookup::Unchecked,
         };
-        let Ok(loaded) = catalogs.load(held) else { return Lookup::Unchecked };
+        let Ok(loaded) = catalogs.load(&held) else { return Lookup::Unchecked };
         let Some(index) = loaded.find(id.name()) else {
             let all: Vec<String> =
                 (0..loaded.table.rows.len()).map(|row| loaded.spelling(row)).collect();
@@ -59,7 +73,12 @@ impl Commands for Known {
     fn workflow(&self, id: &WorkflowId) -> Lookup {
         let Ok(listing) = self.reader.listing() else { return Lookup::Unchecked };
         if listing.items.iter().any(|item| item.id == id.as_str()) {
-            return Lookup::Unchecked;
+            let entry = self.reader.workflow(id.as_str()).ok();
+            let workflow = entry.as_ref().and_then(|entry| entry.document.workflow.as_ref());
+            // A guide takes any context.
+            let manifest = workflow.filter(|one| one.spelling == Spelling::Manifest);
+            return manifest
+                .map_or(Lookup::Unchecked, |one| Lookup::Known(Box::new(of_inputs(one))));
         }
         let names: Vec<String> =
             listing.items.iter().map(|item| format!("workflow {}", item.id)).collect();
@@ -69,6 +88,26 @@ impl Commands for Known {
             // One that is saved later, or elsewhere.
             None => Lookup::Unchecked,
         }
+    }
+}
+
+/// A workflow that is run as a step takes its inputs as arguments.
+fn of_inputs(workflow: &Workflow) -> CommandInfo {
+    let parameters = workflow.inputs.0.iter().map(|(name, input)| {
+        let kind = if input.takes_several() { "array" } else { input.input_type().name() };
+        let mut schema = json!({"type": kind});
+        if let Some(choices) = input.listed_choices().filter(|_| !input.takes_several()) {
+            schema["enum"] = choices.iter().cloned().collect();
+        }
+        Parameter { name: name.value.clone(), required: input.is_required(), schema }
+    });
+    CommandInfo {
+        parameters: parameters.collect(),
+        body: None,
+        response: None,
+        // What it does is judged where it does it.
+        effect: Effect::Read,
+        may_repeat: true,
     }
 }
 
@@ -112,13 +151,12 @@ fn plainest(contents: &[Content]) -> Option<&Content> {
 
 /// A schema whose own references are followed, so that its type is at hand.
 fn at_hand(schema: &Value, defs: &Map<String, Value>) -> Value {
-    let resolved = crate::command::view::resolved(schema, defs);
-    let mut schema = resolved.clone();
+    let mut schema = resolve(schema, defs).clone();
     if let Value::Object(map) = &mut schema
         && let Some(Value::Object(properties)) = map.get_mut("properties")
     {
         for property in properties.values_mut() {
-            *property = crate::command::view::resolved(property, defs).clone();
+            *property = resolve(property, defs).clone();
         }
     }
     schema

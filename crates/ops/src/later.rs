@@ -108,7 +108,7 @@ fn confirmed(call: &dyn Call, name: &str, loss: &str) -> Result<(), Problem> {
             Err(Problem::new(Code::ConfirmationRequired, "it was declined", hint))
         }
         None => {
-            let message = format!("`{name}` cannot be taken back and needs a yes: {loss}");
+            let message = format!("`{name}` needs a yes: {loss}");
             let hint = "ask the person, then say it again with `--yes`";
             Err(Problem::new(Code::ConfirmationRequired, message, hint).context("loss", loss))
         }

@@ -1,6 +1,7 @@
 //! The table of operations and how one is called.
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,13 +13,20 @@ use crate::call::Call;
 use crate::catalog;
 use crate::command;
 use crate::guide;
+use crate::inputs;
 use crate::later::{self, All, Hands, Later, Waiting};
+use crate::preview;
 use crate::problems;
 use crate::provider;
 use crate::reader::Reader;
 use crate::response::Response;
+use crate::run;
+use crate::workflow;
 use crate::writer::Writer;
 use milepost_model::problem::{Code, Problem};
+
+/// How often a process that stays looks for runs that nobody drives.
+const SWEEP: Duration = Duration::from_secs(2);
 
 /// What an operation may do to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,8 +228,36 @@ pub const OPERATIONS: &[Operation] = &[
     waits::<command::list::List>(),
     waits::<command::get::Get>(),
     waits::<command::run::Run>(),
+    waits::<run::start::Start>(),
+    waits::<run::status::Status>(),
+    waits::<run::submit::Submit>(),
+    waits::<run::resume::Resume>(),
+    row::<run::cancel::Cancel>(Safety::Destructive),
+    waits::<run::pause::Pause>(),
+    waits::<run::decide::Approve>(),
+    waits::<run::decide::Reject>(),
+    waits::<run::settle::Settle>(),
+    waits::<run::list::List>(),
+    waits::<run::events::Events>(),
+    row::<run::keep::Forget>(Safety::Destructive),
+    row::<run::keep::Purge>(Safety::Destructive),
+    waits::<run::keep::Backup>(),
+    waits::<run::pin::SetPin>(),
     waits::<provider::list::List>(),
     waits::<provider::values::Values>(),
+    waits::<inputs::preview_inputs::PreviewInputs>(),
+    waits::<inputs::resolve_inputs::ResolveInputs>(),
+    waits::<preview::step_plan::StepPlan>(),
+    waits::<preview::preview_rendered::PreviewRendered>(),
+    waits::<workflow::list::List>(),
+    waits::<workflow::get::Get>(),
+    waits::<workflow::validate::Validate>(),
+    waits::<workflow::save::Save>(),
+    waits::<workflow::rename::Rename>(),
+    row::<workflow::delete::Delete>(Safety::Destructive),
+    waits::<workflow::versions::Versions>(),
+    waits::<workflow::diff::Diff>(),
+    waits::<workflow::restore::Restore>(),
 ];
 
 impl Operation {
@@ -246,6 +282,19 @@ impl Operations {
     pub fn new(writer: Writer) -> Operations {
         let arguments = OPERATIONS.iter().map(|_| OnceLock::new()).collect();
         Operations { all: All { reader: writer.reader.clone(), writer }, arguments }
+    }
+
+    /// Takes up runs that nobody drives, again and again: for a process that stays. Does nothing
+    /// as long as there are no runs at all.
+    pub async fn tend_runs(&self) {
+        loop {
+            if self.all.writer.has_runs()
+                && let Ok(drive) = self.all.writer.drive()
+            {
+                drive.sweep().await;
+            }
+            tokio::time::sleep(SWEEP).await;
+        }
     }
 
     /// What looks and changes nothing.

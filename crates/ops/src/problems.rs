@@ -273,6 +273,7 @@ pub(crate) fn of_misuse(command: &Command, faults: &[Misuse]) -> Problem {
             message: fault.to_string(),
             expected: fault.hint(),
             actual: String::new(),
+            suggestion: String::new(),
         })
         .collect();
     problem

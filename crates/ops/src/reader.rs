@@ -1,14 +1,19 @@
 //! What a safe operation may use: it can look at everything and write nothing.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::problem::Problem;
-use milepost_store::{Config, Entry, Found, Library, Listing, LocalSource, Locations, Trust};
+use milepost_store::secrets::Environment;
+use milepost_store::{
+    Config, Entry, Found, Library, Listing, LocalSource, Locations, SourceKind, Trust,
+};
 
 use crate::call::{Call, Caller};
 use crate::finder::Finder;
+use crate::inputs::{NoPast, Past};
 use crate::problems;
 use crate::shelf::Shelf;
 
@@ -21,6 +26,8 @@ pub struct Reader {
     locations: Arc<Locations>,
     shelf: Arc<Shelf>,
     finder: Arc<Mutex<Option<Arc<Finder>>>>,
+    environment: Arc<Environment>,
+    past: Arc<dyn Past>,
 }
 
 /// What the documents are checked against.
@@ -35,7 +42,35 @@ impl Reader {
             shelf: Arc::new(Shelf::open(&locations)),
             locations: Arc::new(locations),
             finder: Arc::default(),
+            environment: Arc::default(),
+            past: Arc::new(NoPast),
         }
+    }
+
+    /// The same with what earlier runs left behind.
+    #[must_use]
+    pub fn with_past(self, past: Arc<dyn Past>) -> Reader {
+        Reader { past, ..self }
+    }
+
+    /// The same with the variables of the process.
+    pub(crate) fn with_environment(self, environment: Environment) -> Reader {
+        Reader { environment: Arc::new(environment), ..self }
+    }
+
+    /// What earlier runs left behind.
+    pub(crate) fn past(&self) -> &dyn Past {
+        &*self.past
+    }
+
+    /// The variables of the process; which of them may be read is for the configuration to say.
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// What runs belong to: the project, else the working directory.
+    pub(crate) fn workspace(&self) -> &Path {
+        self.locations.project.as_deref().unwrap_or(&self.locations.working)
     }
 
     /// The same with one more workflow: a file that somebody named.
@@ -46,14 +81,26 @@ impl Reader {
 
     /// The workflow of an id.
     pub fn workflow(&self, id: &str) -> Result<Arc<Entry>, Problem> {
-        if let Some(given) = self.given.as_ref().filter(|given| given.id == id) {
-            return Ok(Arc::clone(given));
-        }
-        match self.library.get(id, WORLD).map_err(|error| problems::of_file(&error))? {
+        match self.found(id)? {
             Some(Found::Workflow(entry)) => Ok(entry),
             Some(Found::Invalid(invalid)) => Err(problems::of_invalid(id, &invalid)),
             None => Err(self.no_workflow(id)),
         }
+    }
+
+    /// What there is under an id, a workflow or a file that is none.
+    pub(crate) fn found(&self, id: &str) -> Result<Option<Found>, Problem> {
+        if let Some(given) = self.given.as_ref().filter(|given| given.id == id) {
+            return Ok(Some(Found::Workflow(Arc::clone(given))));
+        }
+        self.library.get(id, WORLD).map_err(|error| problems::of_file(&error))
+    }
+
+    /// The kind of source that a file is in.
+    pub(crate) fn source_of(&self, path: &Path) -> SourceKind {
+        let mut sources = self.locations.directories.iter().rev();
+        let source = sources.find(|(_, directory)| path.starts_with(directory));
+        source.map_or(SourceKind::BuiltIn, |(kind, _)| *kind)
     }
 
     /// Whatever is asked from here on was asked for before now, until this is told again.
@@ -116,7 +163,8 @@ impl Reader {
         WORLD
     }
 
-    fn no_workflow(&self, id: &str) -> Problem {
+    /// The problem of an id that nothing has.
+    pub(crate) fn no_workflow(&self, id: &str) -> Problem {
         let listing = self.library.listing(WORLD).ok();
         let ids = listing.iter().flat_map(|listing| listing.items.iter().map(|item| &*item.id));
         let broken = listing.as_ref().map_or(0, |listing| listing.invalid.len());

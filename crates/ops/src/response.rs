@@ -1,8 +1,11 @@
 //! What an operation answers: JSON, some of which is known from earlier answers.
 
+use std::cell::Cell;
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
+use milepost_model::escape::escape;
 use milepost_model::rendered::Fixed;
 use serde::Serialize;
 
@@ -31,10 +34,30 @@ impl Part {
 
 /// What most responses fit into, so that writing one seldom moves what is written.
 const BYTES: usize = 16 * 1024;
+/// A buffer that a response made larger than this is given back.
+const KEPT_BYTES: usize = 4 * BYTES;
+
+thread_local! {
+    /// The buffer of the last response: memory of this size is what an allocator is slow with.
+    static SPARE: Cell<String> = const { Cell::new(String::new()) };
+}
+
+impl Drop for Response {
+    fn drop(&mut self) {
+        if (BYTES..=KEPT_BYTES).contains(&self.json.capacity()) {
+            let mut json = mem::take(&mut self.json);
+            json.clear();
+            // A thread that ends needs none.
+            let _ = SPARE.try_with(|spare| spare.set(json));
+        }
+    }
+}
 
 impl Response {
     pub(crate) fn new() -> Response {
-        Response { json: String::with_capacity(BYTES), fixed: Vec::with_capacity(2) }
+        let mut json = SPARE.take();
+        json.reserve(BYTES);
+        Response { json, fixed: Vec::with_capacity(4) }
     }
 
     /// The JSON.
@@ -62,6 +85,14 @@ impl Response {
             fixed: Arc::clone(fixed),
             escaped_bytes: fixed.escaped.len() - escaped_cut,
         });
+    }
+
+    /// A text as a literal of JSON, or `null`.
+    pub(crate) fn push_text(&mut self, text: Option<&str>) {
+        let Some(text) = text else { return self.push("null") };
+        self.push("\"");
+        escape(text, |part| self.json.push_str(part));
+        self.push("\"");
     }
 
     pub(crate) fn serialize(&mut self, value: &impl Serialize) -> serde_json::Result<()> {

@@ -10,8 +10,8 @@ use milepost_catalog::import::usable;
 use milepost_catalog::request::{Payload, Piece, Request};
 use milepost_model::problem::Problem;
 use milepost_outbound::{
-    Api, Auth, Call as Outbound, Called, Client, ClientCredential, ClientStyle, Credential, Named,
-    Outgoing, Policy, Retry, SecretError, Secrets, Sending,
+    Api, Auth, Call as Outbound, CallError, Called, Client, ClientCredential, ClientStyle,
+    Credential, Named, Outgoing, Policy, Retry, SecretError, Secrets, Sending,
 };
 use milepost_store::Config;
 use milepost_store::catalogs::{ClientAuth, GivenBy, Part, ProfileName, Record, Source};
@@ -50,6 +50,15 @@ impl Secrets for Bound {
     }
 }
 
+/// No secrets at all: what is shown has their names only.
+struct Unread;
+
+impl Secrets for Unread {
+    fn secret(&self, name: &str) -> Result<milepost_model::secret::Secret, SecretError> {
+        Err(SecretError::Missing { name: name.to_owned() })
+    }
+}
+
 impl Sender {
     /// The client of a catalog.
     pub(crate) fn open(
@@ -57,6 +66,24 @@ impl Sender {
         config: &Config,
         vault: Vault,
         profile: &ProfileName,
+    ) -> Result<Sender, Problem> {
+        Sender::with(loaded, config, profile, |origin| Arc::new(Bound { vault, origin }))
+    }
+
+    /// What shows the requests of a catalog and has no secrets to send them with.
+    pub(crate) fn unread(
+        loaded: &Loaded,
+        config: &Config,
+        profile: &ProfileName,
+    ) -> Result<Sender, Problem> {
+        Sender::with(loaded, config, profile, |_| Arc::new(Unread))
+    }
+
+    fn with(
+        loaded: &Loaded,
+        config: &Config,
+        profile: &ProfileName,
+        secrets: impl FnOnce(Origin) -> Arc<dyn Secrets>,
     ) -> Result<Sender, Problem> {
         let record = &loaded.record;
         let base = base(record)?;
@@ -72,7 +99,7 @@ impl Sender {
         let credentials: BTreeMap<String, Credential> = given
             .filter_map(|(scheme, credential)| Some((scheme.clone(), of_record(credential)?)))
             .collect();
-        let secrets = Arc::new(Bound { vault, origin: base.origin() });
+        let secrets = secrets(base.origin());
         let schemes = loaded.schemes()?;
         let auth = Auth::new(record.id.clone(), base.clone(), schemes, credentials, secrets);
         Ok(Sender { api: Api { client: Client::new(policy), auth }, base })
@@ -90,6 +117,19 @@ impl Sender {
         let call = Outbound { request, security: &command.security, retry: &retry, sending, watch };
         let called = self.api.call(call).await;
         called.map_err(|error| problems::of_call(&error).context("command", command.id.to_string()))
+    }
+
+    /// Sends a request once, whatever becomes of it: a run decides on tries itself.
+    pub(crate) async fn send_once(
+        &self,
+        command: &Command,
+        request: &Outgoing,
+        sending: Sending,
+    ) -> Result<Called, CallError> {
+        let retry = Retry::never();
+        let watch = &|_: &milepost_outbound::Attempt| {};
+        let security = &command.security;
+        self.api.call(Outbound { request, security, retry: &retry, sending, watch }).await
     }
 
     /// The names of the secrets that a command would be sent with.

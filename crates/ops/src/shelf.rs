@@ -226,7 +226,7 @@ fn document(catalogs: &Catalogs, record: &Record) -> Result<Arc<Api>, Problem> {
         Problem::new(Code::CatalogInvalid, format!("the document of `{}`: {why}", record.id), hint)
             .context("path", stored.path.display().to_string())
     };
-    let reading = Document::read(&stored.bytes).map_err(|error| broken(error.to_string()))?;
+    let reading = Document::read_owned(stored.bytes).map_err(|error| broken(error.to_string()))?;
     Api::new(reading).map(Arc::new).map_err(|error| broken(error.to_string()))
 }
 
@@ -284,11 +284,10 @@ impl Loaded {
     /// A command with all that is known of it.
     pub(crate) fn whole(&self, row: usize) -> Result<Command, Problem> {
         let spelling = self.spelling(row);
-        let command = CommandId::parse(&spelling)
-            .and_then(|id| Some((id, self.api().ok()?)))
-            .and_then(|(id, api)| api.command(id, &self.table.rows[row]));
-        // The table and the document belong together: then there is no such case.
-        self.api()?;
+        let api = self.api()?;
+        let command =
+            CommandId::parse(&spelling).and_then(|id| api.command(id, &self.table.rows[row]));
+        // The table and the document belong together: then there is always one.
         command.ok_or_else(|| problems::no_command(&spelling, None))
     }
 

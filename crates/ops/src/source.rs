@@ -43,8 +43,6 @@ pub(crate) struct Wanted<'a> {
 pub(crate) struct Read {
     /// The document, standing alone.
     pub(crate) bundled: Bundled,
-    /// Its bytes as they are kept.
-    pub(crate) bytes: Vec<u8>,
     /// What a record says of where it came from.
     pub(crate) origin: Source,
     /// Where it was found in the end, when it is a URL.
@@ -98,12 +96,12 @@ impl Wanted<'_> {
         let client = Client::new(policy(&config, call, Some(&url)));
         let bytes = fetch(&client, &url).await?;
         let origin = Source::Url(without_tokens(&url).to_string());
-        let mut bundle = begin(bytes.clone())?;
+        let mut bundle = begin(bytes)?;
         while let Some(file) = bundle.wanted() {
             let fetched = self.follow(&client, &url, &file).await;
             bundle.add(&file, fetched);
         }
-        finish(bundle, bytes, origin, Some(url))
+        finish(bundle, origin, Some(url))
     }
 
     /// A file that a document at a URL refers to.
@@ -135,12 +133,12 @@ impl Wanted<'_> {
         let opened = opened.map_err(|error| problems::of_source(&error))?;
         let LocalSource { path, bytes, mut references } = opened;
         let client = Client::new(policy(&config, call, None));
-        let mut bundle = begin(bytes.clone())?;
+        let mut bundle = begin(bytes)?;
         while let Some(file) = bundle.wanted() {
             let fetched = self.follow_file(&client, &mut references, &file).await;
             bundle.add(&file, fetched);
         }
-        finish(bundle, bytes, Source::File(path), None)
+        finish(bundle, Source::File(path), None)
     }
 
     /// A file that a local document refers to.
@@ -246,19 +244,9 @@ fn not_a_document(error: &milepost_catalog::document::Unreadable) -> Unread {
     })
 }
 
-fn finish(
-    bundle: Bundle,
-    bytes: Vec<u8>,
-    origin: Source,
-    url: Option<Url>,
-) -> Result<Read, Unread> {
+fn finish(bundle: Bundle, origin: Source, url: Option<Url>) -> Result<Read, Unread> {
     let bundled = bundle.finish().map_err(|error| not_a_document(&error))?;
-    // What is kept must stand alone.
-    let bytes = match bundled.changed {
-        true => bundled.reading.document.text().as_bytes().to_vec(),
-        false => bytes,
-    };
-    Ok(Read { bundled, bytes, origin, url })
+    Ok(Read { bundled, origin, url })
 }
 
 /// The API of a document that was read.

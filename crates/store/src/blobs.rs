@@ -7,7 +7,7 @@ use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
 use crate::locations::Locations;
 
 /// The directory that bytes are kept in.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Blobs {
     path: PathBuf,
 }

@@ -16,6 +16,8 @@ pub struct Config {
     /// Directories that a model may name documents in, beside the project and the working
     /// directory.
     pub source_roots: Vec<PathBuf>,
+    /// Environment variables that workflows may read.
+    pub env_allow: Vec<String>,
     /// Where secrets are kept.
     pub secrets: SecretsBackend,
     /// Keys that mean nothing.
@@ -50,7 +52,7 @@ pub enum ConfigError {
     },
 }
 
-const KEYS: &[&str] = &["allow_private", "source_roots", "secrets"];
+const KEYS: &[&str] = &["allow_private", "source_roots", "env_allow", "secrets"];
 const SECRETS_KEYS: &[&str] = &["backend"];
 const BACKEND: &str = "`file`, `keyring` or `env`";
 
@@ -93,6 +95,9 @@ impl Config {
             config.source_roots =
                 field.parsed_list("a directory", |text| source_root(text, folder, home))?;
         }
+        if let Some(field) = top.take("env_allow") {
+            config.env_allow = field.parsed_list("the name of a variable", variable)?;
+        }
         if let Some(field) = top.take("secrets") {
             let mut secrets = field.table()?;
             let backend = secrets.take("backend");
@@ -103,6 +108,13 @@ impl Config {
         top.unknown(KEYS, &mut config.warnings);
         Ok(config)
     }
+}
+
+/// A name that a variable of the environment can have. The credentials of the program itself are
+/// for no workflow.
+fn variable(text: &str) -> Option<String> {
+    let plain = !text.is_empty() && !text.contains(['=', '\0', ' ']);
+    (plain && !text.starts_with("MILEPOST_SECRET")).then(|| text.to_owned())
 }
 
 /// `~` is the home; a relative directory lies beside the configuration.

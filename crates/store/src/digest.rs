@@ -37,6 +37,11 @@ impl Digest {
         Some(Digest(bytes))
     }
 
+    /// The hash that these bytes are.
+    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Digest {
+        Digest(bytes)
+    }
+
     pub(crate) fn bytes(&self) -> &[u8; 32] {
         &self.0
     }

@@ -52,7 +52,19 @@ impl Directory {
     /// Reads a file below the directory.
     pub fn read(&self, relative: &Path, limit: usize) -> Result<Vec<u8>, FileError> {
         let (file, metadata) = self.open_regular(relative)?;
-        file::bounded(&self.path.join(relative), file, metadata.len(), limit)
+        // A file of the standard library is read into memory that nobody has to clear before.
+        file::bounded(&self.path.join(relative), file.into_std(), metadata.len(), limit)
+    }
+
+    /// Whether a file below the directory holds exactly these bytes; it is read only as far as it
+    /// does, and not kept.
+    pub(crate) fn holds(&self, relative: &Path, bytes: &[u8]) -> Result<bool, FileError> {
+        let (file, metadata) = self.open_regular(relative)?;
+        if metadata.len() != bytes.len() as u64 {
+            return Ok(false);
+        }
+        let same = file::is_of(file, bytes);
+        same.map_err(|error| FileError::of(&self.path.join(relative), error))
     }
 
     /// Reads a file below the directory, with the stamp it had before that.
@@ -64,7 +76,8 @@ impl Directory {
         let clock = SystemTime::now();
         let (file, metadata) = self.open_regular(relative)?;
         let seen = Stamp::of(&metadata).seen(clock);
-        let bytes = file::bounded(&self.path.join(relative), file, metadata.len(), limit)?;
+        let path = self.path.join(relative);
+        let bytes = file::bounded(&path, file.into_std(), metadata.len(), limit)?;
         Ok((seen, bytes))
     }
 

@@ -5,6 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use crate::limits;
+
 /// Why a file could not be read or written; each variant is another thing to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -95,6 +97,24 @@ pub(crate) fn bounded(
         return Err(too_large(bytes.len() as u64));
     }
     Ok(bytes)
+}
+
+/// Whether a file holds exactly these bytes.
+pub(crate) fn is_of(mut file: impl Read, bytes: &[u8]) -> io::Result<bool> {
+    let mut chunk = vec![0; limits::COMPARED_BYTES];
+    let mut rest = bytes;
+    loop {
+        let count = match file.read(&mut chunk) {
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        match (rest.split_at_checked(count), count) {
+            (_, 0) => return Ok(rest.is_empty()),
+            (Some((same, more)), _) if same == &chunk[..count] => rest = more,
+            _ => return Ok(false),
+        }
+    }
 }
 
 /// How a file is written.
@@ -225,7 +245,7 @@ fn create_beside(
 
 /// Makes new files readable by their owner alone. Where there are no such modes, the directory of
 /// the user's own data is what keeps others out.
-fn owner_only(options: &mut OpenOptions) {
+pub(crate) fn owner_only(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     #[cfg(not(unix))]
@@ -251,5 +271,23 @@ pub(crate) fn remove(path: &Path) -> Result<bool, FileError> {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(FileError::of(path, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_of_the_bytes_it_holds_and_of_no_others() {
+        let held: Vec<u8> = (0..3 * limits::COMPARED_BYTES + 5).map(|at| at as u8).collect();
+        let is_of = |bytes: &[u8]| is_of(&held[..], bytes).expect("reads");
+        assert!(is_of(&held));
+        assert!(!is_of(&held[..held.len() - 1]));
+        assert!(!is_of(&[&held[..], b"x"].concat()));
+        let mut other = held.clone();
+        *other.last_mut().expect("is not empty") ^= 1;
+        assert!(!is_of(&other));
+        assert!(super::is_of(&b""[..], b"").expect("reads"));
     }
 }

@@ -1,9 +1,10 @@
-//! Where workflows, catalogs and secrets live on disk: which directories, which one wins, and how
-//! files are read and written. The only crate that writes to disk.
+//! Where workflows, catalogs, secrets and runs live on disk: which directories, which one wins,
+//! and how files are read and written. The only crate that writes to disk.
 
 mod blobs;
 mod builtin;
 pub mod catalogs;
+mod choices;
 mod config;
 mod digest;
 mod directory;
@@ -17,7 +18,9 @@ mod listing;
 mod locations;
 mod lock;
 mod look;
+pub mod person;
 mod recent;
+pub mod runs;
 pub mod secrets;
 mod settings;
 mod sources;
@@ -25,8 +28,10 @@ mod spread;
 mod stamp;
 mod together;
 mod tree;
+pub mod workflows;
 
 pub use blobs::Blobs;
+pub use choices::{Choices, KeptChoices};
 pub use config::{Config, ConfigError, SecretsBackend};
 pub use digest::Digest;
 pub use directory::Directory;

@@ -32,12 +32,20 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 pub const LOCK_EVERY: Duration = Duration::from_millis(2);
 /// Bytes of the configuration.
 pub const CONFIG_BYTES: usize = 1024 * 1024;
+/// Bytes of the log of a workflow's changes that are looked at, from its end: some 50,000 changes.
+pub const HISTORY_LOG_BYTES: usize = 16 * 1024 * 1024;
 /// Catalogs in one directory.
 pub const CATALOGS: usize = 1_000;
 /// Bytes of the record of a catalog.
 pub const RECORD_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes of a file that are compared at a time with what it should hold.
+pub const COMPARED_BYTES: usize = 64 * 1024;
 /// Bytes of what is derived from a catalog.
 pub const DERIVED_BYTES: usize = 128 * 1024 * 1024;
+/// Bytes of the choices of one provider that are kept.
+pub const CHOICES_BYTES: usize = 8 * 1024 * 1024;
+/// Providers, each with its arguments, whose choices are kept.
+pub const CHOICES: usize = 200;
 /// Secrets that are kept.
 pub const SECRETS: usize = 1_000;
 /// Bytes of one secret: a certificate with its chain fits.
@@ -56,3 +64,39 @@ pub const REFERENCED_FILES: usize = 256;
 pub const REFERENCED_BYTES: usize = 64 * 1024 * 1024;
 /// Characters of a reference that are shown when it is refused.
 pub const REFERENCE_SHOWN_CHARS: usize = 200;
+/// Writes of the journal that wait for the writer; who has one more waits with it.
+pub const WRITES_WAITING: usize = 4_096;
+/// Writes that are committed at once.
+pub const WRITES_AT_ONCE: usize = 256;
+/// Pages of the journal's log that are moved into the database at once: 4 MiB.
+pub const LOG_PAGES: i32 = 1_000;
+/// How long a write waits for the writes of other processes.
+pub const BUSY_WAIT: Duration = Duration::from_secs(10);
+/// How often it looks whether they are done.
+pub const BUSY_EVERY: Duration = Duration::from_micros(500);
+/// Statements that a connection keeps ready.
+pub const STATEMENTS: usize = 64;
+/// Connections that are kept for readers.
+pub const READERS: usize = 4;
+/// Bytes of an event that are kept beside it; more are kept once under their hash.
+pub const EVENT_INLINE_BYTES: usize = 64 * 1024;
+/// Bytes of an event: what is stored of an answer, and what is said about it.
+pub const EVENT_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes of all events of one write.
+pub const APPEND_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes of a message to a run, and of its answer.
+pub const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
+/// Messages to one run that are taken up at once.
+pub const MESSAGES: usize = 256;
+/// Runs that are told of at once.
+pub const RUNS_AT_ONCE: usize = 1_000;
+/// Events that are read at once.
+pub const EVENTS_AT_ONCE: usize = 10_000;
+/// Bytes of events after which a page of them ends.
+pub const EVENTS_BYTES: usize = 32 * 1024 * 1024;
+/// Runs that the beginning of an id may mean before nobody would read the list.
+pub const RUNS_MEANT: usize = 20;
+/// Runs that are purged in one transaction, so that others need not wait for all of them.
+pub const RUNS_PURGED_AT_ONCE: usize = 200;
+/// Processes that are woken at once.
+pub const LISTENERS: usize = 1_000;

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use milepost_model::document::{self, Document};
 use milepost_model::source::Format;
+use milepost_model::step::Action;
+use milepost_model::target::Target;
 use milepost_model::workflow::{Spelling, Workflow};
 
 use crate::file::FileError;
@@ -35,6 +37,12 @@ pub struct Summary {
     pub description: Option<String>,
     /// What it belongs to.
     pub category: Option<String>,
+    /// Labels.
+    pub tags: Vec<String>,
+    /// Whose steps it has: `agent`, `command`, `approval`.
+    pub kinds: Vec<&'static str>,
+    /// The workflows that it runs.
+    pub runs: Vec<String>,
     /// The version its author gave it.
     pub version_label: Option<String>,
     /// Its version: the hash of its bytes.
@@ -139,6 +147,9 @@ impl Summary {
             title: workflow.display_title().to_owned(),
             description: workflow.description.clone(),
             category: workflow.category.clone(),
+            tags: workflow.tags.clone(),
+            kinds: kinds(workflow),
+            runs: runs(workflow),
             version_label: workflow.version.clone(),
             version: document::version(bytes),
             spelling: workflow.spelling,
@@ -149,6 +160,31 @@ impl Summary {
             path,
         }
     }
+}
+
+/// Whose steps a workflow has.
+fn kinds(workflow: &Workflow) -> Vec<&'static str> {
+    let steps = workflow.all_steps();
+    let has = |wanted: fn(&Action) -> bool| steps.iter().any(|step| wanted(&step.action));
+    let kinds = [
+        ("agent", has(|action| matches!(action, Action::Prompt(_)))),
+        ("command", has(|action| matches!(action, Action::Run(_)))),
+        ("approval", has(|action| matches!(action, Action::Approve(_)))),
+    ];
+    kinds.into_iter().filter(|(_, there)| *there).map(|(kind, _)| kind).collect()
+}
+
+/// The workflows that a workflow runs.
+fn runs(workflow: &Workflow) -> Vec<String> {
+    let steps = workflow.all_steps();
+    let ids = steps.iter().filter_map(|step| match &step.action {
+        Action::Run(run) => match &run.target.value {
+            Target::Workflow(id) => Some(id.to_string()),
+            Target::Command(_) => None,
+        },
+        _ => None,
+    });
+    ids.collect()
 }
 
 impl Listing {

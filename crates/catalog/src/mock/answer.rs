@@ -3,12 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::MockResponse;
-use super::body::{essence, is_json, is_of};
+use super::body::{is_json, is_of};
 use super::check::Fault;
 use super::generate::{Examples, Made, Recipe, make};
 use super::operation::{Operation, Slot};
 use super::schema::{Schema, Way};
 use crate::command::{Command, Content, Method, Response};
+use crate::request::media::essence;
 
 /// The header that tells of answers that could not be made to fit.
 pub(super) const MARK: &str = "x-milepost-mock";

@@ -4,11 +4,7 @@ use serde_json::Value;
 
 use super::schema::Schema;
 use super::wire::{Texts, meaning, tree};
-
-/// A media type without its parameters, in small letters.
-pub(super) fn essence(media_type: &str) -> String {
-    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-}
+use crate::request::media::essence;
 
 /// Whether a media type is JSON.
 pub(super) fn is_json(essence: &str) -> bool {

@@ -3,12 +3,13 @@
 use serde_json::Value;
 
 use super::MockRequest;
-use super::body::{self, Read, essence, is_json, is_of};
+use super::body::{self, Read, is_json, is_of};
 use super::operation::{Operation, Slot};
 use super::schema::Way;
 use super::wire::{self, Places};
 use crate::command::{Content, Location, Parameter, Requirement, Scheme};
 use crate::limits;
+use crate::request::media::essence;
 
 /// What a request says, checked.
 #[derive(Debug, Default)]

@@ -80,12 +80,6 @@ impl Api {
         (!title.is_empty()).then_some(title)
     }
 
-    /// What it says of itself, cleaned.
-    pub fn description(&self) -> String {
-        let said = self.root().get("info").and_then(|info| info.get("description")?.text());
-        said.map(|said| text::block(&said, limits::DESCRIPTION_CHARS)).unwrap_or_default()
-    }
-
     pub(crate) fn root(&self) -> Node<'_> {
         self.document.root()
     }

@@ -8,7 +8,7 @@ mod check;
 mod coerce;
 mod encode;
 mod header;
-mod media;
+pub(crate) mod media;
 mod misuse;
 mod multipart;
 mod parameter;
@@ -30,8 +30,9 @@ pub use self::coerce::coerce;
 pub use self::header::bytes as header_bytes;
 pub use self::misuse::{Misuse, Place, Reason};
 pub use self::prepared::Prepared;
-pub use self::show::{curl, text};
-use crate::command::{Command, Method};
+pub use self::schema::resolve;
+pub use self::show::curl;
+use crate::command::{Command, Location, Method};
 
 /// The arguments of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -150,6 +151,26 @@ impl Request {
         headers
             .map(|(name, value)| (name.as_str(), Cow::Borrowed(value.as_str())))
             .chain(content_type)
+    }
+
+    /// Adds a header that is no argument of the command, instead of one of the same name.
+    ///
+    /// # Errors
+    /// When the sender sets it itself, or when it cannot be sent.
+    pub fn set_header(&mut self, name: &str, value: &str) -> Result<(), Misuse> {
+        // No parameter may be one of these, but an author may say who asks and what is wanted.
+        let authored = ["authorization", "accept"];
+        let authored = authored.iter().any(|own| own.eq_ignore_ascii_case(name));
+        if header::is_own(name) && !authored {
+            return Err(Misuse::OwnHeader { name: name.to_owned() });
+        }
+        header::check(name, value).map_err(|reason| {
+            let place = Place::Parameter { name: name.to_owned(), location: Location::Header };
+            Misuse::Unsendable { place, reason }
+        })?;
+        self.headers.retain(|(there, _)| !there.eq_ignore_ascii_case(name));
+        self.headers.push((name.to_owned(), value.to_owned()));
+        Ok(())
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn def_name(reference: &str) -> Option<String> {
 }
 
 /// The schema a reference leads to, or the schema itself.
-pub(crate) fn resolve<'s>(schema: &'s Value, defs: &'s Defs) -> &'s Value {
+pub fn resolve<'s>(schema: &'s Value, defs: &'s Defs) -> &'s Value {
     let mut schema = schema;
     for _ in 0..limits::REF_HOPS {
         let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { return schema };

@@ -1,4 +1,4 @@
-//! A request for people: as it goes over the wire, and as a `curl` command that sends the same.
+//! A request for people: a `curl` command that sends the same.
 
 use std::fmt::Write;
 
@@ -8,31 +8,7 @@ use crate::command::Method;
 /// What stands in the place of a secret.
 const MASK: &str = "***";
 
-/// The request as HTTP/1.1 has it. Bytes that are no text are counted, files are named, and the
-/// values of the headers in `masked` are hidden.
-pub fn text(request: &Request, masked: &[&str]) -> String {
-    let url = &request.url;
-    let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
-    let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
-    let mut out = format!("{} {target} HTTP/1.1\r\nHost: {host}\r\n", request.method.name());
-    for (name, value) in shown_headers(request, masked) {
-        // Writing to a string cannot fail.
-        let _ = write!(out, "{name}: {value}\r\n");
-    }
-    out.push_str("\r\n");
-    for piece in request.body.iter().flat_map(super::Payload::pieces) {
-        match &piece {
-            Piece::File(path) => _ = write!(out, "<the file {path}>"),
-            Piece::Bytes(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => out.push_str(text),
-                Err(_) => _ = write!(out, "<{} bytes>", bytes.len()),
-            },
-        }
-    }
-    out
-}
-
-/// The request as a command for a POSIX shell.
+/// The request as a command for a POSIX shell; the values of the headers in `masked` are hidden.
 pub fn curl(request: &Request, masked: &[&str]) -> String {
     let mut command = String::from("curl");
     match request.method {

@@ -7,7 +7,7 @@ use milepost_catalog::document::Document;
 use milepost_catalog::import::Inspection;
 use milepost_catalog::naming::Kept;
 use milepost_catalog::openapi::Api;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::read::{api, corpus, rows};
 
@@ -53,6 +53,24 @@ fn a_path_less_changes_no_other_name() {
             assert_eq!(kept(&Inspection::of(&api).into_rows(&names)), names);
         }
     }
+}
+
+#[test]
+fn a_list_behind_a_format_is_a_list() {
+    let wrapped = |name: &str| {
+        let schema = json!({"type": "object", "properties": {
+            name: {"type": "array", "items": {"type": "object"}}, "page": {"type": "integer"}}});
+        json!({"get": {"responses": {"200": {"description": "", "content": {
+            "application/json": {"schema": schema}}}}}})
+    };
+    let document = json!({"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": {
+        "/Calls.json": wrapped("calls"),
+        "/Calls/{Sid}.json": wrapped("notes"),
+        "/queues.v2": wrapped("queues"),
+    }});
+    let rows = rows(&api(document.to_string().as_bytes()));
+    let names: Vec<&str> = rows.iter().map(|row| &*row.name).collect();
+    assert_eq!(names, ["calls:list", "calls:get", "queues-v2:get"]);
 }
 
 /// The document without what names do not depend on, so that many can be made.

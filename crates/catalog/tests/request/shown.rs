@@ -1,10 +1,10 @@
-//! Requests as people see them: as HTTP, and as a `curl` command that a shell takes as one.
+//! Requests as people see them: as a `curl` command that a shell takes as one.
 
 use std::io::Read;
 use std::process::Command;
 
 use expect_test::expect;
-use milepost_catalog::request::{Request, curl, text};
+use milepost_catalog::request::{Request, curl};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -20,22 +20,6 @@ fn order() -> Request {
 }
 
 #[test]
-fn as_http() {
-    let shown = text(&order(), &["x-key"]).replace("\r\n", "\n");
-    expect![[r#"
-        POST /v1/orders/o%271 HTTP/1.1
-        Host: api.test
-        Accept: */*
-        X-Key: ***
-        X-Empty: 
-        Content-Type: application/json
-
-        {"note":"it's $HOME `x` \\"}"#]]
-    .assert_eq(&shown);
-    assert!(text(&order(), &[]).contains("canary"));
-}
-
-#[test]
 fn as_curl() {
     let shown = curl(&order(), &["X-KEY"]).replace(" --", "\n--");
     expect![[r#"
@@ -47,6 +31,7 @@ fn as_curl() {
         --header 'Content-Type: application/json'
         --data-raw '{"note":"it'\''s $HOME `x` \\"}'"#]]
     .assert_eq(&shown);
+    assert!(curl(&order(), &[]).contains("canary"));
     let plain = request(&json!({}), &with(&json!({}))).unwrap();
     assert_eq!(curl(&plain, &[]), "curl 'http://api.test/v1/t' --header 'Accept: */*'");
     let head = request(&json!({"method": "HEAD"}), &with(&json!({}))).unwrap();
@@ -54,14 +39,11 @@ fn as_curl() {
 }
 
 #[test]
-fn files_and_bytes_are_named_and_counted() {
+fn files_and_bytes_are_printed_by_commands() {
     let form = json!({"method": "POST", "body": {"content": {"multipart/form-data": {}}}});
     let mut arguments = with(&json!({}));
     arguments.body = Some(json!({"f": {"$file": "a b.bin"}, "g": {"$base64": "/w=="}}));
     let request = request(&form, &arguments).unwrap();
-    let shown = text(&request, &[]);
-    assert!(shown.contains("\r\n\r\n<the file a b.bin>\r\n"), "{shown}");
-    assert!(shown.contains("\r\n\r\n<1 bytes>\r\n"), "{shown}");
     let command = curl(&request, &[]);
     assert!(command.contains("; cat -- 'a b.bin'; printf"), "{command}");
     assert!(command.contains("printf -- '\\377'"), "{command}");

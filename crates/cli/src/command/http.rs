@@ -3,7 +3,7 @@
 use milepost_ops::command::run::Shown;
 
 /// The text of a request.
-pub(super) fn text(request: &Shown) -> String {
+pub(crate) fn text(request: &Shown) -> String {
     let (_, rest) = request.url.split_once("://").unwrap_or(("", &request.url));
     let (host, target) = match rest.find(['/', '?']) {
         Some(at) => rest.split_at(at),

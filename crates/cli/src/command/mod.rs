@@ -2,7 +2,7 @@
 
 pub(crate) mod args;
 mod choices;
-mod http;
+pub(crate) mod http;
 mod providers;
 mod run;
 mod search;

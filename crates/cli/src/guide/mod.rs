@@ -70,7 +70,7 @@ fn call<T: DeserializeOwned>(
 }
 
 /// The context: an object of JSON, written out or in a file.
-fn context(given: Option<&OsStr>) -> Result<Value, Failure> {
+pub(crate) fn context(given: Option<&OsStr>) -> Result<Value, Failure> {
     let Some(given) = given else { return Ok(Value::Object(serde_json::Map::new())) };
     let name = given.to_string_lossy();
     let bytes = match name.trim_start().starts_with('{') {
@@ -90,7 +90,7 @@ fn context(given: Option<&OsStr>) -> Result<Value, Failure> {
 }
 
 /// The text of a file, or of standard input for `-`.
-fn text(from: &OsStr) -> Result<String, Failure> {
+pub(crate) fn text(from: &OsStr) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     if from == "-" {
         let limit = limits::OUTPUT_BYTES as u64 + 1;

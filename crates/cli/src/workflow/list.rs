@@ -1,73 +1,51 @@
 //! `milepost workflow list`.
 
-use milepost_model::source::Format;
-use milepost_store::{Listing, Summary};
-use serde_json::{Value, json};
+use milepost_ops::workflow::list::{Item, List as Operation, Request};
 
 use super::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::person::Person;
+use crate::session::{Session, print};
 use crate::table;
-use crate::target;
 use crate::terminal::{Terminal, safe};
 
 pub(crate) fn run(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let listing = target::library()?.listing(target::world())?;
+    let session = Session::open(Person::new(false, json))?;
+    let mut response = session.run::<Operation>(Request::default())?;
     if json {
-        terminal.line(&as_json(&listing).to_string())?;
+        print(&response, terminal)?;
         return Ok(Exit::Done);
     }
-    let rows: Vec<Vec<String>> = listing.items.iter().map(|item| row(item)).collect();
+    let mut rows: Vec<Vec<String>> = response.workflows.iter().map(row).collect();
+    while let Some(cursor) = response.next_cursor.take() {
+        let request = Request { cursor: Some(cursor), ..Request::default() };
+        response = session.run::<Operation>(request)?;
+        rows.extend(response.workflows.iter().map(row));
+    }
     if rows.is_empty() {
         terminal.line("no workflows yet\nhint: begin one with `milepost workflow new <id>`")?;
     } else {
         let headings = ["id", "kind", "steps", "source", "title"];
         terminal.line(&table::render(&headings, &rows, terminal.width()))?;
     }
-    for invalid in &listing.invalid {
-        let path = safe(&invalid.path.display().to_string());
-        let reason = safe(&invalid.reason);
+    for invalid in &response.invalid {
+        let (path, reason) = (safe(&invalid.path), safe(&invalid.reason));
         terminal.complain(&format!("warning: `{path}` is left out: {reason}"));
     }
-    if !listing.invalid.is_empty() {
-        let files = count(listing.invalid.len(), "file");
+    if !response.invalid.is_empty() {
+        let files = count(response.invalid.len(), "file");
         terminal.complain(&format!("hint: {files} can be looked at with `workflow validate`"));
     }
     Ok(Exit::Done)
 }
 
-fn row(item: &Summary) -> Vec<String> {
+fn row(item: &Item) -> Vec<String> {
     vec![
-        item.id.clone(),
-        item.spelling.name().to_owned(),
+        item.workflow_id.clone(),
+        item.kind.clone(),
         item.steps.to_string(),
-        item.source.name().to_owned(),
+        item.source.clone(),
         item.title.clone(),
     ]
-}
-
-fn as_json(listing: &Listing) -> Value {
-    let workflows: Vec<Value> = listing
-        .items
-        .iter()
-        .map(|item| {
-            json!({
-                "workflow_id": item.id,
-                "kind": item.spelling.name(),
-                "title": item.title,
-                "description": item.description,
-                "source": item.source.name(),
-                "path": item.path.display().to_string(),
-                "format": item.format.map(Format::name),
-                "version": item.version,
-                "steps": item.steps,
-            })
-        })
-        .collect();
-    let invalid: Vec<Value> = listing
-        .invalid
-        .iter()
-        .map(|one| json!({"path": one.path.display().to_string(), "reason": one.reason}))
-        .collect();
-    json!({"workflows": workflows, "invalid": invalid})
 }

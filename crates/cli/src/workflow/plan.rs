@@ -1,147 +1,109 @@
 //! `milepost workflow plan`.
 
-use milepost_model::input::InputType;
-use milepost_model::plan::{self, PlannedStep};
-use milepost_model::problem::{Code, Problem};
-use milepost_model::step::When;
-use milepost_model::suggest;
-use milepost_model::workflow::{Spelling, Workflow};
-use serde_json::{Map, Value, json};
+use milepost_ops::preview::preview_rendered::{self, Knowing, PreviewRendered, RenderedStep};
+use milepost_ops::preview::step_plan::{Request, Response, StepPlan, StepView};
+use serde_json::Value;
 
-use super::{count, sound, workflow_of};
+use super::{count, opened};
 use crate::args::{Plan, Target};
+use crate::command::http;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::session::print;
 use crate::table;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, safe};
 
 pub(crate) fn run(arguments: &Plan, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let Target { target, json } = &arguments.target;
-    let (_, document) = sound(target, json.json, terminal)?;
-    let workflow = workflow_of(&document)?;
-    let inputs = inputs(&arguments.inputs, workflow)?;
-    let compiled = plan::Plan::of(workflow);
-    if json.json {
-        let steps: Vec<Value> = compiled.steps.iter().map(|step| as_json(step, &inputs)).collect();
-        let answer = json!({
-            "workflow_id": workflow.id.value.as_str(),
-            "plan_hash": plan::hash(&document),
-            "waves": compiled.waves(),
-            "steps": steps,
-        });
-        terminal.line(&answer.to_string())?;
+    let opened = opened(target, json.json, terminal)?;
+    let inputs = arguments.inputs.read(opened.workflow()?)?;
+    let workflow_id = Some(opened.id.clone());
+    if arguments.requests {
+        let request = preview_rendered::Request { manifest: None, workflow_id, inputs };
+        let response = opened.session.run::<PreviewRendered>(request)?;
+        match json.json {
+            true => print(&response, terminal)?,
+            false => response.steps.iter().try_for_each(|step| show(step, terminal))?,
+        }
         return Ok(Exit::Done);
     }
-    let rows: Vec<Vec<String>> =
-        compiled.steps.iter().enumerate().map(|(index, step)| row(index, step, &inputs)).collect();
-    let headings = ["#", "wave", "step", "does", "waits for", "runs"];
-    terminal.line(&table::render(&headings, &rows, terminal.width()))?;
-    let (steps, waves) = (count(compiled.steps.len(), "step"), count(compiled.waves(), "wave"));
-    let at_once = workflow.concurrency;
-    terminal.line(&format!("{steps} in {waves}, at most {at_once} at once"))?;
+    let request = Request { manifest: None, workflow_id, inputs };
+    let response = opened.session.run::<StepPlan>(request)?;
+    match json.json {
+        true => print(&response, terminal)?,
+        false => show_plan(&response, terminal)?,
+    }
     Ok(Exit::Done)
 }
 
-fn row(index: usize, planned: &PlannedStep<'_>, inputs: &Map<String, Value>) -> Vec<String> {
-    let step = planned.step;
-    let runs = match (&step.when, decided(step.when.as_ref(), inputs)) {
-        (None, _) => if planned.finally { "in every case" } else { "yes" }.to_owned(),
+fn show_plan(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
+    let steps: Vec<&StepView> =
+        response.steps.iter().filter(|step| step.inside.is_none()).collect();
+    let rows: Vec<Vec<String>> =
+        steps.iter().enumerate().map(|(index, step)| row(index, step)).collect();
+    let headings = ["#", "wave", "step", "does", "waits for", "runs"];
+    terminal.line(&table::render(&headings, &rows, terminal.width()))?;
+    let (steps, waves) = (count(steps.len(), "step"), count(response.waves, "wave"));
+    let at_once = response.concurrency;
+    terminal.line(&format!("{steps} in {waves}, at most {at_once} at once"))?;
+    Ok(())
+}
+
+fn row(index: usize, step: &StepView) -> Vec<String> {
+    let runs = match (&step.condition, step.condition_holds) {
+        (None, _) => if step.finally { "in every case" } else { "yes" }.to_owned(),
         (Some(_), Some(true)) => "yes, its condition holds".to_owned(),
         (Some(_), Some(false)) => "no, its condition does not hold".to_owned(),
-        (Some(when), None) => format!("if {}", plan::words(when)),
+        (Some(condition), None) => format!("if {condition}"),
     };
     vec![
         (index + 1).to_string(),
-        planned.wave.to_string(),
-        step.id.value.to_string(),
-        step.action.name().to_owned(),
-        planned.waits_for.join(", "),
+        step.wave.to_string(),
+        step.id.clone(),
+        does(step),
+        step.depends_on.join(", "),
         runs,
     ]
 }
 
-fn decided(when: Option<&When>, inputs: &Map<String, Value>) -> Option<bool> {
-    plan::decided(when?, inputs)
-}
-
-fn as_json(planned: &PlannedStep<'_>, inputs: &Map<String, Value>) -> Value {
-    let step = planned.step;
-    json!({
-        "id": step.id.value.as_str(),
-        "title": step.title,
-        "kind": step.action.name(),
-        "wave": planned.wave,
-        "depends_on": planned.waits_for,
-        "finally": planned.finally,
-        "condition": step.when.as_ref().map(plan::words),
-        "condition_holds": decided(step.when.as_ref(), inputs),
-    })
-}
-
-/// Reads `name=value` pairs against the inputs the workflow declares; every fault at once.
-fn inputs(pairs: &[String], workflow: &Workflow) -> Result<Map<String, Value>, Failure> {
-    let mut inputs = Map::new();
-    let mut faults: Vec<Problem> = Vec::new();
-    for pair in pairs {
-        match input(pair, workflow) {
-            Ok((name, _)) if inputs.contains_key(name) => {
-                let message = format!("input `{name}` is given twice");
-                faults.push(Problem::new(Code::InputInvalid, message, "give it once"));
-            }
-            Ok((name, value)) => drop(inputs.insert(name.to_owned(), value)),
-            Err(problem) => faults.push(*problem),
-        }
+/// `run`, and of a call that is known what it sends: `run POST`.
+fn does(step: &StepView) -> String {
+    match step.call.as_ref().and_then(|call| call.method.as_deref()) {
+        Some(method) => format!("{} {method}", step.kind),
+        None => step.kind.clone(),
     }
-    let Some(first) = faults.first() else { return Ok(inputs) };
-    let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
-    Err(Problem::new(Code::InputInvalid, messages.join("; "), first.hint.clone()).into())
 }
 
-fn input<'p>(pair: &'p str, workflow: &Workflow) -> Result<(&'p str, Value), Box<Problem>> {
-    let Some((name, text)) = pair.split_once('=') else {
-        let message = format!("`{pair}` has no value");
-        return Err(Box::new(Problem::new(Code::InputInvalid, message, "write `-i name=value`")));
+/// A step with its requests, or with what has to be known first.
+pub(crate) fn show(step: &RenderedStep, terminal: &mut Terminal) -> Result<(), Failure> {
+    let target = step.target.as_deref().unwrap_or(&step.kind);
+    let head = format!("{}: {target}", step.id);
+    let about = match step.status {
+        Knowing::Known => String::new(),
+        Knowing::Unknown => format!(" (unknown yet: {})", step.unknown.join(", ")),
+        Knowing::Skipped => " (its condition does not hold)".to_owned(),
+        Knowing::Problem => format!(" (would fail: {})", step.problems.join("; ")),
     };
-    let value = match workflow.inputs.get(name) {
-        Some(input) => {
-            let value = typed(name, text, input.input_type())?;
-            if let Some((_, expected)) =
-                input.validate.as_ref().and_then(|rules| rules.objection(&value))
-            {
-                let message = format!("input `{name}` breaks its rules: `{text}`");
-                let hint = format!("use {expected}");
-                let problem = Problem::new(Code::InputInvalid, message, hint);
-                return Err(Box::new(problem.context("input", name)));
-            }
-            value
-        }
-        // A guide declares no inputs: what is given is its context.
-        None if workflow.spelling == Spelling::Guide => {
-            serde_json::from_str(text).unwrap_or_else(|_| text.into())
-        }
-        None => return Err(Box::new(unknown(name, workflow))),
-    };
-    Ok((name, value))
-}
-
-fn typed(name: &str, text: &str, kind: InputType) -> Result<Value, Box<Problem>> {
-    let value = match kind {
-        InputType::String => Value::from(text),
-        _ => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
-    };
-    if kind.accepts(&value) {
-        return Ok(value);
+    terminal.line(&safe(&format!("{head}{about}")))?;
+    for request in &step.requests {
+        let text = http::text(request).replace("\r\n", "\n");
+        terminal.line(&safe(&indented(&text)))?;
     }
-    let message = format!("input `{name}` is no {}: `{text}`", kind.name());
-    let hint = format!("give a value of type {}", kind.name());
-    Err(Box::new(Problem::new(Code::InputInvalid, message, hint).context("input", name)))
+    if let Some(text) = &step.text {
+        let text = text.as_str().map_or_else(|| text.to_string(), str::to_owned);
+        terminal.line(&safe(&indented(&text)))?;
+    }
+    if step.requests.is_empty() && step.status == Knowing::Unknown && !step.with.is_empty() {
+        let with = Value::Object(step.with.clone());
+        terminal.line(&safe(&indented(&format!("with {with}"))))?;
+    }
+    for note in &step.notes {
+        terminal.complain(&format!("note: {}: {}", safe(&step.id), safe(note)));
+    }
+    Ok(())
 }
 
-fn unknown(name: &str, workflow: &Workflow) -> Problem {
-    let hint = match suggest::nearest(name, workflow.inputs.names()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => "see `milepost workflow show` for its inputs".to_owned(),
-    };
-    let message = format!("workflow `{}` has no input `{name}`", workflow.id.value);
-    Problem::new(Code::InputInvalid, message, hint).context("input", name)
+fn indented(text: &str) -> String {
+    let lines = text.lines().map(|line| format!("  {line}").trim_end().to_owned());
+    lines.collect::<Vec<_>>().join("\n")
 }

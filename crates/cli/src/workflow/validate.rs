@@ -9,6 +9,8 @@ use milepost_model::finding::Severity;
 use milepost_model::problem::Problem;
 use milepost_model::source::Source;
 use milepost_model::violation;
+use milepost_ops::workflow::mend;
+use milepost_ops::workflow::validate::of_document;
 use milepost_store::write_atomic;
 use serde_json::{Value, json};
 
@@ -19,9 +21,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::target::{self, Loaded};
 use crate::terminal::{Terminal, safe, wrap};
-
-/// Rounds of fixing: a fix may uncover what it hid, a syntax error most of all.
-const ROUNDS: usize = 32;
 
 pub(crate) fn run(arguments: &Validate, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let mut exit = Exit::Done;
@@ -88,31 +87,16 @@ fn worse(one: Exit, other: Exit) -> Exit {
     if weight(other) > weight(one) { other } else { one }
 }
 
-/// Applies certain fixes until there are none, and writes the result once.
+/// Applies certain fixes, and writes the result once.
 fn fix(loaded: &mut Loaded, terminal: &mut Terminal) -> Result<usize, Failure> {
-    let mut applied = 0;
-    let mut text = None;
-    for _ in 0..ROUNDS {
-        let Some(next) = loaded.document.fixed() else { break };
-        let Some(source) = &loaded.document.source else { break };
-        let before = fixable(&loaded.document);
-        let bytes = source.with_text(&next);
-        let document = Document::read(&bytes, Some(source.format()), target::world());
-        // A fix that mends nothing would be offered for ever, and must not be written.
-        if told(&document) == told(&loaded.document) {
-            break;
-        }
-        applied += before.saturating_sub(fixable(&document)).max(1);
-        text = Some(bytes);
-        loaded.document = Arc::new(document);
-    }
-    let Some(bytes) = text else { return Ok(0) };
+    let Some(mended) = mend::mended(&loaded.document, target::world()) else { return Ok(0) };
+    loaded.document = Arc::new(mended.document);
     match &loaded.file {
-        Some(file) => write_atomic(file, &bytes, true)?,
+        Some(file) => write_atomic(file, &mended.bytes, true)?,
         None if is_stdin(loaded) => {}
         None => terminal.complain("note: a built-in workflow is read-only and stays as it is"),
     }
-    Ok(applied)
+    Ok(mended.fixed)
 }
 
 fn is_stdin(loaded: &Loaded) -> bool {
@@ -127,36 +111,15 @@ fn pass_on(loaded: &Loaded, terminal: &mut Terminal) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The errors of a document, as far as a person tells them apart.
-fn told(document: &Document) -> Vec<(&'static str, &str)> {
-    let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
-    errors.map(|one| (one.rule.name(), one.message.as_str())).collect()
-}
-
-fn fixable(document: &Document) -> usize {
-    let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
-    errors.filter(|one| one.fix.is_some()).count()
-}
-
 fn as_json(loaded: &Loaded, arguments: &Validate) -> Value {
     let document = &loaded.document;
-    let unchecked: Vec<Value> = document
-        .unchecked
-        .iter()
-        .map(|one| {
-            let (line, column) =
-                document.source.as_ref().map_or((1, 1), |source| source.position(one.at.start));
-            let path = document.pointer(one.at);
-            json!({"path": path, "target": one.target, "line": line, "column": column})
-        })
-        .collect();
     let mut file = json!({
         "path": loaded.name,
         "kind": document.spelling.map(milepost_model::workflow::Spelling::name),
         "id": document.id,
         "valid": document.is_valid(),
         "violations": violation::to_values(&document.violations),
-        "unchecked": unchecked,
+        "unchecked": of_document(document).unchecked,
     });
     // Standard output is this object, so the text has to be in it.
     if arguments.fix && is_stdin(loaded) {
@@ -216,7 +179,7 @@ fn verdict(loaded: &Loaded, fixed: usize, arguments: &Validate) -> String {
         let commands = count(document.unchecked.len(), "command");
         words.push(format!("{commands} unchecked: no catalog here knows them"));
     }
-    let fixable = fixable(document);
+    let fixable = mend::fixable(document);
     if fixable > 0 && !arguments.fix {
         words.push(format!("{fixable} can be fixed with `--fix`"));
     }

@@ -366,7 +366,7 @@ fn a_catalog_is_removed_after_a_yes() {
     let place = two();
     place.shows("catalog remove shop", &expect![[r"
         --- 7
-        error[CONFIRMATION_REQUIRED]: `catalog.remove` cannot be taken back and needs a yes: Catalog `shop` (Shop) with 7 commands is removed: its settings and the names of its secrets are lost.
+        error[CONFIRMATION_REQUIRED]: `catalog.remove` needs a yes: Catalog `shop` (Shop) with 7 commands is removed: its settings and the names of its secrets are lost.
         hint: ask the person, then say it again with `--yes`
     "]]);
     place.shows(

@@ -406,7 +406,7 @@ fn what_deletes_needs_a_yes() {
     let open = Open::new();
     open.shows("run shop orders:delete -p order_id=o1", &expect![[r"
         --- 7
-        error[CONFIRMATION_REQUIRED]: `command.run` cannot be taken back and needs a yes: `shop orders:delete` deletes what its arguments name.
+        error[CONFIRMATION_REQUIRED]: `command.run` needs a yes: `shop orders:delete` deletes what its arguments name.
         hint: ask the person, then say it again with `--yes`
     "]]);
     assert!(open.server.seen().is_empty(), "nothing was sent");

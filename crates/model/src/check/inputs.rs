@@ -7,9 +7,7 @@ use crate::decode::{Entries, Spot};
 use crate::expr::SegmentKind;
 use crate::finding::{Finding, Mend, Rule};
 use crate::id::WorkflowId;
-use crate::input::{
-    ArgumentSource, DefaultDoc, DefaultFrom, FromDoc, Input, InputType, Mode, Rules,
-};
+use crate::input::{ArgumentSource, DefaultDoc, DefaultFrom, FromDoc, Input, InputType, Mode};
 use crate::limits;
 use crate::suggest;
 use crate::templated::Dynamic;
@@ -113,17 +111,15 @@ impl Checker<'_> {
     /// A value the document itself brings must be of the type and among the choices.
     fn fitting(&mut self, input: &Input, value: &Spot<Value>, what: &str) {
         let kind = input.input_type();
-        let multiple = input.mode == Some(Mode::Multiple);
-        let fits = match (&value.value, multiple) {
-            (Value::Array(items), true) => items.iter().all(|item| kind.accepts(item)),
-            (other, _) => kind.accepts(other),
-        };
-        if !fits {
-            let message = format!("the {what} is no {}", kind.name());
+        if !input.accepts(&value.value) {
+            let (message, expected) = match input.takes_several() {
+                true => (format!("the {what} is no list"), format!("a list of {}s", kind.name())),
+                false => (format!("the {what} is no {}", kind.name()), kind.name().to_owned()),
+            };
             let fault = Finding::error(value.at, Rule::Type, message)
-                .expected(kind.name())
+                .expected(expected)
                 .actual(value.value.to_string());
-            self.report.add(match converted(&value.value, kind) {
+            self.report.add(match meant(input, &value.value) {
                 Some(meant) => fault
                     .suggest(format!("write `{meant}`"))
                     .mend(Mend::Replace { at: value.at, value: meant }),
@@ -131,12 +127,10 @@ impl Checker<'_> {
             });
             return;
         }
-        let choices = input.choices.as_ref();
-        let choices = choices.or_else(|| input.validate.as_ref()?.choices.as_ref());
         let missed = |choices: &&Vec<Value>| {
-            !choices.is_empty() && !choices.contains(&value.value) && !multiple
+            !choices.is_empty() && !choices.contains(&value.value) && !input.takes_several()
         };
-        if let Some(choices) = choices.filter(missed) {
+        if let Some(choices) = input.listed_choices().filter(missed) {
             let words: Vec<String> = choices.iter().map(plain_text).collect();
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let found = plain_text(&value.value);
@@ -151,19 +145,17 @@ impl Checker<'_> {
             });
             return;
         }
-        if let Some(rules) = input.validate.as_ref().filter(|_| !multiple) {
-            self.within(rules, value, what);
-        }
+        self.within(input, value, what);
     }
 
     /// A value the document itself brings must satisfy the rules the document makes for it.
-    fn within(&mut self, rules: &Rules, value: &Spot<Value>, what: &str) {
-        if let Some((rule, expected)) = rules.objection(&value.value) {
+    fn within(&mut self, input: &Input, value: &Spot<Value>, what: &str) {
+        if let Some(objection) = input.judge(what, &value.value).into_iter().next() {
             let message = format!("the {what} breaks the rules of its input");
             self.report.add(
-                Finding::error(value.at, rule, message)
-                    .expected(expected.clone())
-                    .suggest(format!("use {expected}")),
+                Finding::error(value.at, objection.rule, message)
+                    .expected(objection.expected.clone())
+                    .suggest(format!("use {}", objection.expected)),
             );
         }
     }
@@ -373,6 +365,15 @@ fn same(one: &Dynamic, other: &Dynamic) -> bool {
 
 fn plain_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The value that was meant, where that loses nothing: one value for a list of them, too.
+fn meant(input: &Input, value: &Value) -> Option<Value> {
+    if !input.takes_several() {
+        return converted(value, input.input_type());
+    }
+    let list = Value::Array(vec![value.clone()]);
+    input.accepts(&list).then_some(list)
 }
 
 /// The same value in another type, where that loses nothing.

@@ -7,7 +7,7 @@ use crate::check::uses::{self, Slot, Use};
 use crate::check::{Checker, Verdict};
 use crate::expr::{Kind, Reference, Segment, SegmentKind, Span};
 use crate::finding::{Finding, Mend, Place, Rule};
-use crate::input::InputType;
+use crate::input::{Input, InputType};
 use crate::step::{Action, Step};
 use crate::suggest;
 use crate::template::Template;
@@ -117,7 +117,7 @@ impl<'c> Checker<'c> {
                 Some(SegmentKind::Field(name)) => self.workflow.inputs.get(name),
                 _ => None,
             };
-            reference.root == "inputs" && input.is_some_and(crate::input::Input::is_secret)
+            reference.root == "inputs" && input.is_some_and(Input::is_secret)
         };
         let exprs = each.items.exprs();
         let found = exprs.iter().any(|located| located.expr.references().iter().any(secret));
@@ -285,7 +285,8 @@ impl<'c> Checker<'c> {
         // What is read inside a text or a number cannot exist.
         let inside = reference.path.get(1).filter(|_| !reference.guarded);
         let kind = input.input_type();
-        let scalar = !matches!(kind, InputType::Array | InputType::Object);
+        let several = input.takes_several() && input.join.is_none();
+        let scalar = !several && !matches!(kind, InputType::Array | InputType::Object);
         if let Some(inside) = inside.filter(|_| scalar) {
             let place = located.place(inside.span.start, inside.span.end);
             let message = format!("input `{name}` is a {} and has no parts", kind.name());
@@ -524,9 +525,8 @@ impl<'c> Checker<'c> {
         match (reference.root.as_str(), reference.path.len()) {
             ("inputs", 1) => field(0)
                 .and_then(|name| self.workflow.inputs.get(name))
-                .filter(|input| input.mode != Some(crate::input::Mode::Multiple))
                 .filter(|input| !self.report.has_error_in(input.at))
-                .map_or(Kind::Unknown, |input| kind_of_input(input.input_type())),
+                .map_or(Kind::Unknown, kind_of_input),
             ("steps", 2) if field(1) == Some("status") => Kind::String,
             ("steps", 2) if field(1) == Some("attempts") => Kind::Number,
             ("steps", 3) if field(1) == Some("output") => {
@@ -637,8 +637,13 @@ pub(crate) fn noun(kind: Kind) -> &'static str {
     }
 }
 
-fn kind_of_input(kind: InputType) -> Kind {
-    match kind {
+fn kind_of_input(input: &Input) -> Kind {
+    let several = input.takes_several();
+    if input.join.is_some() && (several || input.input_type() == InputType::Array) {
+        return Kind::String;
+    }
+    match input.input_type() {
+        _ if several => Kind::List,
         InputType::String => Kind::String,
         InputType::Number | InputType::Integer => Kind::Number,
         InputType::Boolean => Kind::Bool,

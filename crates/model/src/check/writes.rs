@@ -10,57 +10,73 @@ use crate::finding::{Finding, Rule};
 use crate::step::{Action, Run, Step};
 use crate::target::Target;
 
+/// A call at the top or in a loop, and what stands before it there.
+struct Inner<'s> {
+    step: &'s Step,
+    run: &'s Run,
+    /// An approval comes before it in its loop.
+    approved: bool,
+    /// It, or a loop around it, has a condition.
+    conditional: bool,
+}
+
 impl Checker<'_> {
     pub(crate) fn writes(&mut self) {
         let steps = self.order.steps();
         let mut looked: HashSet<String> = HashSet::new();
         for index in self.order.sequence() {
-            let step = steps[index];
-            let Action::Run(run) = &step.action else {
-                continue;
-            };
-            let Some((effect, may_repeat)) = self.effect(run) else { continue };
-            let resource = resource(&run.target.value);
-            if effect == Effect::Read {
-                looked.insert(resource);
-                continue;
+            let mut calls = Vec::new();
+            inner(steps[index], (false, false), &mut calls);
+            for call in calls {
+                self.write(index, &call, &mut looked);
             }
-            if self.may_be_guarded(index) {
-                continue;
-            }
-            let approved = self.waits_for(index, |step| matches!(step.action, Action::Approve(_)));
-            let guarded = approved || step.when.is_some();
-            let repeatable = may_repeat || run.idempotent == Some(true);
-            let (rule, message, then) = if !repeatable && !approved {
-                (
-                    Rule::UnapprovedWrite,
-                    "must not be sent twice, and nobody approves it",
-                    "add an `approve` step and depend on it",
-                )
-            } else if effect == Effect::Create && !looked.contains(&resource) && !guarded {
-                (
-                    Rule::CreateWithoutCheck,
-                    "creates something without looking whether it exists",
-                    "list or get it first, and run this only if it is not there",
-                )
-            } else if looked.is_empty() && !guarded {
-                (
-                    Rule::WriteBeforeCheck,
-                    "writes before anything was looked at",
-                    "read what it changes first",
-                )
-            } else if !guarded {
-                (
-                    Rule::UnguardedWrite,
-                    "writes without a guard",
-                    "add an `if`, or an `approve` step to depend on",
-                )
-            } else {
-                continue;
-            };
-            let message = format!("step `{}` {message}", step.id.value);
-            self.report.add(Finding::warning(run.target.at, rule, message).suggest(then));
         }
+    }
+
+    fn write(&mut self, index: usize, call: &Inner<'_>, looked: &mut HashSet<String>) {
+        let run = call.run;
+        let Some((effect, may_repeat)) = self.effect(run) else { return };
+        let resource = resource(&run.target.value);
+        if effect == Effect::Read {
+            looked.insert(resource);
+            return;
+        }
+        if self.may_be_guarded(index) {
+            return;
+        }
+        let approved = call.approved
+            || self.waits_for(index, |step| matches!(step.action, Action::Approve(_)));
+        let guarded = approved || call.conditional;
+        let repeatable = may_repeat || run.idempotent == Some(true);
+        let (rule, message, then) = if !repeatable && !approved {
+            (
+                Rule::UnapprovedWrite,
+                "must not be sent twice, and nobody approves it",
+                "add an `approve` step and depend on it",
+            )
+        } else if effect == Effect::Create && !looked.contains(&resource) && !guarded {
+            (
+                Rule::CreateWithoutCheck,
+                "creates something without looking whether it exists",
+                "list or get it first, and run this only if it is not there",
+            )
+        } else if looked.is_empty() && !guarded {
+            (
+                Rule::WriteBeforeCheck,
+                "writes before anything was looked at",
+                "read what it changes first",
+            )
+        } else if !guarded {
+            (
+                Rule::UnguardedWrite,
+                "writes without a guard",
+                "add an `if`, or an `approve` step to depend on",
+            )
+        } else {
+            return;
+        };
+        let message = format!("step `{}` {message}", call.step.id.value);
+        self.report.add(Finding::warning(run.target.at, rule, message).suggest(then));
     }
 
     /// A guard may stand in what could not be read: in the step or in one it waits for.
@@ -96,6 +112,22 @@ impl Checker<'_> {
             }
         }
         false
+    }
+}
+
+/// The calls of a step, those of a loop in the order of its text.
+fn inner<'s>(step: &'s Step, (approved, conditional): (bool, bool), found: &mut Vec<Inner<'s>>) {
+    let conditional = conditional || step.when.is_some();
+    match &step.action {
+        Action::Run(run) => found.push(Inner { step, run, approved, conditional }),
+        Action::Loop(looped) => {
+            let mut approved = approved;
+            for one in &looped.body {
+                inner(one, (approved, conditional), found);
+                approved |= matches!(one.action, Action::Approve(_));
+            }
+        }
+        _ => {}
     }
 }
 

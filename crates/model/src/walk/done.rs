@@ -3,6 +3,7 @@
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::WalkError;
+use crate::decimal;
 use crate::step::{Action, Step};
 use crate::suggest;
 use crate::workflow::Workflow;
@@ -73,22 +74,17 @@ impl Places {
 
     /// The place an instance key names: its loops must be those around the step.
     fn of_key(&self, key: &str) -> Option<(&String, &Place)> {
-        let (loops, id) = key.rsplit_once("::")?;
-        let (id, place) = self.0.get_key_value(id)?;
-        let names = |part: &str, id: &str| {
-            let number = part.strip_prefix(id)?.strip_prefix('@')?;
-            // One key for one pass: `@02` would be another.
-            (number.parse::<usize>().ok()?.to_string() == number).then_some(())
-        };
-        let mut parts = loops.split("::");
+        let last = seams(key).last()?;
+        let (id, place) = self.0.get_key_value(&key[last + SEAM.len()..])?;
         let mut known = place.loops.iter();
-        loop {
-            match (parts.next(), known.next()) {
-                (None, None) => return Some((id, place)),
-                (Some(part), Some(id)) => names(part, id)?,
-                _ => return None,
-            }
+        let mut start = 0;
+        for end in seams(key) {
+            // One key for one pass: `@02` would be another.
+            let number = key[start..end].strip_prefix(known.next()?.as_str())?.strip_prefix('@')?;
+            decimal::read(number)?;
+            start = end + SEAM.len();
         }
+        known.next().is_none().then_some((id, place))
     }
 
     fn unknown(&self, name: &str) -> WalkError {
@@ -102,6 +98,23 @@ impl Places {
         };
         WalkError::UnknownStep { id: name.to_owned(), near }
     }
+}
+
+/// What parts the loops and the step in an instance key.
+const SEAM: &str = "::";
+
+/// Where an instance key is parted. Every call asks that of every key that is done, and a search
+/// for a text costs more to prepare than a key is long.
+fn seams(key: &str) -> impl Iterator<Item = usize> {
+    let bytes = key.as_bytes();
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let found =
+            bytes.get(from..)?.windows(SEAM.len()).position(|two| two == SEAM.as_bytes())?;
+        let seam = from + found;
+        from = seam + SEAM.len();
+        Some(seam)
+    })
 }
 
 /// What bare ids tell of a body.
@@ -190,11 +203,12 @@ impl<'w, 'c> Done<'w, 'c> {
 
     fn add_key(&mut self, key: &'c str) {
         self.keys.insert(key);
-        for (end, _) in key.match_indices("::") {
-            self.begun.insert(&key[..end + 2]);
-            if let Some((owner, number)) = key[..end].rsplit_once('@') {
-                let number = number.parse().unwrap_or(0);
-                let last = self.last.entry(owner).or_default();
+        for end in seams(key) {
+            self.begun.insert(&key[..end + SEAM.len()]);
+            let at = key.as_bytes()[..end].iter().rposition(|byte| *byte == b'@');
+            if let Some(at) = at {
+                let number = key[at + 1..end].parse().unwrap_or(0);
+                let last = self.last.entry(&key[..at]).or_default();
                 *last = number.max(*last);
             }
         }
@@ -287,6 +301,11 @@ impl<'w, 'c> Done<'w, 'c> {
 
     pub(super) fn passed(&mut self, id: &'w str) {
         *self.passes.entry(id).or_default() += 1;
+    }
+
+    /// Of how many steps of the top level something is done.
+    pub(super) fn touched(&self) -> usize {
+        self.touched.len()
     }
 
     /// Whether a step of the top level, or anything inside it, is done.

@@ -6,6 +6,7 @@ mod depot;
 mod expr;
 mod golden;
 mod hostile;
+mod inputs;
 mod judge;
 mod limits;
 mod mend;

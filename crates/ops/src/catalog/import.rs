@@ -103,7 +103,7 @@ impl Later for Import {
         call.progress("writing the catalog");
         let id = plan.record.id.clone();
         let base_url = plan.record.base_url.as_ref().map(|base| base.url.clone());
-        let saved = writer.catalogs.save(plan.record, &plan.bytes, request.overwrite);
+        let saved = writer.catalogs.save(plan.record.clone(), plan.document(), request.overwrite);
         let saved = saved.map_err(|error| problems::of_save(&error))?;
         // Read back as everybody will see it, and derived data kept for all of them.
         if let Some(record) = writer.reader.shelf().known(&id)? {

@@ -4,6 +4,7 @@ pub mod auth;
 pub mod diff;
 pub mod import;
 pub mod list;
+mod look;
 pub mod mock;
 mod plan;
 pub mod preview;

@@ -1,7 +1,7 @@
 //! What an import would do, worked out before anything is written.
 
 use milepost_catalog::finding::{Finding, Rule};
-use milepost_catalog::import::{Base, Inspection, prefixes};
+use milepost_catalog::import::prefixes;
 use milepost_catalog::openapi::Api;
 use milepost_catalog::text;
 use milepost_model::id::CatalogId;
@@ -9,10 +9,11 @@ use milepost_model::problem::{Argument, Code, Problem};
 use milepost_model::source::Format;
 use milepost_store::catalogs::{BaseUrl, GivenBy, Record, Source};
 
+use super::look::Look;
 use crate::call::{Call, Caller};
 use crate::reader::Reader;
 use crate::shelf::Table;
-use crate::source::{self, Read, Unread, Wanted};
+use crate::source::{Unread, Wanted};
 
 /// What somebody wants to import.
 #[derive(Debug, Clone)]
@@ -30,7 +31,8 @@ pub(crate) struct Plan {
     pub(crate) record: Record,
     pub(crate) api: Api,
     pub(crate) table: Table,
-    pub(crate) bytes: Vec<u8>,
+    /// What the document was written as, when that is not the JSON in `api`.
+    written: Option<String>,
     pub(crate) warnings: Vec<Finding>,
     pub(crate) operation_count: usize,
 }
@@ -42,33 +44,19 @@ impl Plan {
         reader: &Reader,
         call: &dyn Call,
     ) -> Result<Plan, Problem> {
-        let read = asked.wanted.read(reader, call).await;
-        let read = read.map_err(|unread| match unread {
+        let look = Look::at(&asked.wanted, asked.base_url, reader, call).await;
+        let look = look.map_err(|unread| match unread {
             Unread::Problem(problem) => problem,
             Unread::NotADocument(finding) => invalid(asked.wanted.source, &[finding]),
         })?;
-        let Read { bundled, bytes, origin, url } = read;
-        let (api, mut warnings, mut violations) =
-            source::api(bundled).map_err(|finding| invalid(asked.wanted.source, &[finding]))?;
-        call.progress("looking at every operation");
-        let mut inspection = Inspection::of(&api);
-        let base = Base::of(&api, asked.base_url, url.as_ref());
-        warnings.append(&mut inspection.warnings);
-        warnings.extend(base.warnings);
-        violations.append(&mut inspection.violations);
-        violations.extend(base.violations);
+        let Look { api, inspection, base, written, origin, mut warnings, violations } = look;
         if !violations.is_empty() {
             return Err(invalid(asked.wanted.source, &violations));
         }
         let id = asked.id(&api)?;
-        let format = if bytes.iter().find(|b| !b.is_ascii_whitespace() && **b < 0x80) == Some(&b'{')
-        {
-            Format::Json
-        } else {
-            Format::Yaml
-        };
+        let format = if written.is_some() { Format::Yaml } else { Format::Json };
         let mut record = asked.record(&api, id, origin, format);
-        record.base_url = base.url.map(|url| BaseUrl {
+        record.base_url = base.map(|url| BaseUrl {
             url: url.to_string(),
             // A URL in a tool call is the model's, not the person's.
             by: match asked.base_url.is_some() && call.caller() == Caller::Person {
@@ -82,7 +70,12 @@ impl Plan {
         let table = Table::of(&api, inspection, &record.names);
         let named = table.rows.iter().map(|row| (row.key(), row.name.clone()));
         record.names.extend(named);
-        Ok(Plan { record, api, table, bytes, warnings, operation_count })
+        Ok(Plan { record, api, table, written, warnings, operation_count })
+    }
+
+    /// The document as it is kept: as it was written, unless other files went into it.
+    pub(crate) fn document(&self) -> &[u8] {
+        self.written.as_deref().unwrap_or_else(|| self.api.document().text()).as_bytes()
     }
 
     /// `group first-part`, each once.
@@ -193,6 +186,7 @@ pub(crate) fn invalid(source: &str, violations: &[Finding]) -> Problem {
             message: finding.message.clone(),
             expected: String::new(),
             actual: String::new(),
+            suggestion: String::new(),
         })
         .collect();
     problem

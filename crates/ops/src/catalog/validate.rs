@@ -1,18 +1,18 @@
 //! `catalog.validate_openapi`: whether a document can be imported, and everything that is odd.
 
 use milepost_catalog::finding::Findings;
-use milepost_catalog::import::{Base, Inspection};
 use milepost_catalog::specification;
 use milepost_model::problem::Problem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::look::Look;
 use super::{Remark, remarks};
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
 use crate::reader::Reader;
-use crate::source::{self, SourceType, Unread, Wanted};
+use crate::source::{SourceType, Unread, Wanted};
 
 /// Checks an OpenAPI document.
 #[derive(Debug)]
@@ -75,22 +75,12 @@ impl Later for Validate {
             allow_refs: &request.allow_refs,
             refs_root: request.refs_root.as_deref(),
         };
-        let read = match wanted.read(reader, call).await {
-            Ok(read) => read,
+        let look = match Look::at(&wanted, None, reader, call).await {
+            Ok(look) => look,
             Err(Unread::Problem(problem)) => return Err(problem),
             Err(Unread::NotADocument(finding)) => return Ok(unknown(&finding)),
         };
-        let url = read.url;
-        let (api, mut warnings, mut violations) = match source::api(read.bundled) {
-            Ok(api) => api,
-            Err(finding) => return Ok(unknown(&finding)),
-        };
-        let mut inspection = Inspection::of(&api);
-        let base = Base::of(&api, None, url.as_ref());
-        warnings.append(&mut inspection.warnings);
-        warnings.extend(base.warnings);
-        violations.append(&mut inspection.violations);
-        violations.extend(base.violations);
+        let Look { api, inspection, mut warnings, violations, .. } = look;
         let mut departures = Findings::default();
         specification::departures(&api, &mut departures);
         warnings.extend(departures.into_list());

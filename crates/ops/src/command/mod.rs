@@ -1,6 +1,7 @@
 //! Operations on commands, one file each.
 
-mod answer;
+pub(crate) mod answer;
+pub(crate) mod draft;
 pub mod get;
 pub mod list;
 pub mod run;

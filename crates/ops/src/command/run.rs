@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use milepost_catalog::command::{Command, Method};
 use milepost_catalog::pagination::{self, Answer, Next, Step, Walk};
-use milepost_catalog::request::{self, Arguments, Prepared};
+use milepost_catalog::request::{self, Arguments};
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Mask;
 use milepost_outbound::{Called, Outgoing, Sending};
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::answer::{self, Body};
+use super::draft::Draft;
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
@@ -203,7 +204,7 @@ impl Later for Run {
 }
 
 /// The client of a catalog: kept for its default profile, made anew for others.
-async fn sender(
+pub(crate) async fn sender(
     writer: &Writer,
     loaded: &Arc<Loaded>,
     profile: Option<&str>,
@@ -223,10 +224,9 @@ async fn sender(
 pub(crate) struct Calling<'a> {
     pub(crate) writer: &'a Writer,
     pub(crate) call: &'a dyn Call,
-    pub(crate) prepared: Arc<Prepared>,
-    pub(crate) sender: Arc<Sender>,
-    /// Where the command is reached: some are reached elsewhere than the rest of their API.
-    pub(crate) base: url::Url,
+    draft: Draft,
+    /// Where the list stands in an answer, when somebody said.
+    pub(crate) list_at: Option<String>,
 }
 
 impl<'a> Calling<'a> {
@@ -238,48 +238,25 @@ impl<'a> Calling<'a> {
         row: usize,
         profile: Option<&str>,
     ) -> Result<Calling<'a>, Problem> {
-        let prepared = loaded.prepared(row)?;
         let sender = sender(writer, loaded, profile).await?;
-        let base = send::base_of(loaded, prepared.command(), &sender.base)?;
-        Ok(Calling { writer, call, prepared, sender, base })
+        let draft = Draft::of(loaded, row, sender)?;
+        Ok(Calling { writer, call, draft, list_at: None })
     }
 
     fn command(&self) -> &Command {
-        self.prepared.command()
+        self.draft.command()
     }
 
-    /// The request, its files read.
     fn build(&self, arguments: &Arguments) -> Result<request::Request, Problem> {
-        let built = self.prepared.build(&self.base, arguments);
-        let mut built = built.map_err(|faults| problems::of_misuse(self.command(), &faults))?;
-        if let Some(payload) = built.body.take() {
-            let read = |path: &str| self.writer.reader.file(path, self.call);
-            built.body = Some(payload.with_files(read)?);
-        }
-        Ok(built)
+        self.draft.build(&self.writer.reader, self.call, arguments)
     }
 
     fn dry_run(&self, arguments: &Arguments) -> Result<Response, Problem> {
-        let built = self.build(arguments)?;
-        let shown = self.sender.preview(self.command(), &send::outgoing(&built))?;
-        let mut response = self.response(&shown, true);
-        // What is shown is what would be sent, marks and all: the `curl` line is made from it.
-        let mut as_shown = built.clone();
-        as_shown.url = shown.url.clone();
-        as_shown.headers = shown
-            .headers
-            .iter()
-            .filter(|(name, _)| !name.eq_ignore_ascii_case("content-type"))
-            .cloned()
-            .collect();
-        response.curl = Some(request::curl(&as_shown, &[]));
-        let headers = shown.headers.iter();
-        response.request.headers = headers
-            .map(|(name, value)| Header { name: name.clone(), value: value.clone() })
-            .collect();
-        response.request.body = built.body.is_some().then(|| readable(&shown.body));
-        response.notes = built.notes.iter().map(ToString::to_string).collect();
-        match self.sender.can_authenticate(self.command()) {
+        let drawn = self.draft.drawn(self.build(arguments)?)?;
+        let mut response = self.response(drawn.shown, true);
+        response.curl = Some(drawn.curl);
+        response.notes = drawn.notes;
+        match self.draft.sender.can_authenticate(self.command()) {
             Ok(secrets) => response.notes.extend(self.unready(&secrets)?),
             Err(problem) => response.notes.push(format!("{} — {}", problem.message, problem.hint)),
         }
@@ -292,7 +269,7 @@ impl<'a> Calling<'a> {
             return Ok(Vec::new());
         }
         let kept = self.writer.vault()?.list().map_err(|error| problems::of_secret(&error))?;
-        let origin = self.sender.base.origin().ascii_serialization();
+        let origin = self.draft.sender.base.origin().ascii_serialization();
         let told = secrets.iter().filter_map(|name| {
             let Some(entry) = kept.iter().find(|entry| entry.name.as_str() == name) else {
                 return Some(format!("the secret `{name}` is not set: the call would fail"));
@@ -307,7 +284,7 @@ impl<'a> Calling<'a> {
         let built = self.build(arguments)?;
         let request = send::outgoing(&built);
         let called = self.send(&request, timeout).await?;
-        let mut response = self.response(&called_as(&request, &called.mask), false);
+        let mut response = self.response(called_as(&request, &called.mask), false);
         response.notes = built.notes.iter().map(ToString::to_string).collect();
         self.fill(&mut response, &called)?;
         Ok(response)
@@ -329,7 +306,7 @@ impl<'a> Calling<'a> {
         let mut pages = 0;
         loop {
             let called = self.send(&request, timeout).await?;
-            let mut response = self.response(&called_as(&request, &called.mask), false);
+            let mut response = self.response(called_as(&request, &called.mask), false);
             self.fill(&mut response, &called)?;
             pages += 1;
             let body = response.body.take().unwrap_or_default();
@@ -337,8 +314,8 @@ impl<'a> Calling<'a> {
                 response.body = Some(body);
                 return Ok(response);
             }
-            let found =
-                pagination::items(&body).and_then(|at| body.pointer(&at)?.as_array().cloned());
+            let at = self.list_at.clone().or_else(|| pagination::items(&body));
+            let found = at.and_then(|at| body.pointer(&at)?.as_array().cloned());
             let Some(found) = found else {
                 response.body = Some(body);
                 response.notes.push("the answer holds no list".to_owned());
@@ -394,19 +371,14 @@ impl<'a> Calling<'a> {
 
     async fn send(&self, request: &Outgoing, timeout: Duration) -> Result<Called, Problem> {
         let sending = Sending { timeout, ..Sending::default() };
-        self.sender.send(self.command(), request, sending, &|_| {}).await
+        self.draft.sender.send(self.command(), request, sending, &|_| {}).await
     }
 
-    fn response(&self, request: &Outgoing, dry_run: bool) -> Response {
+    fn response(&self, request: Shown, dry_run: bool) -> Response {
         Response {
             command: self.command().id.to_string(),
             dry_run,
-            request: Shown {
-                method: request.method.clone(),
-                url: request.url.to_string(),
-                headers: Vec::new(),
-                body: None,
-            },
+            request,
             curl: None,
             status: None,
             ok: None,
@@ -445,15 +417,9 @@ impl<'a> Calling<'a> {
 }
 
 /// The request that was sent, as it may be shown.
-fn called_as(request: &Outgoing, mask: &Mask) -> Outgoing {
-    milepost_outbound::masked(request, mask)
-}
-
-fn readable(body: &[u8]) -> String {
-    match std::str::from_utf8(body) {
-        Ok(text) => text.to_owned(),
-        Err(_) => format!("<{} bytes>", body.len()),
-    }
+fn called_as(request: &Outgoing, mask: &Mask) -> Shown {
+    let request = milepost_outbound::masked(request, mask);
+    Shown { method: request.method, url: request.url.to_string(), headers: Vec::new(), body: None }
 }
 
 /// A command that is not there to be called.

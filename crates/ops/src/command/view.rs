@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use milepost_catalog::command::{Command, Content, Location};
 use milepost_catalog::provider::Provider;
+use milepost_catalog::request::resolve;
 use milepost_catalog::table::Row;
 use milepost_model::commands::Effect;
 use schemars::JsonSchema;
@@ -267,14 +268,14 @@ fn response(
 
 /// Whether a schema is a list, and the names of its fields.
 fn fields(schema: &Value, defs: &Map<String, Value>) -> (bool, Vec<String>) {
-    let schema = resolved(schema, defs);
+    let schema = resolve(schema, defs);
     if let Some(items) = schema.get("items") {
         return (true, fields(items, defs).1);
     }
     let mut names = Vec::new();
     let parts = schema.get("allOf").and_then(Value::as_array);
     for part in parts.into_iter().flatten().chain([schema]) {
-        let properties = resolved(part, defs).get("properties").and_then(Value::as_object);
+        let properties = resolve(part, defs).get("properties").and_then(Value::as_object);
         for name in properties.into_iter().flatten().map(|(name, _)| name) {
             if !names.contains(name) && names.len() < FIELDS {
                 names.push(name.clone());
@@ -282,18 +283,6 @@ fn fields(schema: &Value, defs: &Map<String, Value>) -> (bool, Vec<String>) {
         }
     }
     (false, names)
-}
-
-pub(crate) fn resolved<'s>(schema: &'s Value, defs: &'s Map<String, Value>) -> &'s Value {
-    let mut here = schema;
-    for _ in 0..milepost_catalog::limits::REF_HOPS {
-        let name = here.get("$ref").and_then(Value::as_str);
-        let Some(next) = name.and_then(|name| defs.get(name.strip_prefix("#/$defs/")?)) else {
-            break;
-        };
-        here = next;
-    }
-    here
 }
 
 /// The schemas that arguments and body need. What answers need is told by its fields alone.
@@ -342,7 +331,7 @@ fn example(command: &Command) -> Value {
 
 /// A value that shows what is meant.
 fn sample(schema: &Value, defs: &Map<String, Value>, depth: usize) -> Value {
-    let schema = resolved(schema, defs);
+    let schema = resolve(schema, defs);
     let first = |key: &str| schema.get(key).and_then(Value::as_array)?.first().cloned();
     let given = first("examples").or_else(|| schema.get("default").cloned());
     if let Some(value) = given.or_else(|| schema.get("const").cloned()).or_else(|| first("enum")) {

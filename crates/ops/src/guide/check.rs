@@ -121,6 +121,7 @@ fn bounded(output: &str) -> Result<(), Problem> {
         message,
         expected: format!("at most {limit} bytes"),
         actual: format!("{} bytes", output.len()),
+        suggestion: String::new(),
     });
     Err(problem)
 }

@@ -108,13 +108,11 @@ impl Respond for NextResponse {
             None => out.push("null"),
         }
         out.push(",\"completedStep\":");
-        out.serialize(&self.completed_step)?;
+        out.push_text(self.completed_step.as_deref());
         out.push(",\"guidance\":{\"prompt\":");
         self.guidance.prompt.write(out);
         out.more_fields(&self.guidance)?;
-        out.push(",\"isComplete\":");
-        out.serialize(&self.is_complete)?;
-        out.push("}");
+        out.push(if self.is_complete { ",\"isComplete\":true}" } else { ",\"isComplete\":false}" });
         Ok(())
     }
 }
@@ -186,7 +184,7 @@ fn unconfirmed(due: &Due<'_, '_>) -> Vec<String> {
 
 fn offered(entry: &Entry, due: &Due<'_, '_>) -> NextResponse {
     let step = view::step(&entry.document, due);
-    let mut guidance = told("");
+    let mut guidance = guidance_of(Shown::made("\"\"".to_owned()));
     if let Some(prompt) = view::prompt_of(due.step) {
         (guidance.prompt, guidance.missing) = view::guidance(&entry.document, due, prompt);
         guidance.model_hint.clone_from(&prompt.model_hint);
@@ -239,8 +237,12 @@ fn complete(skipped: &[&str]) -> NextResponse {
 }
 
 fn told(prompt: &str) -> Guidance {
+    guidance_of(Shown::made(view::literal_of(prompt)))
+}
+
+fn guidance_of(prompt: Shown) -> Guidance {
     Guidance {
-        prompt: Shown::made(view::literal_of(prompt)),
+        prompt,
         model_hint: None,
         requires_confirmation: false,
         validation_criteria: Vec::new(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use milepost_model::blanks::Piece;
 use milepost_model::brief::{self, Filled};
 use milepost_model::condition::Variables;
+use milepost_model::decimal;
 use milepost_model::document::Document;
 use milepost_model::escape::escape;
 use milepost_model::guide::Confirmation;
@@ -27,6 +28,9 @@ pub(super) fn prompt_of(step: &Step) -> Option<&Prompt> {
         _ => None,
     }
 }
+
+/// What most passes of a loop are told in, so that the text does not move as it grows.
+const PASS_BYTES: usize = 128;
 
 /// JSON that is shown: what this answer alone has, and fixed parts at places in it.
 #[derive(Debug, Clone, Default)]
@@ -75,7 +79,7 @@ pub(super) fn step(document: &Document, due: &Due<'_, '_>) -> Shown {
     let fixed = prompt_of(due.step).is_some_and(|prompt| {
         brief::is_fixed(prompt) && !matches!(prompt.confirmation, Confirmation::When(_))
     });
-    let mut shown = Shown::default();
+    let mut shown = Shown::made(String::new());
     // What is around a step is the only thing that differs from pass to pass.
     let cut = usize::from(!due.loops.is_empty());
     if fixed {
@@ -85,6 +89,7 @@ pub(super) fn step(document: &Document, due: &Due<'_, '_>) -> Shown {
         shown.own.truncate(shown.own.len() - cut);
     }
     if let Some((pass, outer)) = due.loops.split_last() {
+        shown.own.reserve(PASS_BYTES);
         shown.own.push_str(",\"loop\":");
         show_pass(pass, outer, &mut shown);
         shown.own.push('}');
@@ -115,7 +120,8 @@ fn authored(document: &Document, due: &Due<'_, '_>) -> Map<String, Value> {
 fn show_pass(pass: &Pass<'_, '_>, outer: &[Pass<'_, '_>], shown: &mut Shown) {
     shown.own.push_str("{\"id\":\"");
     shown.put_text(pass.id);
-    let _ = write!(shown.own, "\",\"iteration\":{}", pass.iteration);
+    shown.own.push_str("\",\"iteration\":");
+    decimal::push(&mut shown.own, pass.iteration);
     if let Some(item) = pass.item {
         let _ = write!(shown.own, ",\"item\":{item}");
     }
@@ -154,15 +160,19 @@ pub(super) fn guidance(
     due: &Due<'_, '_>,
     prompt: &Prompt,
 ) -> (Shown, Vec<String>) {
-    let mut told = Shown::made("\"".to_owned());
+    let mut told = Shown::made(String::with_capacity(2 * PASS_BYTES));
+    told.own.push('"');
     let missing = tell(document, due, prompt, &mut told);
     if !due.loops.is_empty() {
-        let mut around = "\n\n## Loop\n".to_owned();
-        let mut key = String::new();
+        let mut around = String::with_capacity(2 * PASS_BYTES);
+        around.push_str("\n\n## Loop\n");
+        let mut key = String::with_capacity(PASS_BYTES);
         for pass in &due.loops {
             key.push_str(pass.id);
             describe(pass, &key, &mut around);
-            let _ = write!(key, "@{}::", pass.iteration);
+            key.push('@');
+            decimal::push(&mut key, pass.iteration);
+            key.push_str("::");
         }
         told.put_text(around.trim_end());
     }
@@ -230,12 +240,15 @@ fn unfilled(document: &Document, due: &Due<'_, '_>, prompt: &Prompt) -> String {
 
 fn describe(pass: &Pass<'_, '_>, key: &str, text: &mut String) {
     let number = pass.iteration + 1;
-    let _ = match pass.total {
-        Some(total) => write!(text, "`{}`: pass {number} of {total}", pass.id),
-        None => {
-            write!(text, "`{}`: pass {number} of at most {}", pass.id, pass.spec.max_iterations.0)
+    text.extend(["`", pass.id, "`: pass "]);
+    decimal::push(text, number);
+    match pass.total {
+        Some(total) => {
+            text.push_str(" of ");
+            decimal::push(text, total);
         }
-    };
+        None => _ = write!(text, " of at most {}", pass.spec.max_iterations.0),
+    }
     if let Some(item) = pass.item {
         let name = pass.spec.item_var.as_deref().unwrap_or("item");
         let _ = match item {
@@ -244,10 +257,12 @@ fn describe(pass: &Pass<'_, '_>, key: &str, text: &mut String) {
         };
     }
     if let Some(name) = &pass.spec.index_var {
-        let _ = write!(text, "\n- {name}: {}", pass.iteration);
+        text.extend(["\n- ", name, ": "]);
+        decimal::push(text, pass.iteration);
     }
     if let Some(name) = &pass.spec.iteration_var {
-        let _ = write!(text, "\n- {name}: {number}");
+        text.extend(["\n- ", name, ": "]);
+        decimal::push(text, number);
     }
     if pass.spec.condition.is_none() && pass.total.is_none() {
         let _ = write!(

@@ -110,11 +110,12 @@ impl Later for Values {
         let ttl = Duration::from_secs(request.cache_ttl_sec.unwrap_or(60));
         let key =
             format!("{spelling}\n{:?}\n{}", request.profile, Value::from(request.args.clone()));
-        let fetched = if let Some(fetched) = writer.choices.get(&key, ttl) {
+        let fetched = if let Some(fetched) = writer.choices.recent(&key, ttl) {
             fetched
         } else {
-            let fetched = fetch(writer, call, &loaded, row, &request).await?;
-            writer.choices.put(key, fetched)
+            let profile = request.profile.as_deref();
+            let calling = Calling::open(writer, call, &loaded, row, profile).await?;
+            writer.choices.put(key, fetch(&calling, request.args.clone()).await?)
         };
         let choices = chosen(&fetched.items, provider, request.query.as_deref());
         let limit = request.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
@@ -133,24 +134,20 @@ impl Later for Values {
 }
 
 /// Items that were fetched.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Fetched {
     pub(crate) items: Vec<Value>,
     pub(crate) more: bool,
 }
 
-async fn fetch(
-    writer: &Writer,
-    call: &dyn Call,
-    loaded: &std::sync::Arc<crate::shelf::Loaded>,
-    row: usize,
-    request: &Request,
+/// Fetches the items of a list, page by page.
+pub(crate) async fn fetch(
+    calling: &Calling<'_>,
+    args: Map<String, Value>,
 ) -> Result<Fetched, Problem> {
-    let profile = request.profile.as_deref();
-    let calling = Calling::open(writer, call, loaded, row, profile).await?;
-    let arguments = Arguments { with: request.args.clone(), ..Arguments::default() };
+    let arguments = Arguments { with: args, ..Arguments::default() };
     let response = calling.pages(arguments, Duration::from_secs(30), Some(FETCHED)).await?;
-    let spelling = loaded.spelling(row);
+    let spelling = response.command.clone();
     if response.ok != Some(true) {
         let status = response.status.unwrap_or_default();
         return Err(problems::upstream_status(&spelling, status, response.body.as_ref()));

@@ -1,8 +1,15 @@
 //! The operations from outside: arguments in, JSON or a problem out.
 
+mod depot;
 mod guide;
+mod inputs;
+mod preview;
+#[path = "../../../cli/tests/it/server.rs"]
+#[expect(dead_code, reason = "the tests of the binary ask more of it")]
+mod server;
 mod table;
 mod text;
+mod workflow;
 
 use milepost_ops::{Alone, Code, Operations, Problem, Reader, Writer};
 use milepost_store::Locations;

@@ -69,11 +69,6 @@ impl Catalogs {
         self.update(id, |record| record.enabled = enabled)
     }
 
-    /// Says how a catalog authenticates.
-    pub fn set_auth(&self, id: &CatalogId, auth: Auth) -> Result<Record, SaveError> {
-        self.change_auth(id, |all| *all = auth)
-    }
-
     /// Changes how a catalog authenticates, from what it is on disk: nobody changes it meanwhile.
     pub fn change_auth(
         &self,
@@ -166,9 +161,13 @@ impl Catalogs {
     fn put_document(&self, record: &Record, bytes: &[u8], replaced: bool) -> Result<(), FileError> {
         let id = &record.id;
         let name = files::document(id, record.format);
-        match self.read_document(id, record.format) {
-            Ok(held) if held.sha256 == record.source_sha256 => return Ok(()),
-            Ok(_) | Err(FileError::NotFound { .. } | FileError::TooLarge { .. }) => {}
+        let held = match Directory::open(&self.path)? {
+            Some(directory) => directory.holds(Path::new(&name), bytes),
+            None => Ok(false),
+        };
+        match held {
+            Ok(true) => return Ok(()),
+            Ok(false) | Err(FileError::NotFound { .. }) => {}
             // A link out of the directory, or no file at all.
             Err(error) => return Err(error),
         }

@@ -1,4 +1,4 @@
-//! Secrets in the environment, as it was when it was looked at.
+//! The environment, as it was when it was looked at: secrets, and what else stands there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -11,12 +11,14 @@ const PREFIX: &str = "MILEPOST_SECRET_";
 /// The variable of the passphrase that encrypts the secrets.
 pub(super) const PASSPHRASE: &str = "MILEPOST_SECRETS_PASSPHRASE";
 
-/// The secrets in the environment, and the passphrase of the others.
+/// The secrets in the environment, the passphrase of the others, and all other variables.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
     /// By the name without the prefix.
     secrets: BTreeMap<String, Secret>,
     passphrase: Option<Secret>,
+    /// All others: which of them may be read is for the configuration to say.
+    others: BTreeMap<String, Secret>,
 }
 
 /// The variable of a secret.
@@ -39,9 +41,16 @@ impl Environment {
                 environment.passphrase = Some(Secret::new(value));
             } else if let Some(name) = name.strip_prefix(PREFIX) {
                 environment.secrets.insert(name.to_owned(), Secret::new(value));
+            } else {
+                environment.others.insert(name.to_owned(), Secret::new(value));
             }
         }
         environment
+    }
+
+    /// A variable that is none of ours. Whoever asks has looked whether it may be read.
+    pub fn variable(&self, name: &str) -> Option<&Secret> {
+        self.others.get(name)
     }
 
     pub(super) fn get(&self, name: &SecretName) -> Option<&Secret> {

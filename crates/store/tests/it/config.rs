@@ -37,8 +37,10 @@ fn everything_that_can_be_said() {
     let root = tempfile::tempdir().expect("makes a directory");
     let text = "\u{feff}allow_private = [\"localhost:8080\", \"10.0.0.7\"]\r\n\
                 source_roots = [\"specs\", \"~/apis\", \"/srv/apis\", \"~\"]\r\n\
+                env_allow = [\"REGION\", \"SHOP_TOKEN\"]\r\n\
                 [secrets]\r\nbackend = \"env\"\r\n";
     let config = read(root.path(), text).expect("is right");
+    assert_eq!(config.env_allow, ["REGION", "SHOP_TOKEN"]);
     let hosts: Vec<String> = config.allow_private.iter().map(ToString::to_string).collect();
     assert_eq!(hosts, ["localhost:8080", "10.0.0.7"]);
     let beside = root.path().join("config/specs");
@@ -88,6 +90,12 @@ fn wrong_types_have_a_place() {
         "[secrets]\nbackend = \"vault\"",
         "line 2, column 11: `secrets.backend` must be `file`, `keyring` or `env`",
     );
+    for name in ["", "A=B", "A B", "MILEPOST_SECRET_X", "MILEPOST_SECRETS_PASSPHRASE"] {
+        check_fault(
+            &format!("env_allow = [\"{name}\"]"),
+            "line 1, column 14: `env_allow[0]` must be the name of a variable",
+        );
+    }
     check_fault(
         "source_roots = [\"\"]",
         "line 1, column 17: `source_roots[0]` must be a directory",

@@ -183,7 +183,7 @@ const SLIP: &str = "line 2: unknown key `promt`";
 fn a_summary_says_what_a_list_shows() {
     let root = tempfile::tempdir().expect("makes a directory");
     let text = "workflow: x\ntitle: T\ndescription: D\ncategory: c\nversion: 1.2.0\n\
-                steps: [{id: a, prompt: Look}, {id: b, set: {x: 1}}]\n";
+                tags: [t]\nsteps: [{id: a, prompt: Look}, {id: b, run: workflow other}]\n";
     put(&root.path().join("x.yaml"), text);
     let listing = list(&[(Runtime, root.path())]);
     let item = listing.items.iter().find(|item| item.id == "x").expect("is there");
@@ -192,6 +192,9 @@ fn a_summary_says_what_a_list_shows() {
         title: "T".into(),
         description: Some("D".into()),
         category: Some("c".into()),
+        tags: vec!["t".into()],
+        kinds: vec!["agent", "command"],
+        runs: vec!["other".into()],
         version_label: Some("1.2.0".into()),
         version: milepost_model::document::version(text.as_bytes()),
         spelling: Spelling::Manifest,

@@ -9,8 +9,10 @@ mod limits;
 mod living;
 mod locations;
 mod records;
+mod runs;
 mod secrets;
 mod sources;
+mod workflows;
 mod writing;
 
 use std::fs;

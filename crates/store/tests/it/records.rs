@@ -180,12 +180,12 @@ fn every_fault_has_a_place() {
     );
     check_fault(
         ("GET /orders\"", "FETCH /orders\""),
-        "line 29, column 19: `names.FETCH /orders` must be under a method and a path \
+        "line 30, column 19: `names.FETCH /orders` must be under a method and a path \
          such as `GET /orders`",
     );
     check_fault(
         ("orders:list", "orders list"),
-        "line 29, column 17: `names.GET /orders` must be the name of a command, \
+        "line 30, column 17: `names.GET /orders` must be the name of a command, \
          at most 48 characters",
     );
     check_fault(

@@ -18,7 +18,7 @@ fn read(text: &str) -> Reading {
 #[expect(clippy::needless_pass_by_value, reason = "an expectation is written where it is used")]
 fn check(text: impl AsRef<[u8]>, expect: Expect) {
     let actual = match Document::read(text.as_ref()) {
-        Ok(Reading { document, notes }) => {
+        Ok(Reading { document, notes, .. }) => {
             let mut lines = document.root().to_value().to_string();
             for note in notes {
                 let (pointer, rule, message) = (note.pointer, note.rule, note.message);

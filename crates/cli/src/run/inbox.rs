@@ -1,0 +1,57 @@
+//! `milepost inbox`: everything that waits for a person.
+
+use milepost_ops::run::list::{List, Request};
+use serde::Serialize;
+
+use super::{args, follow};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::person::Person;
+use crate::session::{self, Session};
+use crate::terminal::{Terminal, safe};
+
+#[derive(Debug, Serialize)]
+struct Waiting {
+    run_id: String,
+    workflow: String,
+    #[serde(rename = "waiting")]
+    asked: Vec<milepost_ops::run::view::WaitingView>,
+    next: Option<String>,
+}
+
+/// Lists what waits for a person, of every workspace.
+pub(crate) fn run(arguments: &args::Inbox, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let json = arguments.json.json;
+    let session = Session::open(Person::new(false, json))?;
+    let status = Some("waiting".to_owned());
+    let all_workspaces = true;
+    let page = session.run::<List>(Request { status, all_workspaces, ..Request::default() })?;
+    let mut all = Vec::new();
+    for listed in &page.runs {
+        let view = follow::view(&session, &listed.run_id)?;
+        let waiting: Vec<_> = view
+            .waiting
+            .into_iter()
+            .filter(|one| !matches!(one.kind.as_str(), "agent" | "variable"))
+            .collect();
+        if !waiting.is_empty() {
+            let (run_id, workflow) = (view.run_id, view.workflow);
+            all.push(Waiting { run_id, workflow, asked: waiting, next: view.next });
+        }
+    }
+    if json {
+        session::print(&all, terminal)?;
+        return Ok(Exit::Done);
+    }
+    if all.is_empty() {
+        terminal.complain("nothing waits for you");
+    }
+    for one in &all {
+        terminal.line(&format!("{}  {}", one.run_id, safe(&one.workflow)))?;
+        one.asked.iter().for_each(|waiting| follow::asked(waiting, terminal));
+        if let Some(next) = &one.next {
+            terminal.complain(&format!("next: {next}"));
+        }
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,177 @@
+//! Runs in a table, the steps of one, its journal, and what becomes of old ones.
+
+use milepost_model::duration::Period;
+use milepost_model::problem::{Code, Problem};
+use milepost_ops::run::events::{Events, Request as EventsRequest};
+use milepost_ops::run::keep::{Backup, BackupRequest, Forget, ForgetRequest, Purge, PurgeRequest};
+use milepost_ops::run::list::{List, Request};
+use milepost_ops::run::view::RunView;
+use serde_json::Value;
+
+use super::{args, follow};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::person::Person;
+use crate::session::{self, Session};
+use crate::table;
+use crate::terminal::{Terminal, safe};
+
+/// `milepost runs`.
+pub(crate) fn run(arguments: &args::Runs, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    if let Some(args::RunsCommand::Purge(arguments)) = &arguments.command {
+        return purge(arguments, terminal);
+    }
+    let json = arguments.json.json;
+    let session = Session::open(Person::new(false, json))?;
+    let page = session.run::<List>(Request {
+        status: arguments.status.clone(),
+        workflow_id: arguments.workflow.clone(),
+        open: arguments.open,
+        all_workspaces: arguments.all,
+        limit: arguments.limit,
+        cursor: None,
+    })?;
+    if json {
+        session::print(&page, terminal)?;
+        return Ok(Exit::Done);
+    }
+    if page.runs.is_empty() {
+        terminal.complain("no runs yet");
+        terminal.complain("hint: start one with `milepost run <workflow>`");
+        return Ok(Exit::Done);
+    }
+    let rows: Vec<Vec<String>> = page
+        .runs
+        .iter()
+        .map(|run| {
+            let waiting = run.waiting.as_ref().map(|waiting| format!(": {waiting}"));
+            let status = if run.quarantined { "damaged" } else { run.status.as_str() };
+            vec![
+                run.run_id.clone(),
+                run.workflow.clone(),
+                milepost_ops::rfc3339(run.started_ms),
+                format!("{status}{}", waiting.unwrap_or_default()),
+            ]
+        })
+        .collect();
+    let width = terminal.width();
+    let headings = ["run", "workflow", "started", "status"];
+    terminal.line(&table::render(&headings, &rows, width))?;
+    if page.next_cursor.is_some() {
+        terminal.complain("hint: there are more; give `--limit`");
+    }
+    Ok(Exit::Done)
+}
+
+/// The steps of a run as a table.
+pub(crate) fn steps(view: &RunView, terminal: &mut Terminal) -> Result<(), Failure> {
+    let rows: Vec<Vec<String>> = view
+        .steps
+        .iter()
+        .map(|step| {
+            let told = step.problem.as_ref().map(|problem| problem.message.clone());
+            let output = || step.output.as_ref().map(Value::to_string);
+            vec![
+                step.id.clone(),
+                step.status.clone(),
+                step.attempts.to_string(),
+                format!("{} ms", step.duration_ms),
+                told.or_else(output).unwrap_or_default(),
+            ]
+        })
+        .collect();
+    let width = terminal.width();
+    let headings = ["step", "status", "tries", "time", "output"];
+    terminal.line(&table::render(&headings, &rows, width))?;
+    Ok(())
+}
+
+/// `milepost logs`.
+pub(crate) fn logs(arguments: &args::Logs, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let json = arguments.one.json.json;
+    let session = Session::open(Person::new(false, json))?;
+    let mut after = 0;
+    loop {
+        let wait_s = if arguments.follow && after > 0 { 25 } else { 0 };
+        let run_id = arguments.one.run.clone();
+        let page = session.run::<Events>(EventsRequest { run_id, after_seq: after, wait_s })?;
+        for event in &page.events {
+            after = event.seq;
+            let name = event.event.get("event").and_then(Value::as_str).unwrap_or_default();
+            let bad =
+                name.contains("failed") || name.contains("rejected") || name.contains("unknown");
+            if arguments.failed && !bad {
+                continue;
+            }
+            if json {
+                session::print(event, terminal)?;
+                continue;
+            }
+            let told = follow::line(event).unwrap_or_else(|| format!("  · {name}"));
+            let at = milepost_ops::rfc3339(event.at_ms);
+            terminal.line(&format!("{:>5}  {at}{}", event.seq, safe(&told)))?;
+        }
+        if !arguments.follow || page.ended {
+            return Ok(Exit::Done);
+        }
+    }
+}
+
+fn purge(arguments: &args::Purge, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let json = arguments.json.json;
+    let session = Session::open(Person::new(arguments.yes, json))?;
+    let older_than_s = match &arguments.older_than {
+        None => None,
+        Some(text) => {
+            let period = Period::parse(text).ok_or_else(|| {
+                let message = format!("`{text}` is no length of time");
+                Problem::new(Code::ParamsInvalid, message, "write it as `30d` or `12h`")
+            })?;
+            Some(period.0.as_secs())
+        }
+    };
+    let report = session.run::<Purge>(PurgeRequest {
+        older_than_s,
+        workflow_id: arguments.workflow.clone(),
+        dry_run: arguments.dry_run,
+    })?;
+    if json {
+        session::print(&report, terminal)?;
+    } else {
+        let word = if arguments.dry_run { "would be removed" } else { "removed" };
+        terminal.line(&format!("{} runs {word}", report.runs))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// `milepost inputs forget`.
+pub(crate) fn forget(
+    command: &args::InputsCommand,
+    terminal: &mut Terminal,
+) -> Result<Exit, Failure> {
+    let args::InputsCommand::Forget(arguments) = command;
+    let json = arguments.json.json;
+    let session = Session::open(Person::new(arguments.yes, json))?;
+    let workflow_id = arguments.workflow.clone();
+    let done = session.run::<Forget>(ForgetRequest { workflow_id })?;
+    if json {
+        session::print(&done, terminal)?;
+    } else {
+        terminal.line(&format!("{} values forgotten", done.removed))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// `milepost backup`.
+pub(crate) fn backup(arguments: &args::Backup, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let json = arguments.json.json;
+    let session = Session::open(Person::new(false, json))?;
+    let to = arguments.to.to_string_lossy().into_owned();
+    let done = session.run::<Backup>(BackupRequest { to })?;
+    if json {
+        session::print(&done, terminal)?;
+    } else {
+        terminal.line(&done.path)?;
+    }
+    Ok(Exit::Done)
+}

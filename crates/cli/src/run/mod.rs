@@ -1,0 +1,220 @@
+//! Starting, watching and deciding runs.
+
+pub(crate) mod args;
+mod follow;
+mod inbox;
+mod list;
+mod person;
+mod resume;
+
+use milepost_model::problem::{Code, Problem};
+use milepost_ops::preview::preview_rendered::{PreviewRendered, Request};
+use milepost_ops::run::cancel::{Cancel, Request as CancelRequest};
+use milepost_ops::run::decide::{Approve, Reject, Request as DecideRequest};
+use milepost_ops::run::pause::{Pause, Request as PauseRequest};
+use milepost_ops::run::settle::{OutcomeWord, Request as SettleRequest, Settle};
+use milepost_ops::run::start::{Request as StartRequest, Start};
+use milepost_ops::run::submit::{Request as SubmitRequest, Submit};
+use milepost_ops::run::view::RunView;
+use serde_json::{Map, Value};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::person::Person;
+use crate::session::{self, Session};
+use crate::target;
+use crate::terminal::{Terminal, safe};
+
+pub(crate) use inbox::run as inbox;
+pub(crate) use list::{backup, forget, logs, run as runs};
+pub(crate) use person::run as person;
+pub(crate) use resume::run as resume;
+
+/// `milepost run`.
+pub(crate) fn start(arguments: &args::Start, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let json = arguments.json.json;
+    let session = Session::open(Person::new(false, json))?;
+    let loaded = target::load(&arguments.target)?;
+    let inputs = match &loaded.document.workflow {
+        Some(workflow) => arguments.given.read(workflow)?,
+        // What is wrong with it is told when it is to be run.
+        None => Map::new(),
+    };
+    let manifest = loaded.document.source.as_ref().map(|source| Value::from(source.text()));
+    if arguments.dry_run {
+        return dry_run(&session, manifest, inputs, json, terminal);
+    }
+    let request = StartRequest {
+        manifest,
+        inputs,
+        mock: arguments.mock,
+        relaxed: arguments.durability == args::DurabilityWord::Relaxed,
+        ..StartRequest::default()
+    };
+    let view = session.run::<Start>(request)?;
+    if !json {
+        terminal.complain(&format!("{}  {}", view.run_id, safe(&view.workflow)));
+    }
+    if arguments.detach {
+        return follow::finish(&view, json, terminal).map(|_| Exit::Done);
+    }
+    follow::follow(&session, &view.run_id, 0, json, terminal)
+}
+
+fn dry_run(
+    session: &Session,
+    manifest: Option<Value>,
+    inputs: Map<String, Value>,
+    json: bool,
+    terminal: &mut Terminal,
+) -> Result<Exit, Failure> {
+    let request = Request { manifest, inputs, ..Request::default() };
+    let rendered = session.run::<PreviewRendered>(request)?;
+    if json {
+        session::print(&rendered, terminal)?;
+    } else {
+        for step in &rendered.steps {
+            crate::workflow::plan::show(step, terminal)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// `milepost show`.
+pub(crate) fn show(arguments: &args::One, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let json = arguments.json.json;
+    let session = Session::open(Person::new(false, json))?;
+    let view = follow::view(&session, &arguments.run)?;
+    if json {
+        session::print(&view, terminal)?;
+    } else {
+        list::steps(&view, terminal)?;
+        follow::finish(&view, false, terminal)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// `milepost cancel`.
+pub(crate) fn cancel(arguments: &args::Cancel, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let json = arguments.one.json.json;
+    let session = Session::open(Person::new(arguments.yes, json))?;
+    let (run_id, reason) = (arguments.one.run.clone(), arguments.reason.clone());
+    let view = session.run::<Cancel>(CancelRequest { run_id, reason })?;
+    follow::finish(&view, json, terminal).map(|_| Exit::Done)
+}
+
+/// `milepost pause`.
+pub(crate) fn pause(arguments: &args::One, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let json = arguments.json.json;
+    let session = Session::open(Person::new(false, json))?;
+    let view = session.run::<Pause>(PauseRequest { run_id: arguments.run.clone() })?;
+    follow::finish(&view, json, terminal).map(|_| Exit::Done)
+}
+
+/// `milepost approve` and `milepost reject`: the question is shown before it is answered.
+pub(crate) fn verdict(
+    arguments: &args::Verdict,
+    approve: bool,
+    terminal: &mut Terminal,
+) -> Result<Exit, Failure> {
+    let json = arguments.one.json.json;
+    let session = Session::open(Person::new(false, json))?;
+    let before = follow::view(&session, &arguments.one.run)?;
+    let asked = before.waiting.iter().filter(|one| {
+        let wanted = arguments.step.as_deref();
+        one.kind == "approval" && wanted.is_none_or(|step| one.step.as_deref() == Some(step))
+    });
+    let asked: Vec<_> = asked.collect();
+    if !json {
+        asked.iter().for_each(|one| follow::asked(one, terminal));
+    }
+    // What was shown is what is decided on, and nothing that came after it.
+    let digest = asked.first().filter(|_| asked.len() == 1).and_then(|one| one.digest.clone());
+    let request = DecideRequest {
+        run_id: before.run_id.clone(),
+        step_id: arguments.step.clone(),
+        digest,
+        comment: arguments.comment.clone(),
+        answer: arguments.answer.as_deref().map(value).transpose()?,
+    };
+    let view = match approve {
+        true => session.run::<Approve>(request)?,
+        false => session.run::<Reject>(request)?,
+    };
+    go_on(&session, &view, before.seq, json, terminal)
+}
+
+/// `milepost decide`.
+pub(crate) fn decide(arguments: &args::Decide, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let json = arguments.one.json.json;
+    let session = Session::open(Person::new(false, json))?;
+    let request = SettleRequest {
+        run_id: arguments.one.run.clone(),
+        step_id: arguments.step.clone(),
+        outcome: match arguments.outcome {
+            args::Outcome::Happened => OutcomeWord::Happened,
+            args::Outcome::DidNotHappen => OutcomeWord::DidNotHappen,
+            args::Outcome::GiveUp => OutcomeWord::GiveUp,
+        },
+        output: arguments.output.as_deref().map(value).transpose()?,
+    };
+    let view = session.run::<Settle>(request)?;
+    let seq = view.seq;
+    go_on(&session, &view, seq, json, terminal)
+}
+
+/// `milepost submit`.
+pub(crate) fn submit(arguments: &args::Submit, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let json = arguments.json.json;
+    let session = Session::open(Person::new(false, json))?;
+    let output = match &arguments.output {
+        Some(file) => Some(Value::from(crate::guide::text(file)?)),
+        None => None,
+    };
+    let context = match crate::guide::context(arguments.context.as_deref())? {
+        Value::Object(context) => context,
+        _ => Map::new(),
+    };
+    let request = SubmitRequest {
+        run_id: arguments.run.clone(),
+        step_id: arguments.step.clone(),
+        output,
+        context,
+        attempt: None,
+    };
+    let answer = session.run::<Submit>(request)?;
+    if json {
+        session::print(&answer, terminal)?;
+    } else {
+        for issue in &answer.issues {
+            terminal.complain(&format!("issue: {}", safe(&issue.message)));
+            terminal.complain(&format!("hint: {}", safe(&issue.suggestion)));
+        }
+    }
+    match answer.accepted {
+        Some(false) => Ok(Exit::Failed),
+        _ if json => Ok(follow::exit(&answer.run)),
+        _ => go_on(&session, &answer.run, answer.run.seq, json, terminal),
+    }
+}
+
+/// Drives a run on that was let go of, until it ends or waits again.
+fn go_on(
+    session: &Session,
+    view: &RunView,
+    after: u64,
+    json: bool,
+    terminal: &mut Terminal,
+) -> Result<Exit, Failure> {
+    if view.status == "running" {
+        return follow::follow(session, &view.run_id, after, json, terminal);
+    }
+    follow::finish(view, json, terminal)
+}
+
+pub(crate) fn value(text: &str) -> Result<Value, Failure> {
+    serde_json::from_str(text).map_err(|error| {
+        let message = format!("`{text}` is no JSON: {error}");
+        Problem::new(Code::ParamsInvalid, message, "write it as JSON, texts in quotes").into()
+    })
+}

@@ -1,0 +1,124 @@
+//! `milepost resume`: what is kept and what runs is shown first.
+
+use std::collections::BTreeMap;
+
+use milepost_model::problem::{Code, Problem};
+use milepost_ops::Call;
+use milepost_ops::run::resume::{Range, Request, Response, Resume};
+use serde_json::Map;
+
+use super::{args, follow, value};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::person::Person;
+use crate::session::{self, Session};
+use crate::table;
+use crate::terminal::Terminal;
+
+/// Shows the plan, asks where a write may be repeated, and follows the run.
+pub(crate) fn run(arguments: &args::Resume, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let json = arguments.one.json.json;
+    let session = Session::open(Person::new(arguments.yes, json))?;
+    let before = follow::view(&session, &arguments.one.run)?;
+    let request = request(arguments, &before.run_id)?;
+    let ended = ["failed", "canceled", "succeeded"].contains(&before.status.as_str());
+    if arguments.plan || ended {
+        let planned = session.run::<Resume>(Request { plan_only: true, ..request.clone() })?;
+        if arguments.plan && json {
+            return session::print(&planned, terminal).map(|()| Exit::Done);
+        }
+        if !json {
+            show(&planned, terminal)?;
+        }
+        if arguments.plan {
+            return Ok(Exit::Done);
+        }
+        let writes: Vec<&str> =
+            planned.plan.iter().filter_map(|step| step.write.as_deref()).collect();
+        if !writes.is_empty() {
+            confirmed(&session.person, &writes)?;
+        }
+    }
+    let resumed = session.run::<Resume>(request)?;
+    if resumed.run.status == "running" {
+        return follow::follow(&session, &before.run_id, before.seq, json, terminal);
+    }
+    follow::finish(&resumed.run, json, terminal)
+}
+
+fn confirmed(person: &Person, writes: &[&str]) -> Result<(), Failure> {
+    let question = format!("{} may be done once more. Go on?", writes.join(", "));
+    if person.ask(&question) == Some(true) {
+        return Ok(());
+    }
+    let message = format!("{} may be repeated", writes.join(", "));
+    let hint = "say it again with `--yes` when that is meant";
+    Err(Problem::new(Code::ConfirmationRequired, message, hint).into())
+}
+
+fn request(arguments: &args::Resume, run: &str) -> Result<Request, Failure> {
+    let inputs = arguments.given.untyped()?;
+    let mut overrides = Map::new();
+    for pair in &arguments.overrides {
+        let (step, text) = split(pair, "--set step=json")?;
+        overrides.insert(step.to_owned(), value(text)?);
+    }
+    let mut budget = BTreeMap::new();
+    for pair in &arguments.budget {
+        let (name, text) = split(pair, "--budget http_calls=100")?;
+        let limit = text.parse().map_err(|_| malformed(pair, "--budget http_calls=100"))?;
+        budget.insert(name.to_owned(), limit);
+    }
+    Ok(Request {
+        run_id: run.to_owned(),
+        from: arguments.from.clone(),
+        only: arguments.only,
+        latest: arguments.latest,
+        inputs,
+        redo: arguments.redo.clone(),
+        overrides,
+        budget,
+        reason: arguments.reason.clone(),
+        plan_only: false,
+    })
+}
+
+fn split<'p>(pair: &'p str, example: &str) -> Result<(&'p str, &'p str), Failure> {
+    pair.split_once('=').ok_or_else(|| malformed(pair, example))
+}
+
+fn malformed(pair: &str, example: &str) -> Failure {
+    let message = format!("`{pair}` cannot be read");
+    Problem::new(Code::ParamsInvalid, message, format!("write it as `{example}`")).into()
+}
+
+fn show(planned: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
+    let rows: Vec<Vec<String>> = planned
+        .plan
+        .iter()
+        .map(|step| {
+            let write = step.write.as_ref().map(|write| format!(": {write}"));
+            let verdict = format!("{}{}", step.verdict, write.unwrap_or_default());
+            vec![step.step.clone(), step.kind.clone(), verdict, step.why.clone()]
+        })
+        .collect();
+    let width = terminal.width();
+    terminal.line(&table::render(&["step", "kind", "verdict", "why"], &rows, width))?;
+    if let Some(forecast) = &planned.forecast {
+        let range = |range: Range| match range.most {
+            Some(most) if most == range.least => most.to_string(),
+            Some(most) => format!("{} to {most}", range.least),
+            None => format!("at least {}", range.least),
+        };
+        terminal.line(&format!(
+            "calls {}, writes {}, agent steps {}; saved: {} calls, {} writes, {} agent steps",
+            range(forecast.calls),
+            range(forecast.writes),
+            range(forecast.agent_steps),
+            forecast.saved_calls,
+            forecast.saved_writes,
+            forecast.saved_agent_steps,
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,426 @@
+//! Runs through the real binary: started, failed, resumed, handed in, decided, killed.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::server::{Reply, Request, Server, json as answer};
+use crate::{Place, Ran, finish};
+
+const DEPOT: &str = r"
+openapi: 3.1.0
+info: {title: Depot, version: 1.0.0}
+servers: [{url: 'https://depot.example'}]
+paths:
+  /parts:
+    get:
+      operationId: listParts
+      tags: [parts]
+      responses:
+        '200':
+          description: ok
+          content:
+            application/json:
+              schema: {type: object, properties: {items: {type: array, items: {type: integer}}}}
+    post:
+      operationId: createPart
+      tags: [parts]
+      requestBody:
+        content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}
+      responses: {'201': {description: ok, content: {application/json: {schema: {type: object}}}}}
+  /parts/{id}:
+    get:
+      operationId: getPart
+      tags: [parts]
+      parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+      responses: {'200': {description: ok, content: {application/json: {schema: {type: object}}}}}
+";
+
+/// A place whose catalog `depot` is a server of the test.
+fn depot(server: &Server) -> Place {
+    let place = Place::with(&[("depot.yaml", DEPOT)]);
+    place.run(["catalog", "import", "depot.yaml", "--base-url", &server.url]).ends(0);
+    place
+}
+
+/// Answers everything, and counts writes by their key.
+fn counting() -> (Server, Arc<Mutex<BTreeMap<String, usize>>>) {
+    let ledger: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
+    let kept = Arc::clone(&ledger);
+    let server = Server::start(move |request| {
+        if request.method == "POST" {
+            let key = request.header("idempotency-key").unwrap_or_default().to_owned();
+            *kept.lock().expect("nobody panics").entry(key).or_insert(0) += 1;
+            return answer(201, &json!({"id": "p1"}));
+        }
+        answer(200, &json!({"id": "p1", "items": [1, 2, 3]}))
+    });
+    (server, ledger)
+}
+
+const THREE: &str = r#"
+workflow: three
+inputs: {name: {type: string}}
+steps:
+  - {id: look, run: depot parts:list}
+  - {id: make, run: depot parts:create, body: {name: "${{ inputs.name }}"}, depends_on: [look]}
+  - {id: check, run: depot parts:get, with: {id: "${{ steps.make.output.id }}"}}
+final_output: {made: "${{ steps.check.output.id }}", seen: "${{ size(steps.look.output.items) }}"}
+"#;
+
+/// The last line of NDJSON.
+fn last(ran: &Ran) -> Value {
+    let line = ran.out.lines().last().expect("has lines");
+    serde_json::from_str(line).expect("is JSON")
+}
+
+#[test]
+fn a_run_ends_with_one_object() {
+    let (server, ledger) = counting();
+    let place = depot(&server);
+    place.put("three.yaml", THREE);
+    let ran = place.run(["run", "three.yaml", "-i", "name=bolt", "--json"]).ends(0).quiet();
+    let run = last(&ran);
+    assert_eq!(run["status"], "succeeded");
+    assert_eq!(run["workflow"], "three");
+    assert_eq!(run["final_output"], json!({"made": "p1", "seen": 3}));
+    let steps: Vec<&str> =
+        run["steps"].as_array().expect("a list").iter().filter_map(|s| s["id"].as_str()).collect();
+    assert_eq!(steps, ["look", "make", "check"]);
+    assert!(run["steps"][1]["attempts"] == 1 && run["steps"][1]["duration_ms"].is_u64());
+    let id = run["run_id"].as_str().expect("an id");
+    let keys: Vec<String> = ledger.lock().expect("nobody panics").keys().cloned().collect();
+    assert_eq!(keys, [format!("{id}/make")]);
+    // Every other line is an event of the journal.
+    let first: Value = serde_json::from_str(ran.out.lines().next().expect("a line")).expect("JSON");
+    assert_eq!((first["event"].as_str(), first["seq"].as_u64()), (Some("run_created"), Some(1)));
+    assert!(!ran.out.contains("\"seal\""));
+    let listed = place.run(["runs", "--json"]).ends(0).json();
+    assert_eq!(listed["runs"][0]["run_id"], id);
+    let shown = place.run(["show", &id[..8], "--json"]).ends(0).json();
+    assert_eq!(shown["final_output"], run["final_output"]);
+    place.run(["logs", id]).ends(0).quiet();
+}
+
+#[test]
+fn inputs_that_are_missing_start_nothing() {
+    let (server, _) = counting();
+    let place = depot(&server);
+    place.put("three.yaml", THREE);
+    let ran = place.run(["run", "three.yaml"]).ends(2);
+    assert!(ran.err.contains("name"), "{}", ran.err);
+    assert_eq!(server.seen().len(), 0);
+    assert!(
+        place.run(["runs", "--json"]).ends(0).json()["runs"].as_array().expect("list").is_empty()
+    );
+    place.run(["show", "run_nothing"]).ends(6);
+}
+
+#[test]
+fn what_failed_is_resumed_and_nothing_is_paid_twice() {
+    let broken = Arc::new(AtomicUsize::new(1));
+    let breaks = Arc::clone(&broken);
+    let server = Server::start(move |request: &Request| match request.path() {
+        "/parts/p1" if breaks.load(Ordering::SeqCst) == 1 => {
+            answer(422, &json!({"why": "not yet"}))
+        }
+        _ => answer(200, &json!({"id": "p1", "items": []})),
+    });
+    let place = depot(&server);
+    place.put("three.yaml", THREE);
+    let ran = place.run(["run", "three.yaml", "-i", "name=bolt", "--json"]).ends(1);
+    let run = last(&ran);
+    assert_eq!(run["problem"]["code"], "UPSTREAM_REJECTED");
+    assert_eq!(run["problem"]["context"]["status"], 422);
+    let id = run["run_id"].as_str().expect("an id").to_owned();
+    let before = server.seen().len();
+    let plan = place.run(["resume", &id, "--plan", "--json"]).ends(0).json();
+    let verdicts: Vec<&str> = plan["plan"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|step| step["verdict"].as_str())
+        .collect();
+    assert_eq!(verdicts, ["kept", "kept", "will run"]);
+    assert_eq!(plan["forecast"]["calls"]["least"], 1);
+    assert_eq!(server.seen().len(), before);
+    broken.store(0, Ordering::SeqCst);
+    let resumed = last(&place.run(["resume", &id, "--json"]).ends(0));
+    assert_eq!(resumed["status"], "succeeded");
+    assert_eq!(server.seen().len(), before + 1);
+}
+
+const AGENT: &str = r#"
+workflow: agent
+steps:
+  - id: first
+    prompt: Write down the word harbour
+    output_schema: {type: object, required: [word], properties: {word: {type: string}}}
+    verify: [{run: depot parts:list, check: "size(output.items) == 3", message: Three are needed}]
+  - {id: second, prompt: "A lighthouse follows ${{ steps.first.output.word }}"}
+"#;
+
+#[test]
+fn an_agent_cannot_skip_or_fake_a_step() {
+    let (server, _) = counting();
+    let place = depot(&server);
+    place.put("agent.yaml", AGENT);
+    let ran = place.run(["run", "agent.yaml", "--json"]).ends(5);
+    let run = last(&ran);
+    assert_eq!(run["due"][0]["step_id"], "first");
+    let id = run["run_id"].as_str().expect("an id").to_owned();
+    place.put("wrong.json", "no JSON at all");
+    let wrong = place.run(["submit", &id, "first", "wrong.json", "--json"]).ends(1);
+    let issues = wrong.json();
+    assert_eq!(
+        (issues["accepted"].as_bool(), issues["attempts_left"].as_u64()),
+        (Some(false), Some(4))
+    );
+    let skipped = place.run(["submit", &id, "second", "wrong.json"]).ends(7);
+    assert!(skipped.err.contains("STEP_NOT_DUE"), "{}", skipped.err);
+    place.run(["submit", &id, "third", "wrong.json"]).ends(6);
+    for told in [&ran, &wrong, &skipped] {
+        assert!(!told.out.contains("lighthouse") && !told.err.contains("lighthouse"));
+    }
+    place.put("right.json", r#"{"word": "harbour"}"#);
+    let right = place.run(["submit", &id, "first", "right.json", "--json"]).ends(5);
+    assert_eq!(right.json()["accepted"], true);
+    assert!(right.out.contains("A lighthouse follows harbour"));
+    // The same submission again has the same answer.
+    let again = place.run(["submit", &id, "first", "right.json", "--json"]).ends(5);
+    assert_eq!(again.json()["accepted"], true);
+    place.put("done.txt", "done");
+    place.run(["submit", &id, "second", "done.txt"]).ends(0);
+    assert_eq!(place.run(["show", &id, "--json"]).ends(0).json()["status"], "succeeded");
+    place.put("late.txt", "something else");
+    place.run(["submit", &id, "second", "late.txt"]).ends(7);
+}
+
+const ASKED: &str = r#"
+workflow: asked
+inputs: {name: {type: string}}
+steps:
+  - {id: ok, approve: "Make ${{ inputs.name }}?"}
+  - {id: make, run: depot parts:create, depends_on: [ok], body: {name: "${{ inputs.name }}"}}
+"#;
+
+/// Runs a command in a terminal of its own, and types into it.
+fn in_terminal(place: &Place, line: &str, typed: &str) -> Ran {
+    let mut command = Command::new("script");
+    let binary = env!("CARGO_BIN_EXE_milepost");
+    command
+        .args(["-qec", &format!("{binary} {line}"), "/dev/null"])
+        .current_dir(place.path(""))
+        .env("HOME", place.root.path().join("home"))
+        .env("NO_COLOR", "1");
+    finish(&mut command, typed)
+}
+
+#[test]
+fn only_a_person_at_a_terminal_decides() {
+    let (server, ledger) = counting();
+    let place = depot(&server);
+    place.put("asked.yaml", ASKED);
+    let run = last(&place.run(["run", "asked.yaml", "-i", "name=bolt", "--json"]).ends(4));
+    assert_eq!(run["waiting"][0]["message"], "Make bolt?");
+    assert_eq!(run["waiting"][0]["shown"][0]["request"], "POST /parts");
+    let id = run["run_id"].as_str().expect("an id").to_owned();
+    // No terminal, whatever stands in standard input or in a flag.
+    let mut piped = Command::new("setsid");
+    piped
+        .args([env!("CARGO_BIN_EXE_milepost"), "approve", &id])
+        .current_dir(place.path(""))
+        .env("HOME", place.root.path().join("home"));
+    let refused = finish(&mut piped, "y\ny\n").ends(8);
+    assert!(refused.err.contains("PRESENCE_REQUIRED"), "{}", refused.err);
+    place.run(["approve", &id, "--yes"]).ends(2);
+    assert!(ledger.lock().expect("nobody panics").is_empty());
+    let inbox = place.run(["inbox", "--json"]).ends(0).json();
+    assert_eq!(inbox[0]["run_id"], id);
+    let said = in_terminal(&place, &format!("approve {id}"), "y\n");
+    assert_eq!(said.code, 0, "{} {}", said.out, said.err);
+    assert_eq!(ledger.lock().expect("nobody panics").len(), 1);
+    assert_eq!(place.run(["show", &id, "--json"]).ends(0).json()["status"], "succeeded");
+}
+
+/// A generator of numbers that is good enough to choose moments.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) % below
+    }
+}
+
+fn spawn(place: &Place, arguments: &[&str]) -> Child {
+    let mut command = place.command();
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.spawn().expect("starts")
+}
+
+/// The id of a run that was acknowledged, read from what a process wrote before it was killed.
+fn acknowledged(child: &mut Child) -> Option<String> {
+    let out = child.stdout.take().expect("is piped");
+    let mut first = String::new();
+    BufReader::new(out).read_line(&mut first).ok()?;
+    let event: Value = serde_json::from_str(&first).ok()?;
+    Some(event["run"].as_str()?.to_owned())
+}
+
+const KILLED: &str = r#"
+workflow: killed
+concurrency: 2
+steps:
+  - {id: a, run: depot parts:list}
+  - {id: b, run: depot parts:create, body: {name: b}, depends_on: [a]}
+  - {id: c, run: depot parts:create, body: {name: c}, idempotent: true, depends_on: [a]}
+  - {id: d, run: depot parts:get, with: {id: "${{ steps.b.output.id }}"}, depends_on: [c]}
+  - {id: e, run: depot parts:create, body: {name: e}, depends_on: [d]}
+final_output: {id: "${{ steps.e.output.id }}"}
+"#;
+
+/// Processes of one user die at any moment, several at a time; nothing that was acknowledged is
+/// lost, and what must not be repeated is not.
+#[test]
+fn killed_anywhere_a_run_is_not_lost_and_no_write_is_repeated() {
+    let (server, ledger) = counting();
+    let place = depot(&server);
+    place.put("killed.yaml", KILLED);
+    let mut dice = Dice(7);
+    let mut runs = Vec::new();
+    for _ in 0..75 {
+        let mut children: Vec<Child> =
+            (0..4).map(|_| spawn(&place, &["run", "killed.yaml", "--json"])).collect();
+        std::thread::sleep(Duration::from_millis(30 + dice.next(250)));
+        for child in &mut children {
+            drop(child.kill());
+            runs.extend(acknowledged(child));
+            drop(child.wait());
+        }
+    }
+    assert!(runs.len() > 40, "only {} runs were acknowledged", runs.len());
+    for run in &runs {
+        settle(&place, run, &ledger);
+    }
+    for (key, count) in ledger.lock().expect("nobody panics").iter() {
+        // Only what may be repeated is, and with its own key.
+        assert!(*count == 1 || key.ends_with("/c"), "{key} was sent {count} times");
+    }
+}
+
+/// Brings a run to its end, saying of every unknown outcome what the server knows about it.
+fn settle(place: &Place, run: &str, ledger: &Mutex<BTreeMap<String, usize>>) {
+    for _ in 0..10 {
+        let shown = place.run(["show", run, "--json"]).ends(0).json();
+        let (key, outcome, output) = match shown["status"].as_str().expect("a status") {
+            "succeeded" => return,
+            "waiting" => {
+                let step = shown["waiting"][0]["step"].as_str().expect("a step").to_owned();
+                let sent =
+                    ledger.lock().expect("nobody panics").contains_key(&format!("{run}/{step}"));
+                (step, if sent { "happened" } else { "did-not-happen" }, sent)
+            }
+            _ => {
+                place.run(["resume", run]);
+                continue;
+            }
+        };
+        let mut words = vec!["decide", run, "--step", &key, "--outcome", outcome];
+        if output {
+            words.extend(["--output", r#"{"id": "p1"}"#]);
+        }
+        place.run(words);
+    }
+    unreachable!("run {run} does not end: {}", place.run(["show", run]).out);
+}
+
+#[test]
+fn a_value_that_was_used_is_the_default_of_the_next_run() {
+    let (server, _) = counting();
+    let place = depot(&server);
+    place.put(
+        "again.yaml",
+        "workflow: again\ninputs: {name: {type: string, default: {from: history}}}\n\
+         steps: [{id: a, set: {said: \"${{ inputs.name }}\"}}]\n\
+         final_output: {said: \"${{ steps.a.output.said }}\"}\n",
+    );
+    place.put(
+        "other.yaml",
+        "workflow: other\ninputs:\n  last:\n    type: object\n    \
+         default: {from: workflow_output, value: again}\n\
+         steps: [{id: a, set: {said: \"${{ inputs.last.said }}\"}}]\n\
+         final_output: {said: \"${{ steps.a.output.said }}\"}\n",
+    );
+    place.run(["run", "again.yaml"]).ends(2);
+    place.run(["run", "again.yaml", "-i", "name=bolt"]).ends(0);
+    let said = json!({"said": "bolt"});
+    assert_eq!(last(&place.run(["run", "again.yaml", "--json"]).ends(0))["final_output"], said);
+    assert_eq!(last(&place.run(["run", "other.yaml", "--json"]).ends(0))["final_output"], said);
+    place.run(["inputs", "forget", "--workflow", "again", "--yes"]).ends(0);
+    place.run(["run", "again.yaml"]).ends(2);
+}
+
+/// What the README shows.
+#[test]
+fn the_example_runs_on_the_mock() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let example = |name: &str| root.join("examples").join(name).display().to_string();
+    let place = Place::new();
+    place.run(["catalog", "import", &example("shop.yaml")]).ends(0);
+    let ran = place.run(["run", &example("order-report.yaml"), "--mock", "--json"]).ends(0);
+    let run = last(&ran);
+    assert_eq!(run["final_output"], json!({"orders": 3}));
+    assert_eq!(run["mock"], true);
+    let dry = place.run(["run", &example("order-report.yaml"), "--dry-run"]).ends(0);
+    assert!(dry.out.contains("GET /"), "{}", dry.out);
+    let saved = place.run(["backup", "copy", "--json"]).ends(0).json();
+    assert_eq!(saved["path"], "copy");
+    place.run(["runs", "purge", "--yes"]).ends(0);
+    assert!(place.run(["runs"]).ends(0).err.contains("no runs yet"));
+    place.run(["inputs", "forget", "--yes"]).ends(0);
+}
+
+#[test]
+fn a_secret_is_in_no_row_and_in_no_line() {
+    const CANARY: &str = "c4n4ry-s3cret-input";
+    let server = Server::start(|request: &Request| {
+        // An API that repeats what it was sent.
+        Reply::Answer(
+            201,
+            vec![("content-type", "text/plain".to_owned())],
+            request.body.clone().into(),
+        )
+    });
+    let place = depot(&server);
+    place.put(
+        "secret.yaml",
+        "workflow: secret\ninputs: {token: {type: string, secret: true}}\nsteps:\n  \
+         - {id: make, run: depot parts:create, body: {name: \"key ${{ inputs.token }}\"}}\n\
+         final_output: {said: \"${{ steps.make.output }}\"}\n",
+    );
+    let ran = place.run(["run", "secret.yaml", "-i", &format!("token={CANARY}"), "--json"]).ends(0);
+    assert!(server.last().body.contains(CANARY), "the API got it");
+    assert!(!ran.out.contains(CANARY) && !ran.err.contains(CANARY), "{}", ran.out);
+    let id = last(&ran)["run_id"].as_str().expect("an id").to_owned();
+    for words in [vec!["show", &id], vec!["logs", &id, "--json"], vec!["runs"]] {
+        let shown = place.run(words).ends(0);
+        assert!(!shown.out.contains(CANARY) && !shown.err.contains(CANARY));
+    }
+    let mut open = vec![place.root.path().to_owned()];
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(
+                std::fs::read_dir(&path).expect("reads").map(|entry| entry.expect("is").path()),
+            );
+        } else if let Ok(bytes) = std::fs::read(&path) {
+            let found = bytes.windows(CANARY.len()).any(|part| part == CANARY.as_bytes());
+            assert!(!found, "{}", path.display());
+        }
+    }
+}

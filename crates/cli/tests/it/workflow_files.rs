@@ -1,0 +1,280 @@
+//! `milepost workflow save|rename|delete|versions|diff|restore` on the real binary.
+
+use std::fs;
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+
+use crate::catalog::problem;
+use crate::{Place, Ran, SLIP, SOUND};
+
+const OLD: &str = "workflow: greet # mine\nsteps:\n  - id: hello\n    prompt: Say hello.\n";
+const NEW: &str = "workflow: greet # mine\nsteps:\n  - id: hello\n    prompt: Say good day.\n";
+
+impl Place {
+    /// The file of the user's runtime directory.
+    fn kept(&self, name: &str) -> std::path::PathBuf {
+        self.root.path().join("home/.config/milepost/workflows").join(name)
+    }
+
+    fn kept_text(&self, name: &str) -> String {
+        fs::read_to_string(self.kept(name)).expect("reads")
+    }
+
+    /// A command as it is typed, and what it shows.
+    fn types(&self, arguments: &str, expected: &Expect) {
+        let ran = self.workflow(arguments);
+        let without_times = |text: &str| untimed(&self.tidy(text));
+        let (out, err) = (without_times(&ran.out), without_times(&ran.err));
+        expected.assert_eq(&format!("{out}--- {}\n{err}", ran.code));
+    }
+}
+
+/// Without the moments at which things happened.
+fn untimed(text: &str) -> String {
+    let is_moment = |word: &str| {
+        let shape: String =
+            word.chars().map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
+        shape == "9999-99-99T99:99:99Z"
+    };
+    let words: Vec<&str> = text.split(' ').collect();
+    let words = words.iter().map(|word| {
+        let (word, end) = word.split_at(word.find('\n').unwrap_or(word.len()));
+        let shown = if is_moment(word) { "[TIME]" } else { word };
+        format!("{shown}{end}")
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn version(text: &str) -> String {
+    milepost_model::document::version(text.as_bytes())
+}
+
+fn error(ran: &Ran) -> Value {
+    problem(ran)
+}
+
+#[test]
+fn what_somebody_else_wrote_is_not_overwritten() {
+    let place = Place::with(&[("old.yaml", OLD), ("new.yaml", NEW)]);
+    place.types(
+        "save old.yaml",
+        &expect![[r"
+        saved greet 5fd409d9a3b2: [ROOT]/home/.config/milepost/workflows/greet.yaml
+        --- 0
+    "]],
+    );
+    place.types("save new.yaml", &expect![[r"
+        --- 7
+        error[WORKFLOW_EXISTS]: workflow `greet` is there already
+        hint: give the version that you have seen (`--expect`, `expected_version`), or say `overwrite`
+    "]]);
+    place.types(&format!("save new.yaml --expect {}", version(OLD)), &expect![[r"
+        saved greet 1e1c5498bed2 over 5fd409d9a3b2: [ROOT]/home/.config/milepost/workflows/greet.yaml
+        --- 0
+        undo: milepost workflow restore greet 5fd409d9a3b2
+    "]]);
+    place.types(
+        &format!("save old.yaml --expect {}", version(OLD)),
+        &expect![[r"
+        --- 7
+        error[WORKFLOW_VERSION_CONFLICT]: workflow `greet` is not the version that was expected: it is 1e1c5498bed2
+        hint: read it again, repeat your edit on that text, and give its version
+    "]],
+    );
+    place.types(
+        "save new.yaml --overwrite",
+        &expect![[r"
+        greet is 1e1c5498bed2 already: [ROOT]/home/.config/milepost/workflows/greet.yaml
+        --- 0
+    "]],
+    );
+    place.types(
+        "diff greet",
+        &expect![[r"
+        --- greet 5fd409d9a3b2
+        +++ greet 1e1c5498bed2
+        @@ -1,4 +1,4 @@
+         workflow: greet # mine
+         steps:
+           - id: hello
+        -    prompt: Say hello.
+        +    prompt: Say good day.
+        --- 0
+        5fd409d9a3b2 to 1e1c5498bed2: 1 line added, 1 removed
+    "]],
+    );
+}
+
+#[test]
+fn what_was_renamed_and_deleted_comes_back() {
+    let place = Place::with(&[("old.yaml", OLD), ("new.yaml", NEW)]);
+    place.workflow("save old.yaml").ends(0);
+    place.workflow("save new.yaml --overwrite").ends(0);
+    place.types(
+        "rename greet meet",
+        &expect![[r"
+        renamed greet to meet 7380f0b14799: [ROOT]/home/.config/milepost/workflows/meet.yaml
+        --- 0
+    "]],
+    );
+    assert_eq!(place.kept_text("meet.yaml"), NEW.replace("greet", "meet"));
+    place.types("delete meet", &expect![[r"
+        --- 7
+        error[CONFIRMATION_REQUIRED]: `workflow.delete` needs a yes: Workflow `meet` (`[ROOT]/home/.config/milepost/workflows/meet.yaml`) is deleted; its versions stay and can be restored.
+        hint: ask the person, then say it again with `--yes`
+    "]]);
+    place.types(
+        "delete meet --yes",
+        &expect![[r"
+        deleted meet 7380f0b14799: [ROOT]/home/.config/milepost/workflows/meet.yaml
+        --- 0
+        undo: milepost workflow restore meet 7380f0b14799
+    "]],
+    );
+    place.types(
+        "versions meet",
+        &expect![[r"
+        VERSION       WHEN                  BY      NOTE
+        7380f0b14799  [TIME]  rename  was greet
+        1e1c5498bed2  [TIME]  save
+        5fd409d9a3b2  [TIME]  save
+        --- 0
+        note: it was deleted at [TIME]
+        next: milepost workflow restore meet 7380f0b14799
+    "]],
+    );
+    place.types(
+        &format!("restore meet {}", &version(OLD)[..6]),
+        &expect![[r"
+        restored meet 19c4f88aaf8d: [ROOT]/home/.config/milepost/workflows/meet.yaml
+        --- 0
+    "]],
+    );
+    assert_eq!(place.kept_text("meet.yaml"), OLD.replace("greet", "meet"));
+    place.types(
+        "versions meet --limit 1",
+        &expect![[r"
+        VERSION       WHEN                  BY       NOTE
+        19c4f88aaf8d  [TIME]  restore  current
+        --- 0
+        note: there are older ones; --limit shows more
+    "]],
+    );
+}
+
+#[test]
+fn what_cannot_be_done_is_told() {
+    let place = Place::with(&[("slip.yaml", SLIP)]);
+    place.types(
+        "save slip.yaml",
+        &expect![[r"
+        --- 3
+        error[WORKFLOW_INVALID]: the workflow is not valid: line 4: unknown key `promt`
+        hint: did you mean `prompt`?
+    "]],
+    );
+    place.types(
+        "save none.yaml",
+        &expect![[r"
+        --- 6
+        error[FILE_NOT_FOUND]: there is no file `none.yaml`
+        hint: check the path
+    "]],
+    );
+    place.types("rename code-review mine", &expect![[r"
+        --- 7
+        error[WORKFLOW_READ_ONLY]: workflow `code-review` comes from a source that is only read (built-in)
+        hint: save it under this id to have one of your own, which then counts
+    "]]);
+    place.types(
+        "delete nothing --yes",
+        &expect![[r"
+        --- 6
+        error[WORKFLOW_NOT_FOUND]: there is no workflow `nothing`
+        hint: see `milepost workflow list`
+    "]],
+    );
+    place.types(
+        "versions nothing",
+        &expect![[r"
+        --- 6
+        error[WORKFLOW_NOT_FOUND]: there is no workflow `nothing`
+        hint: see `milepost workflow list`
+    "]],
+    );
+    place.types("restore code-review abcd", &expect![[r"
+        --- 7
+        error[WORKFLOW_READ_ONLY]: workflow `code-review` comes from a source that is only read (built-in)
+        hint: save it under this id to have one of your own, which then counts
+    "]]);
+    place.types("rename ../up down", &expect![[r"
+        --- 2
+        error[ID_INVALID]: `../up` is no workflow id: lowercase letters, digits, `-` and `_`, at most one `.`, 1 to 64 characters
+        hint: use lowercase letters, digits, `-` and `_`, at most one `.`, 1 to 64 characters
+    "]]);
+    place.workflow("save slip.yaml --new --overwrite").ends(2);
+    place.workflow("save slip.yaml --new --expect x").ends(2);
+    assert!(!place.kept("").exists(), "nothing is made for it");
+}
+
+#[test]
+fn json_is_the_answer_of_the_operation() {
+    let place = Place::with(&[("old.yaml", OLD), ("new.yaml", NEW)]);
+    let saved = place.workflow("save --json old.yaml").ends(0).quiet().json();
+    let path = place.kept("greet.yaml").display().to_string();
+    assert_eq!(
+        saved,
+        json!({
+            "workflow_id": "greet", "path": path, "format": "yaml",
+            "version": version(OLD), "warnings": [],
+        })
+    );
+    let conflict = place.workflow(&format!("save --json new.yaml --expect {}", version(NEW)));
+    let told = error(&conflict.ends(7));
+    assert_eq!(told["error_code"], "WORKFLOW_VERSION_CONFLICT");
+    assert_eq!(told["context"]["found"], version(OLD));
+    place.workflow("save new.yaml --overwrite").ends(0);
+    let diff = place.workflow("diff --json greet").ends(0).quiet().json();
+    assert_eq!((&diff["from"], &diff["to"]), (&json!(version(OLD)), &json!(version(NEW))));
+    let versions = place.workflow("versions --json greet").ends(0).quiet().json();
+    assert_eq!(versions["versions"][0]["version"], version(NEW));
+    let listed = place.workflow("list --json").ends(0).quiet().json();
+    let item = listed["workflows"].as_array().expect("is a list").iter();
+    let item = item.clone().find(|item| item["workflow_id"] == "greet").expect("is there");
+    assert_eq!((&item["version"], &item["source"]), (&json!(version(NEW)), &json!("runtime")));
+    let deleted = place.workflow("delete --json --yes greet").ends(0).quiet().json();
+    assert_eq!((&deleted["deleted"], &deleted["version"]), (&json!(true), &json!(version(NEW))));
+    let told = error(&place.workflow("delete --json --yes greet").ends(6));
+    assert_eq!(told["error_code"], "WORKFLOW_NOT_FOUND");
+}
+
+#[test]
+fn standard_input_is_saved_byte_by_byte() {
+    let place = Place::new();
+    let text = format!("\u{feff}{}", SOUND.replace('\n', "\r\n"));
+    place.workflow_of("save -", &text).ends(0).quiet();
+    assert_eq!(place.kept_text("sound.yaml"), text);
+    place.workflow("validate sound").ends(0).quiet();
+}
+
+#[test]
+fn a_built_in_workflow_is_overridden() {
+    let place = Place::new();
+    place.workflow("new code-review --from code-review -o mine.json").ends(0);
+    let ran = place.workflow("save mine.json").ends(0);
+    assert!(ran.err.contains("only read (built-in: code-review.json)"), "{}", ran.err);
+    let ran = place.workflow("delete code-review --yes").ends(0);
+    assert!(ran.err.contains("counts again (built-in: code-review.json)"), "{}", ran.err);
+    place.workflow("show code-review").ends(0).quiet();
+}
+
+#[test]
+fn a_terminal_is_not_fooled_by_a_diff() {
+    let place = Place::with(&[("old.yaml", OLD)]);
+    place.workflow("save old.yaml").ends(0);
+    let odd = format!("{OLD}# \u{202e}txet\r\n");
+    place.workflow_of("save - --overwrite", &odd).ends(0);
+    let ran = place.workflow("diff greet").ends(0);
+    assert!(ran.out.contains("+# \\u{202e}txet"), "{}", ran.out);
+}

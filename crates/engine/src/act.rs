@@ -1,0 +1,534 @@
+//! What one execution of a step does next, by what it is and where it stands.
+
+use milepost_model::duration::Period;
+use milepost_model::step::{Action, Approve, OnError, Repeat, Run, Step};
+use milepost_model::target::Target;
+use milepost_model::wait::Wait;
+use serde_json::{Map, Value, json};
+
+use crate::command::{Asking, Call, Calling, Command, Starting};
+use crate::event::{Actor, ActorKind, Event, Issue, Verdict};
+use crate::failure::Failure;
+use crate::flow::Node;
+use crate::key::Key;
+use crate::names::Names;
+use crate::next::{Look, One, is_loop};
+use crate::state::{Phase, StepState};
+use crate::{contract, limits, time, words};
+
+impl<'s> Look<'s> {
+    /// Goes on with an execution that has begun.
+    pub(crate) fn advance(&self, one: One<'_, 's>, state: &StepState) -> Option<Command> {
+        match &state.phase {
+            Phase::Pending => self.is_free(one.key).then(|| self.act(&one)),
+            Phase::Voided => Some(match one.step.action {
+                Action::Prompt(_) => self.confirm(one.key),
+                _ => self.act(&one),
+            }),
+            Phase::Listed if is_loop(one.step) => self.looped(one.key, one.step),
+            Phase::Listed => self.listed(&one, state),
+            Phase::Answered => Some(answered(one, state)),
+            Phase::Failing(failure) => {
+                let (key, failure) = (one.key.clone(), (**failure).clone());
+                Some(Command::record(Event::StepFailed { key, failure }))
+            }
+            Phase::Verifying => self.verify(&one, state),
+            Phase::Rejected if !self.is_free(one.key) => None,
+            Phase::Rejected => offered_again(one.key, one.step, state),
+            Phase::Accepted => Some(self.accepted(&one, state)),
+            Phase::Decided(yes) => self.decided(&one, state, *yes),
+            Phase::Calling(_)
+            | Phase::Backoff(_)
+            | Phase::Between(_)
+            | Phase::Sleeping(_)
+            | Phase::Unknown(_)
+            | Phase::Offered(_)
+            | Phase::Asking
+            | Phase::Child(_)
+            | Phase::Succeeded
+            | Phase::Failed
+            | Phase::Skipped
+            | Phase::Canceled => None,
+        }
+    }
+
+    /// Does what the step is there for.
+    pub(crate) fn act(&self, one: &One<'_, 's>) -> Command {
+        let key = one.key.clone();
+        let listed = one.step.for_each.is_some() && !is_item(&key);
+        let done = match &one.step.action {
+            _ if listed => items(one),
+            Action::Run(run) => self.run(one, run),
+            Action::Prompt(_) => {
+                let attempt = self.state.step(&key).map_or(0, |state| state.offered) + 1;
+                Ok(Command::record(Event::PromptOffered { key: key.clone(), attempt }))
+            }
+            Action::Approve(approve) => self.ask(one, approve),
+            Action::Wait(wait) => self.wait(one, wait),
+            Action::Set(values) => {
+                let mut output = Map::new();
+                let rendered = values.0.iter().try_for_each(|(name, value)| {
+                    let place = format!("set.{}", name.value);
+                    if let Some(value) = one.names.value(&place, value)? {
+                        output.insert(name.value.clone(), value);
+                    }
+                    Ok(())
+                });
+                rendered.and_then(|()| {
+                    let output = Value::Object(output);
+                    let misfit = contract::misfit(&key, one.step, &output);
+                    misfit.map_or_else(|| Ok(succeeded(&key, Some(output))), Err)
+                })
+            }
+            Action::Fail(message) => {
+                one.names.text("fail", message).and_then(|message| Err(words::authored(message)))
+            }
+            Action::Loop(_) => Ok(scheduled(&key, Vec::new())),
+        };
+        done.unwrap_or_else(|failure| failed(&key, failure))
+    }
+
+    /// The items of a list: as many at once as may be.
+    fn listed(&self, one: &One<'_, 's>, state: &StepState) -> Option<Command> {
+        let each = one.step.for_each.as_ref()?;
+        let items = state.items.as_ref()?;
+        let name = each.name.as_ref().map(|name| name.value.as_str());
+        let names = |index: usize| self.names(one.key).item(name, index, items[index].clone());
+        let (mut open, mut first) = (0, None);
+        // Items begin in order: none behind one that has not begun is under way.
+        for index in state.items_over..items.len() {
+            let key = one.key.item(index);
+            let item = self.state.step(&key);
+            match item.filter(|item| item.is_open()) {
+                Some(item) => {
+                    let one = One { key: &key, step: one.step, names: names(index) };
+                    if let Some(command) = self.advance(one, item) {
+                        return Some(command);
+                    }
+                    open += 1;
+                }
+                None if *self.state.phase(&key) == Phase::Pending => {
+                    first = Some(index);
+                    break;
+                }
+                None => {}
+            }
+        }
+        let failed_item = state.item_failed.and_then(|index| self.state.step(&one.key.item(index)));
+        let broken = failed_item.and_then(|item| item.failure.clone());
+        let stops = broken.is_some() && one.step.on_error == OnError::Fail;
+        if let Some(index) = first.filter(|_| !stops) {
+            let room = open < each.concurrency as usize && self.is_free(one.key);
+            let key = one.key.item(index);
+            let next = One { key: &key, step: one.step, names: names(index) };
+            return room.then(|| self.act(&next));
+        }
+        if open > 0 {
+            return None;
+        }
+        Some(match broken.filter(|_| stops) {
+            Some(failure) => failed(one.key, failure),
+            None => succeeded(one.key, Some(self.outputs(one.key, items.len()))),
+        })
+    }
+
+    fn outputs(&self, key: &Key, count: usize) -> Value {
+        let output = |index: usize| {
+            let item = self.state.step(&key.item(index));
+            item.and_then(|item| item.output.clone()).unwrap_or_default()
+        };
+        (0..count).map(output).collect()
+    }
+
+    fn run(&self, one: &One<'_, 's>, run: &Run) -> Result<Command, Failure> {
+        let last = self.state.step(one.key).and_then(|state| state.answer.as_ref());
+        let polling;
+        let names = if run.repeat.is_some() {
+            polling = one.names.clone().with_self(last.map(|answer| &answer.output));
+            &polling
+        } else {
+            &one.names
+        };
+        match &run.target.value {
+            Target::Command(_) => {
+                let call = call(run, one.step, names)?;
+                Ok(Command::Call(Box::new(Calling { key: one.key.clone(), call })))
+            }
+            Target::Workflow(id) => {
+                let inputs = entries("with", &run.with, names)?;
+                let workflow = id.as_str().to_owned();
+                let key = one.key.clone();
+                Ok(Command::Child(Box::new(Starting { key, workflow, inputs })))
+            }
+        }
+    }
+
+    fn ask(&self, one: &One<'_, 's>, approve: &Approve) -> Result<Command, Failure> {
+        let message = one.names.text("approve", &approve.message)?;
+        let calls = self.calls_below(one.key);
+        let expires =
+            approve.expires.as_ref().map(|period| self.state.now_ms.saturating_add(millis(period)));
+        Ok(Command::Ask(Box::new(Asking {
+            key: one.key.clone(),
+            message,
+            calls,
+            expires_at_ms: expires,
+            changes: Vec::new(),
+        })))
+    }
+
+    /// The requests that wait for a step, as far as they can be told now.
+    pub(crate) fn calls_below(&self, key: &Key) -> Vec<Calling> {
+        let Some(index) = self.flow.index(key.as_str()) else { return Vec::new() };
+        let below = self.flow.below(index).into_iter().map(|index| &self.flow.nodes()[index]);
+        below.filter_map(|node| self.call_of(node)).collect()
+    }
+
+    fn call_of(&self, node: &Node) -> Option<Calling> {
+        let step = self.flow.of_key(&node.key)?;
+        let Action::Run(run) = &step.action else { return None };
+        let plain = step.for_each.is_none() && matches!(run.target.value, Target::Command(_));
+        let names = Names::of(self.state);
+        let names = if run.repeat.is_some() { names.with_self(None) } else { names };
+        let call = plain.then(|| call(run, step, &names).ok()).flatten()?;
+        Some(Calling { key: node.key.clone(), call })
+    }
+
+    fn wait(&self, one: &One<'_, 's>, wait: &Wait) -> Result<Command, Failure> {
+        let now = self.state.now_ms;
+        let until = match wait {
+            Wait::For(period) => now.saturating_add(millis(period)),
+            Wait::Until(moment) => time::parse(&moment.value).unwrap_or(now),
+            Wait::Computed(text) => {
+                let text = one.names.text("wait", text)?;
+                let period =
+                    Period::parse(text.trim()).map(|period| now.saturating_add(millis(&period)));
+                let moment = || time::parse(text.trim());
+                period.or_else(moment).ok_or_else(|| {
+                    words::mistyped("wait", "a duration or a moment", &format!("`{text}`"))
+                })?
+            }
+        };
+        Ok(Command::record(Event::TimerSet { key: one.key.clone(), at_ms: until }))
+    }
+
+    /// Checks what an agent claims against the world, one check after the other.
+    fn verify(&self, one: &One<'_, 's>, state: &StepState) -> Option<Command> {
+        let Action::Prompt(prompt) = &one.step.action else { return None };
+        let submission = state.submission.as_ref()?;
+        for (index, check) in prompt.verify.iter().enumerate() {
+            let key = one.key.check(index);
+            let names = || one.names.clone().with_self(Some(&submission.output));
+            let checked = self.state.step(&key);
+            match checked.map_or(&Phase::Pending, |checked| &checked.phase) {
+                Phase::Pending if !self.is_free(&key) => return None,
+                Phase::Pending => {
+                    let call = check_call(check, one.step, &names());
+                    return Some(match call {
+                        Ok(call) => Command::Call(Box::new(Calling { key, call })),
+                        Err(failure) => failed(&key, failure),
+                    });
+                }
+                Phase::Answered => {
+                    let answer = checked.and_then(|checked| checked.answer.clone())?;
+                    let names = names()
+                        .with("output", answer.output)
+                        .with("status_code", answer.status.into());
+                    return Some(match names.holds("verify.check", &check.check) {
+                        Ok(true) => succeeded(&key, None),
+                        Ok(false) => {
+                            let source = check.check.expr.source().trim();
+                            let told = check.message.clone();
+                            let told = told.unwrap_or_else(|| format!("`{source}` does not hold"));
+                            failed(&key, words::refuted(told))
+                        }
+                        Err(failure) => failed(&key, failure),
+                    });
+                }
+                Phase::Failing(failure) => return Some(failed(&key, (**failure).clone())),
+                Phase::Failed => {
+                    let failure = checked.and_then(|checked| checked.failure.as_ref())?;
+                    return Some(refused(one.key, state, failure));
+                }
+                Phase::Succeeded => {}
+                _ => return None,
+            }
+        }
+        Some(Command::record(Event::SubmissionAccepted(submission.clone())))
+    }
+
+    fn accepted(&self, one: &One<'_, 's>, state: &StepState) -> Command {
+        // What a person gave in the place of the agent needs no other yes.
+        if let Action::Prompt(prompt) = &one.step.action
+            && self.is_confirmed(prompt)
+            && state.submission.is_some()
+        {
+            return self.confirm(one.key);
+        }
+        let output = state.submission.as_ref().map(|submission| submission.output.clone());
+        let given = || state.answer.as_ref().map(|answer| answer.output.clone());
+        let output = output.or_else(given).unwrap_or_default();
+        match contract::misfit(one.key, one.step, &output) {
+            Some(failure) => failed(one.key, failure),
+            None => succeeded(one.key, None),
+        }
+    }
+
+    /// Asks a person whether what an agent handed in will do.
+    fn confirm(&self, key: &Key) -> Command {
+        Command::Ask(Box::new(Asking {
+            key: key.clone(),
+            message: format!("Confirm what was handed in for `{key}`?"),
+            calls: self.calls_below(key),
+            expires_at_ms: None,
+            changes: Vec::new(),
+        }))
+    }
+
+    fn decided(&self, one: &One<'_, 's>, state: &StepState, yes: bool) -> Option<Command> {
+        let verdict = state.verdict.as_ref()?;
+        let key = one.key.clone();
+        Some(match (&one.step.action, yes) {
+            (Action::Approve(_), true) => {
+                let output = told(verdict, true);
+                match contract::misfit(&key, one.step, &output) {
+                    Some(failure) => failed(&key, failure),
+                    None => succeeded(&key, Some(output)),
+                }
+            }
+            (Action::Approve(approve), false) => {
+                return self.sent_back(&key, approve, state, verdict);
+            }
+            (_, true) => {
+                let output = state.submission.as_ref().map(|one| one.output.clone());
+                match contract::misfit(&key, one.step, &output.unwrap_or_default()) {
+                    Some(failure) => failed(&key, failure),
+                    None => succeeded(&key, None),
+                }
+            }
+            (_, false) => {
+                let comment = verdict.comment.clone().unwrap_or_else(|| "no reason".to_owned());
+                let issue = Issue {
+                    message: format!("a person did not confirm it: {comment}"),
+                    suggestion: "do the step again with that in mind".to_owned(),
+                };
+                let digest = state.submission.as_ref().map(|one| one.digest.clone());
+                let attempt = state.submission.as_ref().map_or(0, |one| one.attempt);
+                Command::record(Event::SubmissionRejected {
+                    key,
+                    attempt,
+                    digest: digest.unwrap_or_default(),
+                    issues: vec![issue],
+                    counted: true,
+                })
+            }
+        })
+    }
+
+    /// A rejection goes back where its author says so: everything after that step runs again.
+    fn sent_back(
+        &self,
+        key: &Key,
+        approve: &Approve,
+        state: &StepState,
+        verdict: &Verdict,
+    ) -> Option<Command> {
+        let expired = verdict.by.kind == ActorKind::Engine;
+        let comment = verdict.comment.as_deref();
+        let back = approve.on_reject.as_ref().filter(|back| {
+            let max = back.max.map_or(limits::SENT_BACK, milepost_model::decode::Int::get);
+            state.sent_back < max && !expired
+        });
+        let target = back.and_then(|back| self.flow.index(back.to.value.as_str()));
+        let Some(index) = target else {
+            let failure = if expired { words::expired(key) } else { words::rejected(key, comment) };
+            return Some(failed(key, failure));
+        };
+        let nodes = self.flow.nodes();
+        let mut reset: Vec<Key> =
+            self.flow.below(index).into_iter().map(|below| nodes[below].key.clone()).collect();
+        reset.insert(0, nodes[index].key.clone());
+        if !reset.contains(key) {
+            reset.push(key.clone());
+        }
+        // What is on its way, or nobody knows the end of, is never forgotten.
+        let held = |key: &Key| {
+            let mut within = self.state.open().filter(|(other, _)| other.is_within(key));
+            within.any(|(_, step)| step.phase.is_busy() || matches!(step.phase, Phase::Unknown(_)))
+        };
+        if reset.iter().any(held) {
+            return None;
+        }
+        let reason = comment.unwrap_or("no reason was given").to_owned();
+        let to = nodes[index].key.clone();
+        Some(Command::record(Event::WentBack { from: key.clone(), to, reason, reset }))
+    }
+}
+
+fn items(one: &One<'_, '_>) -> Result<Command, Failure> {
+    let Some(each) = &one.step.for_each else { return Ok(scheduled(one.key, Vec::new())) };
+    match one.names.value("for_each", &each.items)? {
+        Some(Value::Array(items)) if items.len() <= limits::ITEMS => Ok(scheduled(one.key, items)),
+        Some(Value::Array(items)) => Err(words::too_many_items(items.len(), limits::ITEMS)),
+        found => {
+            let found = found.as_ref().map_or("nothing", kind_of);
+            Err(words::mistyped("for_each", "a list", found))
+        }
+    }
+}
+
+/// Whether an execution is one item of a list.
+pub(crate) fn is_item(key: &Key) -> bool {
+    let last = key.as_str().rsplit("::").next().unwrap_or_default();
+    last.contains('@')
+}
+
+fn answered(one: One<'_, '_>, state: &StepState) -> Command {
+    let empty = crate::event::Answer::default();
+    let answer = state.answer.as_ref().unwrap_or(&empty);
+    if let Action::Run(run) = &one.step.action
+        && let Some(repeat) = &run.repeat
+    {
+        let names = one
+            .names
+            .with("output", answer.output.clone())
+            .with("status_code", answer.status.into())
+            .with_self(Some(&answer.output));
+        match names.holds("repeat.until", &repeat.until) {
+            Ok(true) => {}
+            Ok(false) => return polled(one.key, repeat, state, names.now_ms()),
+            Err(failure) => return failed(one.key, failure),
+        }
+    }
+    match contract::misfit(one.key, one.step, &answer.output) {
+        Some(failure) => failed(one.key, failure),
+        None => succeeded(one.key, None),
+    }
+}
+
+/// Another pass of polling, or the end of it.
+fn polled(key: &Key, repeat: &Repeat, state: &StepState, now: u64) -> Command {
+    let every = repeat.every.as_ref().map_or(limits::POLL_MS, millis);
+    let total = repeat.timeout.as_ref().map(millis);
+    let most = repeat.max_attempts.map(milepost_model::decode::Int::get);
+    // Without any bound of its own, polling has ours.
+    let total = total.or(most.is_none().then_some(limits::POLL_TOTAL_MS));
+    let began = state.began_ms.unwrap_or(now);
+    let late = total.is_some_and(|total| now.saturating_add(every) > began.saturating_add(total));
+    let often = most.is_some_and(|most| state.passes + 1 >= most);
+    if late || often {
+        return failed(key, words::polled(key, state.passes + 1, (now - began) / 1000));
+    }
+    Command::record(Event::TimerSet { key: key.clone(), at_ms: now.saturating_add(every) })
+}
+
+fn offered_again(key: &Key, step: &Step, state: &StepState) -> Option<Command> {
+    let Action::Prompt(prompt) = &step.action else { return None };
+    let left = state.tries_left(prompt.max_attempts);
+    let attempt = state.offered + 1;
+    (left > 0).then(|| Command::record(Event::PromptOffered { key: key.clone(), attempt }))
+}
+
+/// A submission that a check speaks against. Where the check itself could not be made, the agent
+/// keeps its try.
+fn refused(key: &Key, state: &StepState, failure: &Failure) -> Command {
+    let refuted = failure.is(milepost_model::problem::Code::ClaimRefuted);
+    let issue = match refuted {
+        true => Issue { message: failure.message.clone(), suggestion: failure.hint.clone() },
+        false => Issue {
+            message: format!("it could not be checked: {}", failure.message),
+            suggestion: "submit it again when what it is checked against is there".to_owned(),
+        },
+    };
+    let submission = state.submission.as_ref();
+    Command::record(Event::SubmissionRejected {
+        key: key.clone(),
+        attempt: submission.map_or(0, |one| one.attempt),
+        digest: submission.map(|one| one.digest.clone()).unwrap_or_default(),
+        issues: vec![issue],
+        counted: refuted,
+    })
+}
+
+fn call(run: &Run, step: &Step, names: &Names<'_>) -> Result<Call, Failure> {
+    Ok(Call {
+        command: run.target.value.to_string(),
+        with: entries("with", &run.with, names)?,
+        body: run.body.as_ref().map(|body| names.value("body", body)).transpose()?.flatten(),
+        headers: entries("headers", &run.headers, names)?,
+        idempotent: run.idempotent,
+        timeout_ms: step.timeout.as_ref().map_or(limits::ATTEMPT_MS, millis),
+    })
+}
+
+fn check_call(
+    check: &milepost_model::step::Verify,
+    step: &Step,
+    names: &Names<'_>,
+) -> Result<Call, Failure> {
+    let with = check.with.as_ref().map(|with| entries("verify.with", with, names));
+    let body = check.body.as_ref().map(|body| names.value("verify.body", body));
+    Ok(Call {
+        command: check.run.value.to_string(),
+        with: with.transpose()?.unwrap_or_default(),
+        body: body.transpose()?.flatten(),
+        headers: Map::new(),
+        idempotent: None,
+        timeout_ms: step.timeout.as_ref().map_or(limits::ATTEMPT_MS, millis),
+    })
+}
+
+fn entries(
+    place: &str,
+    entries: &milepost_model::decode::Entries<milepost_model::templated::Dynamic>,
+    names: &Names<'_>,
+) -> Result<Map<String, Value>, Failure> {
+    let mut all = Map::new();
+    for (name, value) in &entries.0 {
+        let place = format!("{place}.{}", name.value);
+        if let Some(value) = names.value(&place, value)? {
+            all.insert(name.value.clone(), value);
+        }
+    }
+    Ok(all)
+}
+
+/// What a person decided, as expressions see it.
+fn told(verdict: &Verdict, approved: bool) -> Value {
+    let Actor { name, .. } = &verdict.by;
+    let mut all = json!({"approved": approved, "by": name});
+    if let Some(comment) = &verdict.comment {
+        all["comment"] = comment.clone().into();
+    }
+    if let Some(answer) = &verdict.answer {
+        all["answer"] = answer.clone();
+    }
+    all
+}
+
+pub(crate) fn millis(period: &Period) -> u64 {
+    u64::try_from(period.0.as_millis()).unwrap_or(u64::MAX)
+}
+
+pub(crate) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn scheduled(key: &Key, items: Vec<Value>) -> Command {
+    Command::record(Event::StepScheduled { key: key.clone(), items })
+}
+
+fn succeeded(key: &Key, output: Option<Value>) -> Command {
+    Command::record(Event::StepSucceeded { key: key.clone(), output })
+}
+
+fn failed(key: &Key, failure: Failure) -> Command {
+    Command::record(Event::StepFailed { key: key.clone(), failure })
+}

@@ -1,0 +1,37 @@
+//! Whether an output is what its step promises.
+
+use milepost_model::step::{FieldType, Step};
+use serde_json::Value;
+
+use crate::act::kind_of;
+use crate::failure::Failure;
+use crate::key::Key;
+use crate::words;
+
+/// The first field that is not as the contract has it.
+pub(crate) fn misfit(key: &Key, step: &Step, output: &Value) -> Option<Failure> {
+    let contract = step.output_contract.as_ref()?;
+    contract.fields.iter().find_map(|field| {
+        let name = field.name.value.as_str();
+        let wanted = field.kind.unwrap_or(FieldType::Any);
+        match output.get(name) {
+            Some(value) if is_of(value, wanted) => None,
+            Some(value) => Some(words::contract(key, name, wanted.name(), kind_of(value))),
+            None => Some(words::contract(key, name, wanted.name(), "it is missing")),
+        }
+    })
+}
+
+fn is_of(value: &Value, wanted: FieldType) -> bool {
+    match wanted {
+        FieldType::String => value.is_string(),
+        FieldType::Number => value.is_number(),
+        FieldType::Integer => {
+            value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0)
+        }
+        FieldType::Boolean => value.is_boolean(),
+        FieldType::Array => value.is_array(),
+        FieldType::Object => value.is_object(),
+        FieldType::Any => true,
+    }
+}

@@ -1,0 +1,584 @@
+//! What a run remembers. A run's state is the fold of its events and nothing else.
+//!
+//! Events are facts and decisions, never progress. An old event is never edited: a field that is
+//! added later has a default, and one whose meaning changes becomes another event.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::failure::Failure;
+use crate::key::Key;
+
+/// An event with its place in the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its number in the run, from 1.
+    pub seq: u64,
+    /// When it happened, in milliseconds since 1970; never before the one in front of it.
+    pub at_ms: u64,
+    /// What happened.
+    pub event: Event,
+}
+
+/// What happened in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// It is on disk, so it is started.
+    RunCreated(Box<RunCreated>),
+    /// The list of a step over a list, evaluated once: what it runs over is settled.
+    StepScheduled {
+        /// The step.
+        key: Key,
+        /// The items.
+        items: Vec<Value>,
+    },
+    /// A request is about to be sent.
+    AttemptStarted(Attempt),
+    /// It was answered.
+    AttemptSucceeded {
+        /// The step.
+        key: Key,
+        /// The answer.
+        answer: Answer,
+        /// How long it took.
+        duration_ms: u64,
+    },
+    /// It was not, or the answer says no.
+    AttemptFailed {
+        /// The step.
+        key: Key,
+        /// Why.
+        failure: Failure,
+        /// When it is tried again; never means the step fails.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_at_ms: Option<u64>,
+        /// The process ended while it was under way: this try does not count.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        interrupted: bool,
+    },
+    /// Nobody knows whether it took effect, and it must not be repeated.
+    AttemptUnknown {
+        /// The step.
+        key: Key,
+        /// What is known.
+        failure: Failure,
+    },
+    /// A person said what became of it.
+    OutcomeDecided {
+        /// The step.
+        key: Key,
+        /// Who.
+        by: Actor,
+        /// What.
+        decision: Decision,
+    },
+    /// Its condition does not hold, or what it needs was skipped.
+    StepSkipped {
+        /// The step.
+        key: Key,
+        /// Why.
+        reason: String,
+        /// The values that decided.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        values: Map<String, Value>,
+    },
+    /// It is done.
+    StepSucceeded {
+        /// The step.
+        key: Key,
+        /// Its output, unless the answer of the last attempt or the submission is it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Value>,
+    },
+    /// It is over without success.
+    StepFailed {
+        /// The step.
+        key: Key,
+        /// Why.
+        failure: Failure,
+    },
+    /// It was under way, or due, when the run was canceled.
+    StepCanceled {
+        /// The step.
+        key: Key,
+    },
+    /// An agent may work on it.
+    PromptOffered {
+        /// The step.
+        key: Key,
+        /// Which try, from 1.
+        attempt: u32,
+    },
+    /// Something that meets the rules and is still to be checked against the world.
+    SubmissionReceived(Submission),
+    /// It was looked at and will not do.
+    SubmissionRejected {
+        /// The step.
+        key: Key,
+        /// Which try.
+        attempt: u32,
+        /// What was submitted, as a digest.
+        digest: String,
+        /// Everything that is wrong with it.
+        issues: Vec<Issue>,
+        /// Whether it uses up one of the tries.
+        counted: bool,
+    },
+    /// It will do.
+    SubmissionAccepted(Submission),
+    /// Variables of a guide that somebody added.
+    ContextAdded {
+        /// Who.
+        by: Actor,
+        /// The variables.
+        values: Map<String, Value>,
+    },
+    /// A person is asked.
+    ApprovalRequested(Box<Request>),
+    /// A person said yes.
+    Approved(Box<Verdict>),
+    /// A person said no, or nobody answered in time.
+    Rejected(Box<Verdict>),
+    /// What was approved is no longer what would be done.
+    ApprovalVoided {
+        /// The question.
+        key: Key,
+        /// What differs.
+        changes: Vec<Change>,
+    },
+    /// A rejection goes back: these steps run again.
+    WentBack {
+        /// The question.
+        from: Key,
+        /// The step it goes back to.
+        to: Key,
+        /// What the person said.
+        reason: String,
+        /// The steps that are forgotten.
+        reset: Vec<Key>,
+    },
+    /// Something happens at a time.
+    TimerSet {
+        /// The step.
+        key: Key,
+        /// When.
+        at_ms: u64,
+    },
+    /// The time has come.
+    TimerFired {
+        /// The step.
+        key: Key,
+    },
+    /// Another workflow was started.
+    ChildStarted {
+        /// The step.
+        key: Key,
+        /// The run.
+        run: String,
+    },
+    /// It ended.
+    ChildFinished {
+        /// The step.
+        key: Key,
+        /// How.
+        outcome: ChildOutcome,
+    },
+    /// Most of a budget is spent.
+    BudgetWarned {
+        /// Which.
+        budget: Budget,
+        /// How much of it.
+        used: u64,
+        /// Of how much.
+        limit: u64,
+    },
+    /// All of it is: a person decides.
+    BudgetReached {
+        /// Which.
+        budget: Budget,
+        /// Of how much.
+        limit: u64,
+    },
+    /// Somebody wants it to end.
+    CancelRequested {
+        /// Who.
+        by: Actor,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Nothing new begins.
+    Paused {
+        /// Who.
+        by: Actor,
+    },
+    /// It goes on.
+    Resumed {
+        /// Who.
+        by: Actor,
+    },
+    /// A run that had ended, or waits, goes on from somewhere.
+    RunResumedFrom(Box<Resumption>),
+    /// Its end: it did what it should.
+    RunSucceeded {
+        /// The final output.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Value>,
+    },
+    /// Its end: it could not.
+    RunFailed {
+        /// Why.
+        failure: Failure,
+        /// The step that failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Key>,
+    },
+    /// Its end: somebody stopped it.
+    RunCanceled,
+}
+
+/// The first event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunCreated {
+    /// The run.
+    pub run: String,
+    /// The workflow.
+    pub workflow: String,
+    /// The hash of the text it was pinned from.
+    pub text_hash: String,
+    /// The meaning of the text.
+    pub plan_hash: String,
+    /// Its inputs; secret ones as sentinels.
+    pub inputs: Map<String, Value>,
+    /// What nobody outside can know, so that nobody can forge the place of a secret.
+    pub seal: String,
+    /// The inputs that are secrets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
+    /// The variables of the environment that expressions may read.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub env: Map<String, Value>,
+    /// Who started it.
+    pub actor: Actor,
+    /// The project it belongs to.
+    pub workspace: String,
+    /// The run and the step it was started by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
+    /// What it may spend.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub budget: BTreeMap<Budget, u64>,
+    /// How presence must be shown to decide in it, at least.
+    #[serde(default)]
+    pub presence: Presence,
+    /// The key that decisions of a person are signed with, when there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<String>,
+    /// When it is too late.
+    pub deadline_ms: u64,
+    /// Every call is answered by the mock of its catalog.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mock: bool,
+}
+
+/// The run and the step that started another run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// The run.
+    pub run: String,
+    /// The step.
+    pub key: Key,
+    /// How many runs are above.
+    pub depth: u32,
+}
+
+/// Who did something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Actor {
+    /// A person, an agent, or the engine itself.
+    pub kind: ActorKind,
+    /// A name: of a user, or of a client.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+}
+
+/// Who may do something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActorKind {
+    /// A person.
+    Person,
+    /// A model.
+    Agent,
+    /// The engine: a timeout, a parent.
+    Engine,
+}
+
+/// How a person showed to be there, least first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Presence {
+    /// The user's configuration approves this workflow unattended.
+    Policy,
+    /// Typed on a terminal.
+    #[default]
+    Terminal,
+    /// Asked by the client, answered by the person.
+    Elicitation,
+    /// With the person's PIN.
+    Pin,
+}
+
+/// One try of a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// The step.
+    pub key: Key,
+    /// Which try of this execution, from 1.
+    pub attempt: u32,
+    /// What tells a server that two requests are one.
+    pub idempotency_key: String,
+    /// A digest of the request.
+    pub request_digest: String,
+    /// The request in short: `POST /refunds`.
+    pub request: String,
+    /// Whether it changes something.
+    pub write: bool,
+    /// Whether it may be sent again.
+    pub repeatable: bool,
+}
+
+/// What came back.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The body.
+    pub output: Value,
+    /// The status.
+    #[serde(default)]
+    pub status: u16,
+    /// Headers that say something.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub headers: Map<String, Value>,
+    /// What is worth knowing: cut, or numbers kept as text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// What a person says about an unknown outcome, or a step nobody gets right.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum Decision {
+    /// It happened; this is what came of it.
+    Happened {
+        /// The output.
+        #[serde(default)]
+        output: Value,
+    },
+    /// It did not: it is done again.
+    DidNot,
+    /// The step has failed.
+    GiveUp,
+}
+
+/// What an agent hands in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Submission {
+    /// The step.
+    pub key: Key,
+    /// Which try.
+    pub attempt: u32,
+    /// A digest of it.
+    pub digest: String,
+    /// What it is.
+    pub output: Value,
+    /// Variables it adds.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub context: Map<String, Value>,
+    /// Who.
+    pub by: Actor,
+}
+
+/// What is wrong with a submission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Issue {
+    /// What.
+    pub message: String,
+    /// What to do.
+    pub suggestion: String,
+}
+
+/// What a person is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// The step.
+    pub key: Key,
+    /// The question.
+    pub message: String,
+    /// What will be done after a yes, as far as it is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<ShownCall>,
+    /// A digest of all that was shown.
+    pub digest: String,
+    /// When it lapses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at_ms: Option<u64>,
+    /// What differs from what was approved before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// A request that depends on an approval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShownCall {
+    /// The step.
+    pub key: Key,
+    /// A digest of the request.
+    pub digest: String,
+    /// The request in short.
+    pub request: String,
+    /// Its arguments.
+    pub arguments: Value,
+}
+
+/// Something that differs from what was approved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// The step.
+    pub key: Key,
+    /// What was shown.
+    pub before: Value,
+    /// What it would be.
+    pub after: Value,
+}
+
+/// What a person decided.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The question.
+    pub key: Key,
+    /// The digest of what was shown.
+    pub digest: String,
+    /// Who.
+    pub by: Actor,
+    /// What they said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// Their answer, when there is a form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
+    /// How they showed to be there.
+    pub presence: Presence,
+    /// The signature over the decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+}
+
+/// How a run that another one started ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum ChildOutcome {
+    /// It did what it should.
+    Succeeded {
+        /// Its final output.
+        output: Value,
+    },
+    /// It could not.
+    Failed {
+        /// Why.
+        failure: Failure,
+    },
+    /// Somebody stopped it.
+    Canceled,
+}
+
+/// What a run can spend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Budget {
+    /// Requests.
+    HttpCalls,
+    /// Requests that change something.
+    Writes,
+    /// Tries of all kinds, submissions included.
+    Attempts,
+}
+
+/// Where and how a run goes on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Resumption {
+    /// Who.
+    pub by: Actor,
+    /// What was asked for: `failed`, `start`, or a step.
+    pub from: String,
+    /// The steps that are forgotten and run again.
+    pub reset: Vec<Key>,
+    /// Lists and loops that go on where they broke off: what succeeded of them is kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reopen: Vec<Key>,
+    /// Outputs that a person put in the place of a step's own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub overrides: BTreeMap<Key, Value>,
+    /// Inputs that differ from now on.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub inputs: Map<String, Value>,
+    /// The text from now on.
+    pub text_hash: String,
+    /// Its meaning.
+    pub plan_hash: String,
+    /// Budgets from now on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub budget: BTreeMap<Budget, u64>,
+    /// Only the named step runs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only: bool,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When it is too late.
+    pub deadline_ms: u64,
+}
+
+impl Event {
+    /// The word for it, as it stands in the journal.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Event::RunCreated(_) => "run_created",
+            Event::StepScheduled { .. } => "step_scheduled",
+            Event::AttemptStarted(_) => "attempt_started",
+            Event::AttemptSucceeded { .. } => "attempt_succeeded",
+            Event::AttemptFailed { .. } => "attempt_failed",
+            Event::AttemptUnknown { .. } => "attempt_unknown",
+            Event::OutcomeDecided { .. } => "outcome_decided",
+            Event::StepSkipped { .. } => "step_skipped",
+            Event::StepSucceeded { .. } => "step_succeeded",
+            Event::StepFailed { .. } => "step_failed",
+            Event::StepCanceled { .. } => "step_canceled",
+            Event::PromptOffered { .. } => "prompt_offered",
+            Event::SubmissionReceived(_) => "submission_received",
+            Event::SubmissionRejected { .. } => "submission_rejected",
+            Event::SubmissionAccepted(_) => "submission_accepted",
+            Event::ContextAdded { .. } => "context_added",
+            Event::ApprovalRequested(_) => "approval_requested",
+            Event::Approved(_) => "approved",
+            Event::Rejected(_) => "rejected",
+            Event::ApprovalVoided { .. } => "approval_voided",
+            Event::WentBack { .. } => "went_back",
+            Event::TimerSet { .. } => "timer_set",
+            Event::TimerFired { .. } => "timer_fired",
+            Event::ChildStarted { .. } => "child_started",
+            Event::ChildFinished { .. } => "child_finished",
+            Event::BudgetWarned { .. } => "budget_warned",
+            Event::BudgetReached { .. } => "budget_reached",
+            Event::CancelRequested { .. } => "cancel_requested",
+            Event::Paused { .. } => "paused",
+            Event::Resumed { .. } => "resumed",
+            Event::RunResumedFrom(_) => "run_resumed_from",
+            Event::RunSucceeded { .. } => "run_succeeded",
+            Event::RunFailed { .. } => "run_failed",
+            Event::RunCanceled => "run_canceled",
+        }
+    }
+}

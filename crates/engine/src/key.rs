@@ -1,0 +1,99 @@
+//! What names one execution of a step: the step, and the pass of every loop around it.
+
+use std::fmt;
+
+use milepost_model::id::StepId;
+use serde::{Deserialize, Serialize};
+
+/// `lookup`, `fetch@3` (an item of a list), `loop@2::inner` (a pass of a loop) or
+/// `decide::verify@0` (a check of a claim). Stable: made of the definition and indices alone.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Key(String);
+
+impl Key {
+    /// A step of the top level.
+    pub fn of(step: &StepId) -> Key {
+        Key(step.as_str().to_owned())
+    }
+
+    /// An execution inside a loop, as the walk of the loop spells it.
+    pub fn of_walk(spelling: &str) -> Key {
+        Key(spelling.to_owned())
+    }
+
+    /// One item of a step that runs over a list.
+    #[must_use]
+    pub fn item(&self, index: usize) -> Key {
+        Key(format!("{}@{index}", self.0))
+    }
+
+    /// The list an item belongs to, and which item it is.
+    pub(crate) fn list(&self) -> Option<(Key, usize)> {
+        let (list, index) = self.0.rsplit_once('@')?;
+        Some((Key(list.to_owned()), index.parse().ok()?))
+    }
+
+    /// One check of what an agent claims.
+    #[must_use]
+    pub fn check(&self, index: usize) -> Key {
+        Key(format!("{}::verify@{index}", self.0))
+    }
+
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The step of the top level it belongs to.
+    pub fn top(&self) -> &str {
+        let first = self.0.split("::").next().unwrap_or(&self.0);
+        first.split('@').next().unwrap_or(first)
+    }
+
+    /// The id of the step itself.
+    pub fn step(&self) -> &str {
+        let parts = self.0.rsplit("::").find(|part| !part.starts_with("verify@"));
+        let last = parts.unwrap_or(&self.0);
+        last.split('@').next().unwrap_or(last)
+    }
+
+    /// Whether it is another one, or lies below it.
+    pub fn is_within(&self, other: &Key) -> bool {
+        let rest = self.0.strip_prefix(other.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', ':']))
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_knows_its_step_and_what_is_around_it() {
+        let check = |key: &str, top: &str, step: &str| {
+            let key = Key::of_walk(key);
+            assert_eq!((key.top(), key.step()), (top, step), "{key}");
+        };
+        check("lookup", "lookup", "lookup");
+        check("fetch@3", "fetch", "fetch");
+        check("loop@2::inner", "loop", "inner");
+        check("a@0::b@1::c", "a", "c");
+        check("decide::verify@0", "decide", "decide");
+        check("loop@1::decide::verify@0", "loop", "decide");
+    }
+
+    #[test]
+    fn what_lies_below_is_within() {
+        let within = |key: &str, other: &str| Key::of_walk(key).is_within(&Key::of_walk(other));
+        assert!(within("a", "a") && within("a@1", "a") && within("a@1::b", "a"));
+        assert!(within("a::verify@0", "a"));
+        assert!(!within("ab", "a") && !within("a", "a@1"));
+    }
+}

@@ -1,0 +1,44 @@
+//! Durable runs of workflows.
+//!
+//! A run's state is the fold of its events ([`state`]), and what to do next is a function of the
+//! state ([`mod@next`]). A [`pilot`] turns what happens into events to write down and acts to do
+//! after that. All of this is pure: no clock, no randomness, no I/O, no order of a hash map.
+
+mod act;
+pub mod command;
+mod contract;
+mod decisive;
+pub mod event;
+mod failure;
+mod flow;
+mod judge;
+mod key;
+pub mod limits;
+mod names;
+mod next;
+pub mod pilot;
+pub mod resume;
+mod retry;
+pub mod signal;
+pub mod state;
+pub mod time;
+pub mod view;
+mod words;
+
+pub use failure::Failure;
+pub use flow::{Flow, Node};
+pub use judge::engine;
+pub use key::Key;
+pub use names::{sentinel, shown, shown_text};
+pub use next::next;
+pub use retry::Trouble;
+
+/// What the engine is called when it ends a run that takes too long.
+pub(crate) const DEADLINE: &str = "deadline";
+
+/// The name of a run.
+pub(crate) fn run_name(bytes: &[u8]) -> String {
+    let mut fixed = [0; 16];
+    fixed.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    milepost_model::id::RunId::from_bytes(fixed).as_str().to_owned()
+}

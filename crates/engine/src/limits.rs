@@ -1,0 +1,28 @@
+//! Every bound of the engine.
+
+/// Submissions an agent has for a step, unless authored.
+pub const SUBMISSIONS: u32 = 5;
+/// Items a step runs over at most.
+pub const ITEMS: usize = 10_000;
+/// Runs inside runs.
+pub const DEPTH: u32 = 16;
+/// Tries of a request that may be repeated, unless authored.
+pub const ATTEMPTS: u32 = 3;
+/// The first pause before another try, unless authored.
+pub const BACKOFF_MS: u64 = 500;
+/// The longest pause before another try, unless authored.
+pub const BACKOFF_MAX_MS: u64 = 30_000;
+/// The longest that a server may ask for.
+pub const RETRY_AFTER_MAX_MS: u64 = 600_000;
+/// How long one try may take, unless authored.
+pub const ATTEMPT_MS: u64 = 30_000;
+/// How long a run may take, unless authored.
+pub const RUN_MS: u64 = 24 * 60 * 60 * 1000;
+/// The pause between two passes of polling, unless authored.
+pub const POLL_MS: u64 = 5_000;
+/// How long polling may take, unless authored.
+pub const POLL_TOTAL_MS: u64 = 600_000;
+/// How often a rejection goes back, unless authored.
+pub const SENT_BACK: u32 = 3;
+/// Characters of a submitted text or a message that are kept with a decision.
+pub const COMMENT_CHARS: usize = 4_096;

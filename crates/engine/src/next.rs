@@ -1,0 +1,485 @@
+//! What is to be done next: a pure function of the workflow and the state of its run.
+//!
+//! Nothing here remembers anything. Whatever was decided before stands in the state, so a run that
+//! was interrupted anywhere goes on from there.
+
+use std::cell::OnceCell;
+
+use milepost_model::brief;
+use milepost_model::condition::Truth;
+use milepost_model::expr::SegmentKind;
+use milepost_model::step::{Action, Needs, OnError, Prompt, Step, When};
+use milepost_model::walk::{self, Position, Walk, WalkError};
+use serde_json::{Map, Value, json};
+
+use crate::act::is_item;
+use crate::command::Command;
+use crate::event::{ActorKind, Event};
+use crate::failure::Failure;
+use crate::flow::{Flow, Node};
+use crate::key::Key;
+use crate::names::Names;
+use crate::state::{Phase, State, StepState};
+use crate::{view, words};
+
+/// The next thing to do; nothing when the run has ended or waits.
+pub fn next(flow: &Flow, state: &State) -> Option<Command> {
+    if state.end.is_some() {
+        return None;
+    }
+    let look = Look::of(flow, state);
+    look.main().or_else(|| {
+        let ready = look.is_main_over() && look.begins;
+        ready.then(|| look.finally().or_else(|| look.finish())).flatten()
+    })
+}
+
+/// The variables of a guide: inputs and what was added to them.
+pub(crate) fn context(state: &State) -> Map<String, Value> {
+    let mut all = state.head.inputs.clone();
+    all.extend(state.context.clone());
+    all
+}
+
+/// The variables of a loop of a manifest: those of a guide, and what the steps before came to.
+pub(crate) fn loop_context(state: &State) -> Value {
+    let mut all = context(state);
+    for name in ["inputs", "steps"] {
+        let value = state.names().get(name).cloned().unwrap_or_default();
+        all.insert(name.to_owned(), value);
+    }
+    Value::Object(all)
+}
+
+/// A run that is looked at.
+pub(crate) struct Look<'s> {
+    pub(crate) flow: &'s Flow,
+    pub(crate) state: &'s State,
+    /// Whether anything new may begin.
+    begins: bool,
+    /// Which steps of the top level are over, with all they wait for.
+    settled: OnceCell<Vec<bool>>,
+}
+
+/// An execution with the names its expressions see.
+pub(crate) struct One<'l, 's> {
+    pub(crate) key: &'l Key,
+    pub(crate) step: &'l Step,
+    pub(crate) names: Names<'s>,
+}
+
+impl<'s> Look<'s> {
+    pub(crate) fn of(flow: &'s Flow, state: &'s State) -> Look<'s> {
+        let begins = !state.paused && state.parked.is_none();
+        Look { flow, state, begins, settled: OnceCell::new() }
+    }
+
+    /// Whether an execution may do something new: what it waits for may be open again, because an
+    /// approval no longer holds.
+    pub(crate) fn is_free(&self, key: &Key) -> bool {
+        let node = self.flow.index(key.top()).map(|index| &self.flow.nodes()[index]);
+        self.begins && node.is_none_or(|node| self.flow.is_walked() || self.is_ready(node))
+    }
+
+    /// The names that the expressions of an execution see, but for those of loops around it.
+    pub(crate) fn names(&self, key: &Key) -> Names<'s> {
+        let names = Names::of(self.state);
+        if !self.flow.is_finally(key) {
+            return names;
+        }
+        // At the end there may be steps that never ran, and that can be asked for.
+        let mut steps = self.state.names().get("steps").cloned().unwrap_or_else(|| json!({}));
+        for node in self.flow.nodes().iter().filter(|node| !node.finally) {
+            if steps.get(node.key.as_str()).is_none() {
+                steps[node.key.as_str()] = json!({"status": "pending", "attempts": 0});
+            }
+        }
+        names.with("steps", steps)
+    }
+
+    /// The names of an execution that is under way.
+    pub(crate) fn locals(&self, key: &Key, step: &Step) -> Names<'s> {
+        let names = self.names(key);
+        if let Some((index, item)) = view::item(self.state, key) {
+            let name = step.for_each.as_ref().and_then(|each| each.name.as_ref());
+            return names.item(name.map(|name| name.value.as_str()), index, item);
+        }
+        let Some(top) = self.flow.step(key.top()).filter(|top| is_loop(top)) else { return names };
+        let completed = self.completed(Some(&Key::of_walk(key.top())));
+        let context = loop_context(self.state);
+        match walk::within(self.flow.workflow(), top, &completed, &context) {
+            Ok(Walk { position: Position::Due(due), .. }) if due.key == key.as_str() => {
+                names.passes(&due.loops)
+            }
+            _ => names,
+        }
+    }
+
+    fn main(&self) -> Option<Command> {
+        if self.state.canceling.is_some() {
+            return self.abandon();
+        }
+        if self.flow.is_walked() {
+            return self.walk();
+        }
+        let nodes = self.flow.nodes();
+        let main = || nodes.iter().filter(|node| !node.finally);
+        if let Some(command) = main().find_map(|node| self.advance_node(node)) {
+            return Some(command);
+        }
+        // A rejection that goes back waits for what is on its way.
+        let back = main().any(|node| *self.state.phase(&node.key) == Phase::Decided(false));
+        if self.failed().is_some() || !self.begins || back {
+            return None;
+        }
+        let concurrency = self.flow.workflow().concurrency as usize;
+        // What waits for something above it again takes no one's place.
+        let open = main().filter(|node| self.is_open(&node.key) && self.is_ready(node)).count();
+        if open >= concurrency {
+            return None;
+        }
+        main().find_map(|node| self.begin_node(node))
+    }
+
+    /// Whether a step of the top level is over, with all it waits for.
+    fn is_settled(&self, node: &Node) -> bool {
+        let settled = self.settled.get_or_init(|| {
+            let mut settled: Vec<bool> = Vec::new();
+            // Steps come after all they wait for.
+            for node in self.flow.nodes() {
+                let above = node.waits.iter().all(|wait| settled.get(*wait) == Some(&true));
+                settled.push(above && self.state.phase(&node.key).is_closed());
+            }
+            settled
+        });
+        self.flow.index(node.key.as_str()).is_some_and(|index| settled[index])
+    }
+
+    /// Those of the same part that a step waits for: `finally` reads what there is of the others.
+    fn waits<'n>(&'n self, node: &'n Node) -> impl Iterator<Item = &'n Node> {
+        let waits = node.waits.iter().map(|wait| &self.flow.nodes()[*wait]);
+        waits.filter(|wait| wait.finally == node.finally)
+    }
+
+    fn is_ready(&self, node: &Node) -> bool {
+        self.waits(node).all(|wait| match node.finally {
+            true => self.state.phase(&wait.key).is_closed(),
+            false => self.is_settled(wait),
+        })
+    }
+
+    fn is_open(&self, key: &Key) -> bool {
+        self.state.step(key).is_some_and(StepState::is_open)
+    }
+
+    fn is_main_over(&self) -> bool {
+        let none_open = || !self.state.open().any(|(key, _)| !self.flow.is_finally(key));
+        if self.state.canceling.is_some() || self.failed().is_some() {
+            return none_open();
+        }
+        if self.flow.is_walked() {
+            return none_open() && matches!(self.position(), Ok(Place::Complete));
+        }
+        if let Some(only) = &self.state.only {
+            return self.state.phase(only).is_closed() && none_open();
+        }
+        let mut main = self.flow.nodes().iter().filter(|node| !node.finally);
+        main.all(|node| self.is_settled(node))
+    }
+
+    /// The first step whose failure is the failure of the run.
+    pub(crate) fn failed(&self) -> Option<(Key, Failure)> {
+        let failed = self.state.steps.iter().filter(|(_, step)| step.phase == Phase::Failed);
+        let failed = failed.filter(|(key, _)| {
+            let own = self.flow.is_walked() || key.as_str() == key.top();
+            let counts = self.flow.of_key(key).is_some_and(|def| def.on_error == OnError::Fail);
+            own && counts && !key.as_str().contains("::verify@")
+        });
+        let first = failed.min_by_key(|(_, step)| step.ended_ms);
+        first.map(|(key, step)| (key.clone(), step.failure.clone().unwrap_or_else(words::canceled)))
+    }
+
+    /// A canceled run lets go of everything that is not on its way.
+    fn abandon(&self) -> Option<Command> {
+        let mut open = self.state.open().filter(|(key, _)| !self.flow.is_finally(key));
+        let (key, state) = open.find(|(key, _)| !self.state.is_busy(key))?;
+        // What was answered is done: it must not look as if it could be done again.
+        if state.phase == Phase::Answered
+            && let Some(step) = self.flow.of_key(key)
+            && matches!(&step.action, Action::Run(run) if run.repeat.is_none())
+        {
+            let names = self.locals(key, step);
+            return self.advance(One { key, step, names }, state);
+        }
+        Some(Command::record(Event::StepCanceled { key: key.clone() }))
+    }
+
+    fn advance_node(&self, node: &Node) -> Option<Command> {
+        let state = self.state.step(&node.key).filter(|state| state.is_open())?;
+        let step = self.flow.of_key(&node.key)?;
+        let one = One { key: &node.key, step, names: self.names(&node.key) };
+        self.advance(one, state)
+    }
+
+    /// Begins a step of the top level, when it is its turn.
+    fn begin_node(&self, node: &Node) -> Option<Command> {
+        if *self.state.phase(&node.key) != Phase::Pending || self.is_open(&node.key) {
+            return None;
+        }
+        if self.state.only.as_ref().is_some_and(|only| *only != node.key) {
+            return None;
+        }
+        if !self.is_ready(node) {
+            return None;
+        }
+        let step = self.flow.of_key(&node.key)?;
+        let waits: Vec<&Node> = self.waits(node).collect();
+        if let Some(reason) = self.left_out(step, &waits) {
+            let key = node.key.clone();
+            return Some(Command::record(Event::StepSkipped { key, reason, values: Map::new() }));
+        }
+        Some(self.begin(&One { key: &node.key, step, names: self.names(&node.key) }))
+    }
+
+    /// Why a step does not run though nobody asked its condition.
+    fn left_out(&self, step: &Step, waits: &[&Node]) -> Option<String> {
+        let skipped = |node: &&&Node| *self.state.phase(&node.key) == Phase::Skipped;
+        let succeeded = |node: &&&Node| *self.state.phase(&node.key) == Phase::Succeeded;
+        match step.needs {
+            Needs::Any if waits.is_empty() || waits.iter().any(|node| succeeded(&node)) => None,
+            Needs::Any => Some("none of the steps it needs succeeded".to_owned()),
+            Needs::All => {
+                let mut skipped = waits.iter().filter(skipped);
+                let first = skipped.find(|node| !asks_status(step, node.key.as_str()))?;
+                Some(format!("`{}` was skipped", first.key))
+            }
+        }
+    }
+
+    /// Steps of guides come one after the other, as the walk has it.
+    fn walk(&self) -> Option<Command> {
+        if self.failed().is_some() {
+            return None;
+        }
+        match self.position() {
+            Ok(Place::Due(command)) => command.map(|command| *command),
+            Ok(Place::Complete | Place::Blocked) => None,
+            Err(error) => self.unwalkable(&error),
+        }
+    }
+
+    fn position(&self) -> Result<Place, WalkError> {
+        let completed = self.completed(None);
+        let context = Value::Object(context(self.state));
+        let found = walk::next(self.flow.workflow(), &completed, &context)?;
+        Ok(self.place(found.position))
+    }
+
+    fn place(&self, position: Position<'_, '_>) -> Place {
+        match position {
+            Position::Complete { .. } => Place::Complete,
+            Position::Blocked(_) => Place::Blocked,
+            Position::Due(due) => {
+                let key = Key::of_walk(&due.key);
+                let names = self.names(&key).passes(&due.loops);
+                let one = One { key: &key, step: due.step, names };
+                let begun = self.state.step(&key).filter(|state| state.is_open());
+                let command = match begun {
+                    Some(state) => self.advance(one, state),
+                    None if self.begins => Some(self.begin(&one)),
+                    None => None,
+                };
+                Place::Due(command.map(Box::new))
+            }
+        }
+    }
+
+    fn unwalkable(&self, error: &WalkError) -> Option<Command> {
+        // A variable that is missing may still come; anything else is the end.
+        if matches!(error, WalkError::Variable { .. }) {
+            return None;
+        }
+        if let Some((key, _)) = self.state.open().next() {
+            let free = !self.state.is_busy(key);
+            return free.then(|| Command::record(Event::StepCanceled { key: key.clone() }));
+        }
+        let id = self.flow.workflow().id.value.as_str();
+        let failure = words::unwalkable(id, &error.to_string());
+        Some(Command::record(Event::RunFailed { failure, key: None }))
+    }
+
+    /// What is done of a walk, all of it or below one loop.
+    pub(crate) fn completed(&self, below: Option<&Key>) -> Vec<String> {
+        let done = self.state.steps.iter().filter(|(key, step)| {
+            let inside = below.is_none_or(|below| *key != below && key.is_within(below));
+            let last = key.as_str().rsplit("::").next().unwrap_or_default();
+            inside && step.phase.is_closed() && !last.contains('@')
+        });
+        done.map(|(key, _)| key.as_str().to_owned()).collect()
+    }
+
+    /// The next thing for a loop: its next step, or its end.
+    pub(crate) fn looped(&self, key: &Key, step: &Step) -> Option<Command> {
+        let broken = self.state.steps.iter().find(|(other, state)| {
+            let own = *other != key && other.is_within(key) && state.phase == Phase::Failed;
+            // A failed item is for its list to judge, and a refuted claim for its step.
+            own && !is_item(other)
+                && self.flow.of_key(other).is_some_and(|def| def.on_error == OnError::Fail)
+        });
+        if let Some((_, inner)) = broken {
+            let failure = inner.failure.clone().unwrap_or_else(words::canceled);
+            return Some(Command::record(Event::StepFailed { key: key.clone(), failure }));
+        }
+        let completed = self.completed(Some(key));
+        let context = loop_context(self.state);
+        match walk::within(self.flow.workflow(), step, &completed, &context) {
+            Ok(found) => match self.place(found.position) {
+                Place::Due(command) => command.map(|command| *command),
+                Place::Blocked => None,
+                Place::Complete => {
+                    let output = Some(self.passes_of(key));
+                    Some(Command::record(Event::StepSucceeded { key: key.clone(), output }))
+                }
+            },
+            Err(error) => {
+                let failure = words::unwalkable(key.as_str(), &error.to_string());
+                Some(Command::record(Event::StepFailed { key: key.clone(), failure }))
+            }
+        }
+    }
+
+    /// What a loop came to: for each pass the outputs of its steps by name.
+    fn passes_of(&self, key: &Key) -> Value {
+        let mut passes: Vec<Map<String, Value>> = Vec::new();
+        for (other, step) in self.state.steps.iter().filter(|(_, step)| step.phase.is_closed()) {
+            let rest = other.as_str().strip_prefix(key.as_str()).and_then(|r| r.strip_prefix('@'));
+            let Some((number, name)) = rest.and_then(|rest| rest.split_once("::")) else {
+                continue;
+            };
+            let (Ok(number), false) = (number.parse::<usize>(), name.contains('@')) else {
+                continue;
+            };
+            if passes.len() <= number {
+                passes.resize_with(number + 1, Map::new);
+            }
+            let output = step.output.clone().unwrap_or_default();
+            passes[number].insert(name.to_owned(), output);
+        }
+        passes.into_iter().map(Value::Object).collect()
+    }
+
+    fn finally(&self) -> Option<Command> {
+        let nodes = self.flow.nodes();
+        let last = || nodes.iter().filter(|node| node.finally);
+        let advanced = last().find_map(|node| self.advance_node(node));
+        advanced.or_else(|| {
+            let open = last().any(|node| self.is_open(&node.key));
+            (!open).then(|| last().find_map(|node| self.begin_node(node))).flatten()
+        })
+    }
+
+    fn finish(&self) -> Option<Command> {
+        if self.state.open().next().is_some() {
+            return None;
+        }
+        Some(Command::record(self.end()))
+    }
+
+    fn end(&self) -> Event {
+        let failed = |key: Option<Key>, failure: Failure| Event::RunFailed { failure, key };
+        if let Some(by) = &self.state.canceling {
+            let late = by.kind == ActorKind::Engine && by.name == crate::DEADLINE;
+            return if late { failed(None, words::too_late()) } else { Event::RunCanceled };
+        }
+        if let Some((key, failure)) = self.failed() {
+            return failed(Some(key), failure);
+        }
+        let mut nodes = self.flow.nodes().iter();
+        if let Some(only) = &self.state.only
+            && !self.flow.is_walked()
+            && !nodes.all(|node| self.state.phase(&node.key).is_closed())
+        {
+            return failed(None, words::incomplete(only));
+        }
+        let Some(authored) = &self.flow.workflow().final_output else {
+            return Event::RunSucceeded { output: None };
+        };
+        match Names::of(self.state).value("final_output", authored) {
+            Ok(output) => Event::RunSucceeded { output },
+            Err(failure) => failed(None, failure),
+        }
+    }
+
+    /// Begins an execution: its condition first.
+    pub(crate) fn begin(&self, one: &One<'_, 's>) -> Command {
+        let when = one.step.when.as_ref().filter(|_| !self.is_open(one.key));
+        match when.map(|when| self.holds(when, &one.names)) {
+            Some(Ok(Err(values))) => {
+                let (key, reason) = (one.key.clone(), "its condition does not hold".to_owned());
+                Command::record(Event::StepSkipped { key, reason, values })
+            }
+            Some(Err(failure)) => {
+                Command::record(Event::StepFailed { key: one.key.clone(), failure })
+            }
+            Some(Ok(Ok(()))) | None => self.act(one),
+        }
+    }
+
+    /// Whether a condition holds, and the values that decided when it does not.
+    fn holds(
+        &self,
+        when: &When,
+        names: &Names<'_>,
+    ) -> Result<Result<(), Map<String, Value>>, Failure> {
+        match when {
+            When::Expr(bare) => {
+                let held = names.holds("if", bare)?;
+                let source = bare.expr.source().trim().to_owned();
+                Ok(if held { Ok(()) } else { Err(crate::decisive::values(bare, names, source)) })
+            }
+            When::Condition(condition) => {
+                let context = Value::Object(context(self.state));
+                let holds =
+                    matches!(condition.decide(&context), Truth::Holds) || condition.holds(&context);
+                // The walk has decided on conditions of guides, with the variables of loops.
+                if holds || self.flow.is_walked() {
+                    return Ok(Ok(()));
+                }
+                let read = condition.variables().into_iter().filter_map(|name| {
+                    let value = milepost_model::condition::Variables::get(&context, name)?;
+                    Some((name.to_owned(), value.clone()))
+                });
+                Ok(Err(read.collect()))
+            }
+        }
+    }
+
+    /// Whether a person confirms what an agent handed in.
+    pub(crate) fn is_confirmed(&self, prompt: &Prompt) -> bool {
+        let context = Value::Object(context(self.state));
+        brief::is_confirmed(&prompt.confirmation, &context)
+    }
+}
+
+enum Place {
+    Due(Option<Box<Command>>),
+    Blocked,
+    Complete,
+}
+
+/// Whether a step's condition looks at how another one ended.
+pub(crate) fn asks_status(step: &Step, other: &str) -> bool {
+    let Some(When::Expr(bare)) = &step.when else { return false };
+    bare.expr.references().iter().any(|reference| {
+        let field = |at: usize| match &reference.path.get(at)?.kind {
+            SegmentKind::Field(name) => Some(name.as_str()),
+            SegmentKind::Index(_) | SegmentKind::Dynamic => None,
+        };
+        reference.root == "steps" && field(0) == Some(other) && field(1) == Some("status")
+    })
+}
+
+/// What a step does is known to be a list.
+pub(crate) fn is_loop(step: &Step) -> bool {
+    matches!(step.action, Action::Loop(_))
+}

@@ -1,0 +1,777 @@
+//! The decisions of whoever drives a run, without the effects: what to write down, and what to do
+//! once that is on disk.
+//!
+//! A driver feeds what happens and does what it is told, in this order: entries are made durable,
+//! then answers are given and acts begin. Nothing is acted on that is not written down, so a crash
+//! anywhere loses nothing but the knowledge of how an act ended; opening the run again settles
+//! that.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::command::{Asking, Call, Calling, Command, Starting};
+use crate::event::{
+    Actor, ActorKind, Answer, Attempt, Budget, Change, ChildOutcome, Entry, Event, Request,
+    ShownCall, Verdict,
+};
+use crate::failure::Failure;
+use crate::flow::Flow;
+use crate::key::Key;
+use crate::next::{Look, next};
+use crate::retry::{self, Tried, Trouble};
+use crate::signal::{Reply, Signal};
+use crate::state::{IllegalEvent, Phase, State, Status, StepState};
+use crate::{DEADLINE, judge, limits, names, words};
+
+/// What the pilot asks of the world. Both are pure as far as a run is concerned.
+pub trait World {
+    /// A request as it would be sent, or why it cannot be.
+    fn prepare(&self, call: &Call, mock: bool) -> Result<Prepared, Failure>;
+
+    /// Whether a command changes something, whatever its arguments; nothing when that is not known.
+    fn writes(&self, command: &str, mock: bool) -> Option<bool> {
+        let bare = Call {
+            command: command.to_owned(),
+            with: Map::new(),
+            body: None,
+            headers: Map::new(),
+            idempotent: None,
+            timeout_ms: limits::ATTEMPT_MS,
+        };
+        self.prepare(&bare, mock).ok().map(|prepared| prepared.write)
+    }
+
+    /// Whether a signature of a person is right.
+    fn is_signed(&self, person: &str, text: &str, signature: &str) -> bool;
+}
+
+/// A request as it would be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    /// A digest of all of it.
+    pub digest: String,
+    /// It in short: `POST /refunds`.
+    pub request: String,
+    /// Whether it changes something.
+    pub write: bool,
+    /// Whether it may be sent again.
+    pub repeatable: bool,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// Time passed.
+    Tick,
+    /// A request came to its end.
+    Called {
+        /// The execution.
+        key: Key,
+        /// Its end.
+        outcome: Outcome,
+    },
+    /// Somebody told the run something.
+    Signal {
+        /// Names the answer.
+        id: String,
+        /// What.
+        signal: Signal,
+    },
+}
+
+/// How a request came to its end.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// With an answer that is no error.
+    Answered {
+        /// The answer.
+        answer: Answer,
+        /// How long it took.
+        duration_ms: u64,
+    },
+    /// Without one.
+    Failed {
+        /// Why.
+        failure: Failure,
+        /// Of which kind.
+        trouble: Trouble,
+        /// Whether it certainly had no effect.
+        unsent: bool,
+        /// What the server asked for.
+        retry_after_ms: Option<u64>,
+    },
+}
+
+/// Something to do once what was decided is on disk.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Act {
+    /// Send a request.
+    Call {
+        /// The execution.
+        key: Key,
+        /// The request.
+        call: Call,
+        /// What tells a server that two requests are one.
+        idempotency_key: String,
+    },
+    /// Give a request up; its end is still to be told.
+    Abort {
+        /// The execution.
+        key: Key,
+    },
+    /// Start another run, or go on with it.
+    StartChild {
+        /// The execution.
+        key: Key,
+        /// The run.
+        run: String,
+        /// Its workflow.
+        workflow: String,
+        /// Its inputs.
+        inputs: Map<String, Value>,
+    },
+    /// Cancel another run.
+    CancelChild {
+        /// The run.
+        run: String,
+    },
+}
+
+/// What comes of something that happened.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Work {
+    /// What to write down.
+    pub entries: Vec<Entry>,
+    /// What to answer, to whom.
+    pub answers: Vec<(String, Reply)>,
+    /// What to do after that.
+    pub acts: Vec<Act>,
+}
+
+/// A run, and who waits for an answer of it.
+#[derive(Debug, Clone)]
+pub struct Pilot {
+    flow: Flow,
+    state: State,
+    /// Submissions whose claim is being checked, and who waits to hear.
+    waiting: BTreeMap<Key, Vec<String>>,
+}
+
+impl Pilot {
+    /// A run as its journal has it. What was under way when the journal ends is settled first.
+    pub fn open(
+        flow: Flow,
+        state: State,
+        now_ms: u64,
+        world: &dyn World,
+    ) -> Result<(Pilot, Work), IllegalEvent> {
+        let mut pilot = Pilot { flow, state, waiting: BTreeMap::new() };
+        let mut turn = Turn { pilot: &mut pilot, world, work: Work::default(), now_ms };
+        turn.recover()?;
+        turn.tick()?;
+        turn.settle()?;
+        let work = turn.work;
+        Ok((pilot, work))
+    }
+
+    /// The run.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Its workflow.
+    pub fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    /// Another text, which a resumption of the run names.
+    pub fn set_flow(&mut self, flow: Flow) {
+        self.flow = flow;
+    }
+
+    /// Takes in what happened.
+    pub fn handle(
+        &mut self,
+        input: Input,
+        now_ms: u64,
+        world: &dyn World,
+    ) -> Result<Work, IllegalEvent> {
+        let mut turn = Turn { pilot: self, world, work: Work::default(), now_ms };
+        match input {
+            Input::Tick => {}
+            Input::Called { key, outcome } => turn.called(&key, outcome)?,
+            Input::Signal { id, signal } => turn.signal(id, signal)?,
+        }
+        turn.tick()?;
+        turn.settle()?;
+        Ok(turn.work)
+    }
+
+    /// Whether a message was taken in and its answer is still to come.
+    pub fn is_waited_for(&self, id: &str) -> bool {
+        self.waiting.values().flatten().any(|waiting| waiting == id)
+    }
+
+    /// When the run goes on by itself.
+    pub fn wakes_at(&self) -> Option<u64> {
+        let state = &self.state;
+        if state.end.is_some() {
+            return None;
+        }
+        let timers = state.open().filter_map(|(_, step)| step.phase.wakes_at());
+        let asked = state.open().filter(|(_, step)| step.phase == Phase::Asking);
+        let lapses = asked.filter_map(|(_, step)| step.request.as_ref()?.expires_at_ms);
+        let deadline = state.canceling.is_none().then_some(state.head.deadline_ms);
+        timers.chain(lapses).chain(deadline).min()
+    }
+
+    /// How the run stands.
+    pub fn status(&self) -> Status {
+        crate::view::status(&self.flow, &self.state)
+    }
+}
+
+/// One turn: an input and all that follows from it.
+struct Turn<'t> {
+    pilot: &'t mut Pilot,
+    world: &'t dyn World,
+    work: Work,
+    now_ms: u64,
+}
+
+impl Turn<'_> {
+    fn state(&self) -> &State {
+        &self.pilot.state
+    }
+
+    fn record(&mut self, event: Event) -> Result<(), IllegalEvent> {
+        let state = &mut self.pilot.state;
+        // The clock of a machine may be set back; the time of a run is not.
+        let entry = Entry { seq: state.seq + 1, at_ms: self.now_ms.max(state.now_ms), event };
+        state.apply(&entry)?;
+        self.work.entries.push(entry);
+        Ok(())
+    }
+
+    /// What was on its way when nobody was there to see how it ended.
+    fn recover(&mut self) -> Result<(), IllegalEvent> {
+        let lost: Vec<Attempt> = self
+            .state()
+            .open()
+            .filter_map(|(_, step)| match &step.phase {
+                Phase::Calling(attempt) => Some((**attempt).clone()),
+                _ => None,
+            })
+            .collect();
+        for attempt in lost {
+            let failure = words::interrupted(&attempt.request);
+            let key = attempt.key;
+            let now = self.now_ms.max(self.state().now_ms);
+            self.record(match attempt.repeatable {
+                true => {
+                    Event::AttemptFailed { key, failure, retry_at_ms: Some(now), interrupted: true }
+                }
+                false => Event::AttemptUnknown { key, failure },
+            })?;
+        }
+        let children = self.state().open().filter_map(|(key, step)| match &step.phase {
+            Phase::Child(run) => Some((key.clone(), run.clone())),
+            _ => None,
+        });
+        let children: Vec<(Key, String)> = children.collect();
+        for (key, run) in children {
+            let Some(Starting { workflow, inputs, .. }) = self.starting(&key) else {
+                // It was started by a text that can no longer be told: its end is still awaited.
+                continue;
+            };
+            let canceled = self.state().canceling.is_some() && !self.pilot.flow.is_finally(&key);
+            self.work.acts.push(Act::StartChild { key, run: run.clone(), workflow, inputs });
+            if canceled {
+                self.work.acts.push(Act::CancelChild { run });
+            }
+        }
+        Ok(())
+    }
+
+    /// The child of an execution, as it was started.
+    fn starting(&self, key: &Key) -> Option<Starting> {
+        let step = self.pilot.flow.of_key(key)?;
+        let look = Look::of(&self.pilot.flow, self.state());
+        let names = look.locals(key, step);
+        match look.act(&crate::next::One { key, step, names }) {
+            Command::Child(starting) => Some(*starting),
+            _ => None,
+        }
+    }
+
+    /// What happens because of the time.
+    fn tick(&mut self) -> Result<(), IllegalEvent> {
+        if self.state().end.is_some() {
+            return Ok(());
+        }
+        let now = self.now_ms.max(self.state().now_ms);
+        if now >= self.state().head.deadline_ms && self.state().canceling.is_none() {
+            self.cancel(Actor { kind: ActorKind::Engine, name: DEADLINE.to_owned() }, None)?;
+        }
+        let due = self
+            .state()
+            .open()
+            .filter(|(_, step)| step.phase.wakes_at().is_some_and(|at| at <= now));
+        let due: Vec<Key> = due.map(|(key, _)| key.clone()).collect();
+        for key in due {
+            self.record(Event::TimerFired { key })?;
+        }
+        let lapsed: Vec<Request> = self
+            .state()
+            .open()
+            .filter(|(_, step)| step.phase == Phase::Asking)
+            .filter_map(|(_, step)| step.request.as_deref())
+            .filter(|request| request.expires_at_ms.is_some_and(|at| at <= now))
+            .cloned()
+            .collect();
+        for request in lapsed {
+            self.record(Event::Rejected(Box::new(Verdict {
+                key: request.key,
+                digest: request.digest,
+                by: Actor { kind: ActorKind::Engine, name: DEADLINE.to_owned() },
+                comment: None,
+                answer: None,
+                presence: crate::event::Presence::Policy,
+                signature: None,
+            })))?;
+        }
+        Ok(())
+    }
+
+    /// Does whatever follows, until the run has to wait for something.
+    fn settle(&mut self) -> Result<(), IllegalEvent> {
+        while let Some(command) = next(&self.pilot.flow, &self.pilot.state) {
+            match command {
+                Command::Record(event) if self.is_overdrawn(&event) => {
+                    let limit = self.state().head.budget[&Budget::Attempts];
+                    self.record(Event::BudgetReached { budget: Budget::Attempts, limit })?;
+                }
+                // An agent does not act on a yes to something else, no more than a request does.
+                Command::Record(event) if matches!(*event, Event::PromptOffered { .. }) => {
+                    let Event::PromptOffered { key, attempt } = *event else { continue };
+                    if !self.voided(&key)? {
+                        self.record(Event::PromptOffered { key, attempt })?;
+                    }
+                }
+                Command::Record(event) => {
+                    let judged = crate::judge::verdict(&event);
+                    self.record(*event)?;
+                    if let Some((key, issues)) = judged {
+                        self.tell(&key, issues);
+                        self.warn()?;
+                    }
+                }
+                Command::Call(calling) => self.call(*calling)?,
+                Command::Ask(asking) => self.ask(*asking)?,
+                Command::Child(starting) => self.child(*starting)?,
+            }
+        }
+        self.dismiss();
+        Ok(())
+    }
+
+    /// Whether a try would be offered to an agent that the run can no longer pay for.
+    fn is_overdrawn(&self, event: &Event) -> bool {
+        let limit = self.state().head.budget.get(&Budget::Attempts);
+        let spent = self.state().spent.of(Budget::Attempts);
+        matches!(event, Event::PromptOffered { .. })
+            && self.state().canceling.is_none()
+            && limit.is_some_and(|limit| spent >= *limit)
+    }
+
+    /// Answers those who wait for a verdict that will not come.
+    fn dismiss(&mut self) {
+        let state = &self.pilot.state;
+        let left = self.pilot.waiting.keys().filter(|key| *state.phase(key) != Phase::Verifying);
+        let left: Vec<Key> = left.cloned().collect();
+        for key in left {
+            let ended = state.end.is_some() || state.canceling.is_some();
+            let failure =
+                if ended { words::has_ended() } else { words::not_due(key.as_str(), None) };
+            for id in self.pilot.waiting.remove(&key).unwrap_or_default() {
+                self.work.answers.push((id, Reply::Refused { failure: failure.clone() }));
+            }
+        }
+    }
+
+    /// Answers those who wait for the verdict on a submission.
+    fn tell(&mut self, key: &Key, issues: Vec<crate::event::Issue>) {
+        let reply = judge::reply(&self.pilot.flow, &self.pilot.state, key, issues);
+        for id in self.pilot.waiting.remove(key).unwrap_or_default() {
+            self.work.answers.push((id, reply.clone()));
+        }
+    }
+
+    fn call(&mut self, calling: Calling) -> Result<(), IllegalEvent> {
+        let Calling { key, call } = calling;
+        if self.voided(&key)? {
+            return Ok(());
+        }
+        let prepared = match self.world.prepare(&call, self.state().head.mock) {
+            Ok(prepared) => prepared,
+            Err(failure) => return self.record(Event::StepFailed { key, failure }),
+        };
+        if let Some((budget, limit)) = self.spent(&prepared) {
+            return self.record(Event::BudgetReached { budget, limit });
+        }
+        let repeatable = call.idempotent.unwrap_or(prepared.repeatable);
+        let state = self.state();
+        let step = state.step(&key);
+        let attempt = step.map_or(0, |step| step.attempts) + 1;
+        let idempotency_key = idempotency_key(&state.head.run, &key, step);
+        self.record(Event::AttemptStarted(Attempt {
+            key: key.clone(),
+            attempt,
+            idempotency_key: idempotency_key.clone(),
+            request_digest: prepared.digest,
+            request: prepared.request,
+            write: prepared.write,
+            repeatable,
+        }))?;
+        self.warn()?;
+        self.work.acts.push(Act::Call { key, call, idempotency_key });
+        Ok(())
+    }
+
+    /// The budget that a request would overdraw.
+    fn spent(&self, prepared: &Prepared) -> Option<(Budget, u64)> {
+        let state = self.state();
+        // A run that is being stopped still tidies up after itself.
+        if state.canceling.is_some() {
+            return None;
+        }
+        let over = |(budget, limit): &(&Budget, &u64)| {
+            let counts = **budget != Budget::Writes || prepared.write;
+            counts && state.spent.of(**budget) >= **limit
+        };
+        state.head.budget.iter().find(over).map(|(budget, limit)| (*budget, *limit))
+    }
+
+    /// Warns of budgets of which four fifths are spent.
+    fn warn(&mut self) -> Result<(), IllegalEvent> {
+        let state = self.state();
+        let near: Vec<(Budget, u64, u64)> = state
+            .head
+            .budget
+            .iter()
+            .map(|(budget, limit)| (*budget, state.spent.of(*budget), *limit))
+            .filter(|(budget, used, limit)| {
+                used.saturating_mul(5) >= limit.saturating_mul(4) && !state.warned.contains(budget)
+            })
+            .collect();
+        for (budget, used, limit) in near {
+            self.record(Event::BudgetWarned { budget, used, limit })?;
+        }
+        Ok(())
+    }
+
+    /// Whether an approval above an execution no longer holds; then it is asked again.
+    fn voided(&mut self, key: &Key) -> Result<bool, IllegalEvent> {
+        let flow = &self.pilot.flow;
+        let Some(index) = flow.index(key.top()) else { return Ok(false) };
+        let above = flow.above(index).into_iter().map(|index| flow.nodes()[index].key.clone());
+        let approvals: Vec<Key> = above
+            .filter(|key| {
+                let step = self.state().step(key);
+                step.is_some_and(|step| {
+                    step.phase == Phase::Succeeded
+                        && step.request.is_some()
+                        && step.verdict.is_some()
+                })
+            })
+            .collect();
+        for approval in approvals {
+            let changes = self.changes(&approval, key);
+            if !changes.is_empty() {
+                self.record(Event::ApprovalVoided { key: approval, changes })?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What differs from what a person approved, when something is about to be sent.
+    fn changes(&self, approval: &Key, sending: &Key) -> Vec<Change> {
+        let state = self.state();
+        let look = Look::of(&self.pilot.flow, state);
+        let Some(step) = self.pilot.flow.of_key(approval) else { return Vec::new() };
+        let before = state.step(approval).and_then(|step| step.request.as_deref());
+        let Some(before) = before else { return Vec::new() };
+        let one = crate::next::One { key: approval, step, names: look.names(approval) };
+        let asking = match look.act(&one) {
+            Command::Ask(asking) => *asking,
+            // A confirmation shows what an agent handed in, and what hangs on it.
+            _ => Asking {
+                key: approval.clone(),
+                message: before.message.clone(),
+                calls: look.calls_below(approval),
+                expires_at_ms: None,
+                changes: Vec::new(),
+            },
+        };
+        self.differences(before, &self.request(asking), Some(sending))
+    }
+
+    fn differences(&self, before: &Request, after: &Request, sending: Option<&Key>) -> Vec<Change> {
+        let mut changes = Vec::new();
+        if before.message != after.message {
+            let (key, before) = (before.key.clone(), json!(before.message));
+            changes.push(Change { key, before, after: json!(after.message) });
+        }
+        for shown in &before.shown {
+            // What has begun since was sent as it was shown, or it would not have begun. What is
+            // sent again has to be that too.
+            let begun = self.state().step(&shown.key).is_some_and(|step| step.began_ms.is_some());
+            let begun = begun && sending != Some(&shown.key);
+            let now = after.shown.iter().find(|now| now.key == shown.key);
+            if begun || now.is_some_and(|now| now.digest == shown.digest) {
+                continue;
+            }
+            let side = |shown: &ShownCall| json!({shown.request.clone(): shown.arguments});
+            let after = now.map_or(Value::Null, side);
+            changes.push(Change { key: shown.key.clone(), before: side(shown), after });
+        }
+        changes
+    }
+
+    fn request(&self, asking: Asking) -> Request {
+        let head = &self.state().head;
+        let shown = asking.calls.iter().filter_map(|calling| {
+            let prepared = self.world.prepare(&calling.call, head.mock).ok()?;
+            Some(ShownCall {
+                key: calling.key.clone(),
+                digest: prepared.digest,
+                request: prepared.request,
+                arguments: names::shown(&head.seal, &calling.call.arguments()),
+            })
+        });
+        let shown: Vec<ShownCall> = shown.collect();
+        let message = names::shown_text(&head.seal, &asking.message);
+        let generation = self.state().generation(&asking.key);
+        let told = self.state().step(&asking.key).and_then(|step| step.submission.as_ref());
+        let digest = digest(&json!({
+            "run": head.run,
+            "key": asking.key,
+            "generation": generation,
+            "at": self.now_ms.max(self.state().now_ms),
+            "message": message,
+            "shown": shown,
+            "submission": told.map(|told| &told.digest),
+        }));
+        let (key, expires_at_ms, changes) = (asking.key, asking.expires_at_ms, asking.changes);
+        Request { key, message, shown, digest, expires_at_ms, changes }
+    }
+
+    fn ask(&mut self, asking: Asking) -> Result<(), IllegalEvent> {
+        let before = self.state().step(&asking.key).filter(|step| step.verdict.is_some());
+        let before = before.and_then(|step| step.request.as_deref()).cloned();
+        let mut request = self.request(asking);
+        if let Some(before) = before {
+            request.changes = self.differences(&before, &request, None);
+        }
+        self.record(Event::ApprovalRequested(Box::new(request)))
+    }
+
+    fn child(&mut self, starting: Starting) -> Result<(), IllegalEvent> {
+        let Starting { key, workflow, inputs } = starting;
+        if self.voided(&key)? {
+            return Ok(());
+        }
+        let depth = self.state().head.parent.as_ref().map_or(0, |parent| parent.depth);
+        if depth + 1 >= limits::DEPTH {
+            let failure = words::too_deep(limits::DEPTH);
+            return self.record(Event::StepFailed { key, failure });
+        }
+        let run = child_run(&self.state().head.run, &key, self.state().step(&key));
+        self.record(Event::ChildStarted { key: key.clone(), run: run.clone() })?;
+        self.work.acts.push(Act::StartChild { key, run, workflow, inputs });
+        Ok(())
+    }
+
+    fn called(&mut self, key: &Key, outcome: Outcome) -> Result<(), IllegalEvent> {
+        let Phase::Calling(attempt) = self.state().phase(key).clone() else {
+            // Somebody settled it meanwhile: what comes late changes nothing.
+            return Ok(());
+        };
+        let key = key.clone();
+        match outcome {
+            Outcome::Answered { answer, duration_ms } => {
+                self.record(Event::AttemptSucceeded { key, answer, duration_ms })
+            }
+            Outcome::Failed { failure, trouble, unsent, retry_after_ms } => {
+                let step = self.pilot.flow.of_key(&key);
+                let certain = match trouble {
+                    Trouble::Status(status) => {
+                        step.is_none_or(|step| !retry::is_ambiguous(step, status))
+                    }
+                    Trouble::Unsendable => true,
+                    Trouble::Network | Trouble::Timeout => unsent,
+                };
+                if !attempt.repeatable && !certain {
+                    return self.record(Event::AttemptUnknown { key, failure });
+                }
+                let retry_at_ms = self.pause(&attempt, trouble, retry_after_ms);
+                let interrupted = false;
+                self.record(Event::AttemptFailed { key, failure, retry_at_ms, interrupted })
+            }
+        }
+    }
+
+    fn pause(&self, attempt: &Attempt, trouble: Trouble, asked: Option<u64>) -> Option<u64> {
+        let state = self.state();
+        let step = self.pilot.flow.of_key(&attempt.key)?;
+        if state.canceling.is_some() && !self.pilot.flow.is_finally(&attempt.key) {
+            return None;
+        }
+        let tried = Tried {
+            trouble,
+            attempt: attempt.attempt,
+            repeatable: attempt.repeatable,
+            retry_after_ms: asked,
+            seed: &attempt.idempotency_key,
+        };
+        let now = self.now_ms.max(state.now_ms);
+        retry::pause(step, &tried).map(|pause| now + pause)
+    }
+
+    fn signal(&mut self, id: String, signal: Signal) -> Result<(), IllegalEvent> {
+        let reply = match signal {
+            Signal::Submit(submitted) => {
+                let read = judge::submission(&self.pilot.flow, &self.pilot.state, submitted);
+                return self.submit(id, read);
+            }
+            Signal::Decide(decided) => {
+                match judge::decision(&self.pilot.flow, &self.pilot.state, self.world, decided) {
+                    Ok(Some(event)) => self.done(event)?,
+                    Ok(None) => Reply::Done,
+                    Err(failure) => Reply::Refused { failure },
+                }
+            }
+            Signal::Settle { key, asked, by, decision } => {
+                let current = self.state().step(&key).and_then(|step| step.asked);
+                match judge::settlement(&self.pilot.flow, &self.pilot.state, &key, &by) {
+                    Ok(()) if asked.is_some() && asked != current => {
+                        Reply::Refused { failure: words::asked_again(&key) }
+                    }
+                    Ok(()) => self.done(Event::OutcomeDecided { key, by, decision })?,
+                    Err(failure) => Reply::Refused { failure },
+                }
+            }
+            Signal::Cancel { by, reason } => {
+                if self.state().end.is_none() && self.state().canceling.is_none() {
+                    self.cancel(by, reason)?;
+                }
+                Reply::Done
+            }
+            Signal::Pause { by } => self.when(!self.state().paused, Event::Paused { by })?,
+            Signal::Unpause { by } => self.when(self.state().paused, Event::Resumed { by })?,
+            Signal::Resume { seq, resumption } => {
+                let touched = resumption.reset.iter().chain(resumption.overrides.keys());
+                let busy = touched.into_iter().any(|key| self.state().is_busy(key));
+                if seq == self.state().seq && !busy {
+                    self.done(Event::RunResumedFrom(resumption))?
+                } else {
+                    Reply::Refused { failure: words::moved_on() }
+                }
+            }
+            Signal::ChildEnded { key, run, outcome } => self.child_ended(key, &run, outcome)?,
+        };
+        self.work.answers.push((id, reply));
+        Ok(())
+    }
+
+    fn done(&mut self, event: Event) -> Result<Reply, IllegalEvent> {
+        self.record(event)?;
+        Ok(Reply::Done)
+    }
+
+    fn when(&mut self, changes: bool, event: Event) -> Result<Reply, IllegalEvent> {
+        if self.state().end.is_some() {
+            return Ok(Reply::Refused { failure: words::has_ended() });
+        }
+        if changes { self.done(event) } else { Ok(Reply::Done) }
+    }
+
+    fn submit(&mut self, id: String, read: judge::Read) -> Result<(), IllegalEvent> {
+        match read {
+            judge::Read::Answer(reply) => self.work.answers.push((id, reply)),
+            judge::Read::Wait(key) => self.pilot.waiting.entry(key).or_default().push(id),
+            judge::Read::Context(event) => {
+                self.record(event)?;
+                self.work.answers.push((id, Reply::Done));
+            }
+            judge::Read::Take(key, event) => {
+                let verdict = judge::verdict(&event);
+                self.record(event)?;
+                self.pilot.waiting.entry(key.clone()).or_default().push(id);
+                if let Some((key, issues)) = verdict {
+                    self.tell(&key, issues);
+                    self.warn()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn child_ended(
+        &mut self,
+        key: Key,
+        run: &str,
+        outcome: ChildOutcome,
+    ) -> Result<Reply, IllegalEvent> {
+        let waits = matches!(self.state().phase(&key), Phase::Child(own) if own == run);
+        if waits {
+            self.record(Event::ChildFinished { key, outcome })?;
+        }
+        Ok(Reply::Done)
+    }
+
+    fn cancel(&mut self, by: Actor, reason: Option<String>) -> Result<(), IllegalEvent> {
+        let busy: Vec<Act> = self
+            .state()
+            .open()
+            .filter(|(key, _)| !self.pilot.flow.is_finally(key))
+            .filter_map(|(key, step): (&Key, &StepState)| match &step.phase {
+                Phase::Calling(_) => Some(Act::Abort { key: key.clone() }),
+                Phase::Child(run) => Some(Act::CancelChild { run: run.clone() }),
+                _ => None,
+            })
+            .collect();
+        self.record(Event::CancelRequested { by, reason })?;
+        self.work.acts.extend(busy);
+        Ok(())
+    }
+}
+
+/// What tells a server that two requests are one: the same over all tries of one execution, and
+/// another for every pass of polling and whenever somebody wants it done again.
+fn idempotency_key(run: &str, key: &Key, step: Option<&StepState>) -> String {
+    let generation = step.map_or(0, |step| step.generation);
+    let pass = step.map_or(0, |step| step.passes);
+    let again = if generation > 0 { format!("~{generation}") } else { String::new() };
+    let pass = if pass > 0 { format!("/{pass}") } else { String::new() };
+    format!("{run}/{key}{again}{pass}")
+}
+
+/// The run that a step starts: the same however often it is started, and another for every pass of
+/// polling and whenever somebody wants it done again.
+fn child_run(run: &str, key: &Key, step: Option<&StepState>) -> String {
+    let digest = Sha256::digest(idempotency_key(run, key, step));
+    crate::run_name(&digest[..16])
+}
+
+/// A digest of a value, as text.
+pub(crate) fn digest(value: &Value) -> String {
+    Sha256::digest(value.to_string()).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

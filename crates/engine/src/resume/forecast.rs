@@ -1,0 +1,659 @@
+//! What a resumption will cost when everything succeeds at once, and what it saves.
+//!
+//! Exact where the values that decide are known: inputs and what is kept. A condition, a list or a
+//! number of passes that depends on what is still to come makes a range.
+
+use std::fmt;
+
+use milepost_model::condition::Truth;
+use milepost_model::expr::{Expr, SegmentKind};
+use milepost_model::guide::{Confirmation, Count};
+use milepost_model::step::{Action, Loop, Needs, Prompt, Repeat, Run, Step, When};
+use milepost_model::target::Target;
+use serde_json::{Value, json};
+
+use super::choice::is_given;
+use crate::act::millis;
+use crate::command::Command;
+use crate::flow::Flow;
+use crate::key::Key;
+use crate::limits;
+use crate::names::{self, Names};
+use crate::next::{Look, One, asks_status, context};
+use crate::pilot::World;
+use crate::state::{Phase, State, StepState};
+
+/// How many of something: so many, or a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// At least.
+    pub least: u64,
+    /// At most; nothing when there is no bound that is known before.
+    pub most: Option<u64>,
+}
+
+impl Tally {
+    /// None at all.
+    pub const NONE: Tally = Tally { least: 0, most: Some(0) };
+    const ONE: Tally = Tally { least: 1, most: Some(1) };
+    const MAYBE: Tally = Tally { least: 0, most: Some(1) };
+
+    fn exactly(count: usize) -> Tally {
+        Tally { least: count as u64, most: Some(count as u64) }
+    }
+
+    fn plus(self, other: Tally) -> Tally {
+        let most = self.most.zip(other.most).map(|(one, two)| one.saturating_add(two));
+        Tally { least: self.least.saturating_add(other.least), most }
+    }
+
+    fn times(self, other: Tally) -> Tally {
+        let none = self == Tally::NONE || other == Tally::NONE;
+        let most = self.most.zip(other.most).map(|(one, two)| one.saturating_mul(two));
+        let most = if none { Some(0) } else { most };
+        Tally { least: self.least.saturating_mul(other.least), most }
+    }
+
+    /// As many less as are done already.
+    fn less(self, done: u64) -> Tally {
+        let most = self.most.map(|most| most.saturating_sub(done));
+        Tally { least: self.least.saturating_sub(done), most }
+    }
+
+    fn if_at_all(self) -> Tally {
+        Tally { least: 0, ..self }
+    }
+
+    /// Whether a number is what was forecast.
+    pub fn holds(self, count: u64) -> bool {
+        self.least <= count && self.most.is_none_or(|most| count <= most)
+    }
+
+    /// Whether it is one number.
+    pub fn is_exact(self) -> bool {
+        self.most == Some(self.least)
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.most {
+            Some(most) if most == self.least => write!(f, "{most}"),
+            Some(most) => write!(f, "{} to {most}", self.least),
+            None => write!(f, "{} or more", self.least),
+        }
+    }
+}
+
+/// What a resumption costs, and what it saves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Forecast {
+    /// Requests.
+    pub calls: Tally,
+    /// Requests that change something.
+    pub writes: Tally,
+    /// Steps that an agent has to do.
+    pub agent_steps: Tally,
+    /// Questions that a person is asked.
+    pub approvals: Tally,
+    /// Other workflows that are run; what they cost is theirs.
+    pub children: Tally,
+    /// What is not paid again.
+    pub saved: Saved,
+}
+
+/// What is not paid again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Saved {
+    /// Requests.
+    pub calls: u64,
+    /// Requests that change something.
+    pub writes: u64,
+    /// Steps that an agent did.
+    pub agent_steps: u64,
+}
+
+/// What becomes of a step of the top level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is over, and stays so.
+    Over,
+    /// It runs.
+    Runs,
+    /// It runs unless something that is still to come is against it.
+    MayRun(String),
+    /// It is skipped, and why.
+    Skips(String),
+    /// It is not reached.
+    Left,
+}
+
+/// What one thing costs.
+#[derive(Debug, Clone, Copy)]
+struct Cost {
+    calls: Tally,
+    writes: Tally,
+    agents: Tally,
+    approvals: Tally,
+    children: Tally,
+}
+
+impl Cost {
+    const NONE: Cost = Cost {
+        calls: Tally::NONE,
+        writes: Tally::NONE,
+        agents: Tally::NONE,
+        approvals: Tally::NONE,
+        children: Tally::NONE,
+    };
+
+    fn with(self, other: Cost, join: impl Fn(Tally, Tally) -> Tally) -> Cost {
+        Cost {
+            calls: join(self.calls, other.calls),
+            writes: join(self.writes, other.writes),
+            agents: join(self.agents, other.agents),
+            approvals: join(self.approvals, other.approvals),
+            children: join(self.children, other.children),
+        }
+    }
+
+    fn plus(self, other: Cost) -> Cost {
+        self.with(other, Tally::plus)
+    }
+
+    fn times(self, count: Tally) -> Cost {
+        self.with(Cost::NONE, |own, _| own.times(count))
+    }
+
+    fn if_at_all(self) -> Cost {
+        self.with(Cost::NONE, |own, _| own.if_at_all())
+    }
+}
+
+/// A resumed run, looked ahead.
+pub(crate) struct Outlook<'o> {
+    flow: &'o Flow,
+    state: &'o State,
+    world: &'o dyn World,
+    fates: Vec<Fate>,
+    /// What expressions see of steps: what is kept, and how the others will have ended.
+    steps: Value,
+    /// An agent has worked by then: variables may be anything.
+    varies: bool,
+}
+
+impl<'o> Outlook<'o> {
+    /// Of a run as it is when it has been resumed.
+    pub(crate) fn of(flow: &'o Flow, state: &'o State, world: &'o dyn World) -> Outlook<'o> {
+        let steps = state.names().get("steps").cloned().unwrap_or_else(|| json!({}));
+        let mut outlook = Outlook { flow, state, world, fates: Vec::new(), steps, varies: false };
+        let mut stopped = Stop::No;
+        for index in 0..flow.nodes().len() {
+            let fate = outlook.foresee(index, stopped);
+            outlook.note(index, &fate);
+            stopped = outlook.stops(index, &fate, stopped);
+            outlook.fates.push(fate);
+        }
+        outlook
+    }
+
+    /// What becomes of a step.
+    pub(crate) fn fate(&self, index: usize) -> &Fate {
+        &self.fates[index]
+    }
+
+    /// The sum of it.
+    pub(crate) fn forecast(&self) -> Forecast {
+        let mut total = Cost::NONE;
+        for (index, fate) in self.fates.iter().enumerate() {
+            total = total.plus(match fate {
+                Fate::Runs => self.node(index),
+                Fate::MayRun(_) => self.node(index).if_at_all(),
+                Fate::Over => Cost { approvals: self.voids(index), ..Cost::NONE },
+                Fate::Skips(_) | Fate::Left => Cost::NONE,
+            });
+        }
+        let Cost { calls, writes, agents, approvals, children } = total;
+        Forecast { calls, writes, agent_steps: agents, approvals, children, saved: self.saved() }
+    }
+
+    /// Whether a yes may have to be given again.
+    pub(crate) fn may_void(&self, index: usize) -> bool {
+        self.fates[index] == Fate::Over && self.voids(index) != Tally::NONE
+    }
+
+    fn foresee(&self, index: usize, stopped: Stop) -> Fate {
+        let node = &self.flow.nodes()[index];
+        let Some(step) = self.flow.of_key(&node.key) else { return Fate::Left };
+        let phase = self.state.phase(&node.key);
+        if phase.is_closed() || self.is_walked_past(index) {
+            return Fate::Over;
+        }
+        if self.state.step(&node.key).is_some_and(StepState::is_open) {
+            return Fate::Runs;
+        }
+        if self.state.only.as_ref().is_some_and(|only| *only != node.key) {
+            return Fate::Left;
+        }
+        let fate = match stopped {
+            Stop::Yes if !node.finally => return Fate::Left,
+            Stop::Maybe if !node.finally => {
+                Fate::MayRun("a step before it may end the run".to_owned())
+            }
+            Stop::No | Stop::Maybe | Stop::Yes => self.needed(index, step),
+        };
+        match fate {
+            Fate::Runs | Fate::MayRun(_) => self.conditioned(step, fate),
+            Fate::Over | Fate::Skips(_) | Fate::Left => fate,
+        }
+    }
+
+    /// Whether a guide has begun a step behind a loop: the loop has no execution of its own.
+    fn is_walked_past(&self, index: usize) -> bool {
+        let nodes = self.flow.nodes();
+        let step = self.flow.of_key(&nodes[index].key);
+        let looped = step.is_some_and(|step| matches!(step.action, Action::Loop(_)));
+        let begun = |key: &Key| {
+            let mut steps = self.state.steps.iter();
+            steps.any(|(other, step)| other.is_within(key) && step.began_ms.is_some())
+        };
+        let later = || nodes[index + 1..].iter().any(|node| begun(&node.key));
+        self.flow.is_walked() && looped && begun(&nodes[index].key) && later()
+    }
+
+    /// Whether what a step waits for lets it run; the rules are those of the interpreter.
+    fn needed(&self, index: usize, step: &Step) -> Fate {
+        let nodes = self.flow.nodes();
+        let waits = nodes[index].waits.iter().copied();
+        let own: Vec<usize> =
+            waits.filter(|wait| nodes[*wait].finally == nodes[index].finally).collect();
+        let name = |wait: usize| &nodes[wait].key;
+        // Steps of a guide follow each other whether or not the one before was left out.
+        if self.flow.is_walked() {
+            return Fate::Runs;
+        }
+        let mut may = None;
+        match step.needs {
+            Needs::All => {
+                for wait in own {
+                    let asked = asks_status(step, name(wait).as_str());
+                    match self.end_of(wait) {
+                        Ended::Skipped if !asked && may.is_none() => {
+                            return Fate::Skips(format!("`{}` is skipped", name(wait)));
+                        }
+                        Ended::Skipped | Ended::Open if !asked => {
+                            may = Some(format!("`{}` may be skipped", name(wait)));
+                        }
+                        Ended::Left => return Fate::Left,
+                        _ => {}
+                    }
+                }
+            }
+            Needs::Any if own.is_empty() => {}
+            Needs::Any => {
+                let any = |wanted: Ended| own.iter().any(|wait| self.end_of(*wait) == wanted);
+                match (any(Ended::Left), any(Ended::Succeeded), any(Ended::Open)) {
+                    (true, ..) => return Fate::Left,
+                    (_, true, _) => {}
+                    (_, _, true) => may = Some("all that it needs may be skipped".to_owned()),
+                    _ => {
+                        let why = "none of the steps it needs succeeded";
+                        return Fate::Skips(why.to_owned());
+                    }
+                }
+            }
+        }
+        may.map_or(Fate::Runs, Fate::MayRun)
+    }
+
+    fn end_of(&self, index: usize) -> Ended {
+        match &self.fates[index] {
+            Fate::Over => match self.state.phase(&self.flow.nodes()[index].key) {
+                Phase::Skipped => Ended::Skipped,
+                Phase::Succeeded => Ended::Succeeded,
+                _ => Ended::Failed,
+            },
+            Fate::Runs => Ended::Succeeded,
+            Fate::MayRun(_) => Ended::Open,
+            Fate::Skips(_) => Ended::Skipped,
+            Fate::Left => Ended::Left,
+        }
+    }
+
+    fn conditioned(&self, step: &Step, fate: Fate) -> Fate {
+        let held = match &step.when {
+            None => return fate,
+            Some(When::Expr(bare)) => {
+                let names = self.names();
+                self.knows(&bare.expr).then(|| names.holds("if", bare).ok()).flatten()
+            }
+            Some(When::Condition(condition)) if !self.varies => {
+                match condition.decide(&Value::Object(context(self.state))) {
+                    Truth::Holds => Some(true),
+                    Truth::Fails => Some(false),
+                    Truth::Undecided(_) => None,
+                }
+            }
+            Some(When::Condition(_)) => None,
+        };
+        match held {
+            Some(true) => fate,
+            Some(false) => Fate::Skips("its condition does not hold".to_owned()),
+            None => Fate::MayRun("its condition is decided then".to_owned()),
+        }
+    }
+
+    /// Remembers what later conditions will see of a step.
+    fn note(&mut self, index: usize, fate: &Fate) {
+        let key = &self.flow.nodes()[index].key;
+        let status = match fate {
+            Fate::Runs => "succeeded",
+            Fate::Skips(_) => "skipped",
+            Fate::Over | Fate::MayRun(_) | Fate::Left => return self.agents(index, fate),
+        };
+        let (name, shown) = (key.as_str().to_owned(), json!({ "status": status }));
+        if let Some(steps) = self.steps.as_object_mut() {
+            steps.insert(name, shown);
+        }
+        self.agents(index, fate);
+    }
+
+    fn agents(&mut self, index: usize, fate: &Fate) {
+        let step = self.flow.of_key(&self.flow.nodes()[index].key);
+        let works = |step: &Step| matches!(step.action, Action::Prompt(_) | Action::Loop(_));
+        let runs = matches!(fate, Fate::Runs | Fate::MayRun(_));
+        self.varies |= runs && step.is_some_and(works);
+    }
+
+    /// A step whose author ends the run ends it even when everything succeeds.
+    fn stops(&self, index: usize, fate: &Fate, before: Stop) -> Stop {
+        let node = &self.flow.nodes()[index];
+        let step = self.flow.of_key(&node.key);
+        let ends = step.is_some_and(|step| {
+            let fails = matches!(step.action, Action::Fail(_));
+            fails && step.on_error == milepost_model::step::OnError::Fail
+        });
+        let alone = self.flow.workflow().concurrency == 1;
+        match fate {
+            Fate::Runs if ends && !node.finally && alone => Stop::Yes,
+            Fate::Runs | Fate::MayRun(_) if ends && !node.finally => before.max(Stop::Maybe),
+            _ => before,
+        }
+    }
+
+    fn names(&self) -> Names<'_> {
+        Names::of(self.state).with("steps", self.steps.clone())
+    }
+
+    /// Whether all that an expression reads is known already.
+    fn knows(&self, expr: &Expr) -> bool {
+        let timeless = !expr.source().contains("now(");
+        timeless
+            && expr.references().iter().all(|reference| match reference.root.as_str() {
+                "inputs" | "env" | "run" => true,
+                "steps" => {
+                    let field = |at: usize| match &reference.path.get(at)?.kind {
+                        SegmentKind::Field(name) => Some(name.as_str()),
+                        SegmentKind::Index(_) | SegmentKind::Dynamic => None,
+                    };
+                    let index = field(0).and_then(|name| self.flow.index(name));
+                    match index.and_then(|index| self.fates.get(index)) {
+                        Some(Fate::Over) => true,
+                        Some(Fate::Runs | Fate::Skips(_)) => field(1) == Some("status"),
+                        Some(Fate::MayRun(_) | Fate::Left) | None => false,
+                    }
+                }
+                _ => false,
+            })
+    }
+
+    /// What a step of the top level costs that runs.
+    fn node(&self, index: usize) -> Cost {
+        let key = &self.flow.nodes()[index].key;
+        let Some(step) = self.flow.of_key(key) else { return Cost::NONE };
+        let stands = self.state.step(key);
+        if let Action::Loop(looped) = &step.action {
+            return self.looped(key, looped, Tally::ONE);
+        }
+        let Some(each) = &step.for_each else { return self.execution(key, step) };
+        if let Some(items) = stands.and_then(|stands| stands.items.as_ref()) {
+            let items = (0..items.len()).map(|index| self.execution(&key.item(index), step));
+            return items.fold(Cost::NONE, Cost::plus);
+        }
+        let known = each.items.exprs().iter().all(|located| self.knows(located.expr));
+        let items = known.then(|| self.names().value("for_each", &each.items).ok()).flatten();
+        let count = match items.flatten() {
+            Some(Value::Array(items)) => Tally::exactly(items.len()),
+            _ => Tally { least: 0, most: None },
+        };
+        // Items have no history of their own: the list is new.
+        self.fresh(key, step).times(count)
+    }
+
+    /// What one execution costs from where it stands.
+    fn execution(&self, key: &Key, step: &Step) -> Cost {
+        let Some(stands) = self.state.step(key).filter(|stands| stands.began_ms.is_some()) else {
+            return self.fresh(key, step);
+        };
+        let fresh = self.fresh(key, step);
+        match &stands.phase {
+            phase if phase.is_closed() => Cost::NONE,
+            Phase::Calling(_) | Phase::Answered => polled_on(step, fresh),
+            Phase::Failing(_)
+            | Phase::Child(_)
+            | Phase::Asking
+            | Phase::Decided(_)
+            | Phase::Sleeping(_) => Cost::NONE,
+            Phase::Accepted => Cost { approvals: fresh.approvals, ..Cost::NONE },
+            Phase::Unknown(_) => fresh.if_at_all(),
+            Phase::Verifying => {
+                Cost { calls: fresh.calls.if_at_all(), writes: fresh.writes.if_at_all(), ..fresh }
+            }
+            _ => fresh,
+        }
+    }
+
+    /// What one execution costs that begins.
+    fn fresh(&self, key: &Key, step: &Step) -> Cost {
+        match &step.action {
+            Action::Run(run) => self.run(key, run),
+            Action::Prompt(prompt) => self.prompt(key, prompt),
+            Action::Approve(_) => Cost { approvals: Tally::ONE, ..Cost::NONE },
+            Action::Wait(_) | Action::Set(_) | Action::Fail(_) | Action::Loop(_) => Cost::NONE,
+        }
+    }
+
+    fn run(&self, key: &Key, run: &Run) -> Cost {
+        if matches!(run.target.value, Target::Workflow(_)) {
+            return Cost { children: Tally::ONE, ..Cost::NONE };
+        }
+        let passes = run.repeat.as_ref().map_or(Tally::ONE, passes);
+        self.call(key, &run.target.value).times(passes)
+    }
+
+    fn call(&self, key: &Key, target: &Target) -> Cost {
+        let known = self.world.writes(&target.to_string(), self.state.head.mock);
+        let wrote = || {
+            let mut within = self.state.steps.iter().filter(|(other, _)| other.is_within(key));
+            within.any(|(_, step)| step.wrote.is_some()).then_some(true)
+        };
+        let writes = match known.or_else(wrote) {
+            Some(true) => Tally::ONE,
+            Some(false) => Tally::NONE,
+            None => Tally::MAYBE,
+        };
+        Cost { calls: Tally::ONE, writes, ..Cost::NONE }
+    }
+
+    fn prompt(&self, key: &Key, prompt: &Prompt) -> Cost {
+        let approvals = match &prompt.confirmation {
+            Confirmation::Never => Tally::NONE,
+            Confirmation::Always => Tally::ONE,
+            Confirmation::When(_) => Tally::MAYBE,
+        };
+        let checks = prompt.verify.iter().map(|check| self.call(key, &check.run.value));
+        let agent = Cost { agents: Tally::ONE, approvals, ..Cost::NONE };
+        checks.fold(agent, Cost::plus)
+    }
+
+    /// The passes of a loop, without those steps in them that are done.
+    fn looped(&self, around: &Key, looped: &Loop, outer: Tally) -> Cost {
+        let spec = &looped.spec;
+        let most = spec.max_iterations.get().into();
+        let passes = match &spec.count {
+            Some(Count::Times(times)) => {
+                let times = u64::try_from(*times).unwrap_or_default().min(most);
+                Tally { least: times, most: Some(times) }
+            }
+            Some(Count::Variable(_)) | None => Tally { least: 0, most: Some(most) },
+        };
+        let passes = outer.times(passes);
+        let inner = looped.body.iter().map(|step| {
+            let passes = if step.when.is_some() { passes.if_at_all() } else { passes };
+            if let Action::Loop(inner) = &step.action {
+                return self.looped(around, inner, passes);
+            }
+            let own = |key: &Key| {
+                let check = key.as_str().contains("::verify@");
+                key != around
+                    && key.is_within(around)
+                    && key.step() == step.id.value.as_str()
+                    && !check
+            };
+            let begun = self.state.steps.iter().filter(|(key, _)| own(key));
+            let (done, open): (Vec<_>, Vec<_>) = begun
+                .filter(|(_, stands)| stands.began_ms.is_some())
+                .partition(|(_, stands)| stands.phase.is_closed());
+            let left = passes.less((done.len() + open.len()) as u64);
+            let open = open.iter().map(|(key, _)| self.execution(key, step));
+            open.fold(self.fresh(around, step).times(left), Cost::plus)
+        });
+        inner.fold(Cost::NONE, Cost::plus)
+    }
+
+    /// How often a yes that is kept has to be given again.
+    fn voids(&self, index: usize) -> Tally {
+        if !is_given(self.flow, self.state, index) {
+            return Tally::NONE;
+        }
+        let nodes = self.flow.nodes();
+        let acts = |below: &usize| {
+            let step = self.flow.of_key(&nodes[*below].key);
+            step.is_some_and(|step| matches!(step.action, Action::Run(_) | Action::Prompt(_)))
+        };
+        let below: Vec<usize> = self.flow.below(index).into_iter().filter(acts).collect();
+        let sure = below.iter().any(|below| self.fates[*below] == Fate::Runs);
+        let may = below.iter().any(|below| matches!(self.fates[*below], Fate::MayRun(_)));
+        match self.differs(index) {
+            _ if !sure && !may => Tally::NONE,
+            Some(false) => Tally::NONE,
+            Some(true) if sure => Tally::ONE,
+            Some(true) | None => Tally::MAYBE,
+        }
+    }
+
+    /// Whether what was approved differs from what would be done; nothing when that depends on what
+    /// is still to come.
+    fn differs(&self, index: usize) -> Option<bool> {
+        let key = &self.flow.nodes()[index].key;
+        let step = self.flow.of_key(key)?;
+        let before = self.state.step(key)?.request.as_deref()?;
+        let look = Look::of(self.flow, self.state);
+        let Command::Ask(now) = look.act(&One { key, step, names: Names::of(self.state) }) else {
+            return None;
+        };
+        let mut known = step.exprs().iter().all(|located| self.knows(located.expr));
+        let message = names::shown_text(&self.state.head.seal, &now.message);
+        if known && message != before.message {
+            return Some(true);
+        }
+        for shown in &before.shown {
+            let begun = self.state.step(&shown.key).is_some_and(|step| step.began_ms.is_some());
+            if begun {
+                continue;
+            }
+            let step = self.flow.of_key(&shown.key)?;
+            let settled = step.exprs().iter().all(|located| self.knows(located.expr));
+            let call = now.calls.iter().find(|calling| calling.key == shown.key);
+            let digest = call.and_then(|calling| {
+                let prepared = self.world.prepare(&calling.call, self.state.head.mock).ok()?;
+                Some(prepared.digest)
+            });
+            if settled && digest.as_ref() != Some(&shown.digest) {
+                return Some(true);
+            }
+            known &= settled;
+        }
+        known.then_some(false)
+    }
+
+    /// What the executions cost that are kept.
+    fn saved(&self) -> Saved {
+        let mut saved = Saved::default();
+        for (key, stands) in &self.state.steps {
+            if stands.phase != Phase::Succeeded {
+                continue;
+            }
+            let Some(step) = self.flow.of_key(key) else { continue };
+            let check = key.as_str().contains("::verify@");
+            let listed = step.for_each.is_some() && stands.items.is_some();
+            match &step.action {
+                Action::Run(run) if !listed && matches!(run.target.value, Target::Command(_)) => {
+                    let passes = u64::from(stands.passes) + 1;
+                    let paid = if stands.answer.is_some() { passes } else { 0 };
+                    saved.calls += paid;
+                    saved.writes += if stands.wrote.is_some() { paid } else { 0 };
+                }
+                Action::Prompt(_) if check => {
+                    saved.calls += 1;
+                    saved.writes += u64::from(stands.wrote.is_some());
+                }
+                Action::Prompt(_) => saved.agent_steps += u64::from(stands.submission.is_some()),
+                _ => {}
+            }
+        }
+        saved
+    }
+}
+
+/// What comes after a request that has been sent already.
+fn polled_on(step: &Step, fresh: Cost) -> Cost {
+    match &step.action {
+        Action::Run(run) if run.repeat.is_some() => fresh.if_at_all(),
+        _ => Cost::NONE,
+    }
+}
+
+/// How often polling asks.
+fn passes(repeat: &Repeat) -> Tally {
+    let every = repeat.every.as_ref().map_or(limits::POLL_MS, millis).max(1);
+    let total = repeat.timeout.as_ref().map(millis);
+    let attempts = repeat.max_attempts.map(|most| u64::from(most.get()));
+    let total = total.or(attempts.is_none().then_some(limits::POLL_TOTAL_MS));
+    let timed = total.map(|total| total / every + 1);
+    let most = match (attempts, timed) {
+        (Some(attempts), Some(timed)) => Some(attempts.min(timed)),
+        (attempts, timed) => attempts.or(timed),
+    };
+    Tally { least: 1, most }
+}
+
+/// Whether the author ends the run before a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stop {
+    No,
+    Maybe,
+    Yes,
+}
+
+/// How a step that others wait for will have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Succeeded,
+    Failed,
+    Skipped,
+    /// Succeeded or skipped.
+    Open,
+    /// It does not come to an end.
+    Left,
+}

@@ -1,0 +1,226 @@
+//! When a run does not go on, and the words for it.
+
+use milepost_model::problem::Code;
+
+use super::choice::Choice;
+use super::{Origin, ResumeRequest, Wish};
+use crate::event::{ActorKind, Budget, Resumption};
+use crate::failure::Failure;
+use crate::flow::Flow;
+use crate::key::Key;
+use crate::state::{End, IllegalEvent, Phase, State};
+use crate::view::{self, Waiting};
+use crate::words;
+
+/// Whether the run is where it can be resumed at all, and by whom.
+pub(crate) fn of_run(flow: &Flow, state: &State, request: &ResumeRequest) -> Result<(), Failure> {
+    let decides = !request.overrides.is_empty() || !request.budget.is_empty();
+    if decides && request.by.kind != ActorKind::Person {
+        return Err(words::no_person());
+    }
+    let reason = request.reason.as_deref().unwrap_or_default();
+    if !request.overrides.is_empty() && reason.trim().is_empty() {
+        let message = "an output is not replaced without a reason";
+        return Err(refused(message, "say why with `--reason`"));
+    }
+    if state.end.is_some() {
+        return Ok(());
+    }
+    if state.canceling.is_some() {
+        let hint = "wait until it has ended, then resume it";
+        return Err(Failure::new(Code::RunConflict, "the run is being canceled", hint));
+    }
+    if let Some(budget) = state.parked {
+        let limit = request.budget.get(&budget).or(state.head.budget.get(&budget));
+        let enough = limit.is_none_or(|limit| *limit > state.spent.of(budget));
+        return if enough { Ok(()) } else { Err(spent(budget, state.spent.of(budget))) };
+    }
+    if state.paused {
+        return Ok(());
+    }
+    if let Some(waiting) = view::waiting(flow, state).first() {
+        return Err(waits(waiting));
+    }
+    let hint = "wait until it has ended, or pause or cancel it first";
+    Err(Failure::new(Code::RunConflict, "the run is still running", hint))
+}
+
+/// Whether what is wanted makes sense in this workflow.
+pub(crate) fn of_wish(flow: &Flow, state: &State, wish: &Wish<'_>) -> Result<(), Failure> {
+    let Some(only) = &wish.only else { return Ok(()) };
+    if flow.is_walked() {
+        let message = "the steps of a guide are walked one after the other";
+        return Err(refused(message, "resume it without `--only`"));
+    }
+    let Some(index) = flow.index(only.as_str()) else { return Ok(()) };
+    let nodes = flow.nodes();
+    if nodes[index].finally {
+        let message = format!("`{only}` runs at the end of the run, and not by itself");
+        return Err(refused(message, "resume it without `--only`"));
+    }
+    let undone = flow.above(index).into_iter().find(|above| {
+        !state.phase(&nodes[*above].key).is_closed()
+            || super::choice::broke(flow, state, *above).is_some()
+    });
+    match undone {
+        None => Ok(()),
+        Some(above) => {
+            let above = &nodes[above].key;
+            let message = format!("`{only}` waits for `{above}`, which is not done");
+            Err(refused(message, format!("resume from `{above}`, or without `--only`")))
+        }
+    }
+}
+
+/// Whether anything is left to do.
+pub(crate) fn of_choice(
+    flow: &Flow,
+    state: &State,
+    choice: &Choice,
+    wish: &Wish<'_>,
+) -> Result<(), Failure> {
+    let index = wish.only.as_ref().and_then(|only| flow.index(only.as_str()));
+    let above = index.map(|index| flow.above(index)).unwrap_or_default();
+    if let (Some(only), Some(asks)) =
+        (&wish.only, above.into_iter().find(|above| choice.why.contains_key(above)))
+    {
+        let asks = &flow.nodes()[asks].key;
+        let message = format!("`{only}` would write once more, and `{asks}` has to allow it");
+        return Err(refused(message, "resume it without `--only`"));
+    }
+    let request = wish.request;
+    let plain = request.origin == Origin::Failed
+        && request.redo.is_empty()
+        && request.overrides.is_empty()
+        && wish.changed.is_empty();
+    let again = choice.why.keys().any(|index| !flow.nodes()[*index].finally);
+    let over = flow.nodes().iter().all(|node| {
+        state.phase(&node.key).is_closed() || (flow.is_walked() && state.step(&node.key).is_none())
+    });
+    if matches!(state.end, Some(End::Succeeded(_))) && plain && !again && over {
+        let hint = "name a step with `--from` or `--redo`, or resume from the start";
+        return Err(refused("the run succeeded: no step of it failed", hint));
+    }
+    Ok(())
+}
+
+/// Whether nothing is forgotten that is on its way, or waits for somebody.
+pub(crate) fn of_open(state: &State, resumption: &Resumption) -> Result<(), Failure> {
+    let open =
+        state.open().filter(|(key, _)| resumption.reset.iter().any(|reset| key.is_within(reset)));
+    for (key, step) in open {
+        let hint = match &step.phase {
+            Phase::Unknown(_) => "say what became of it first: see `milepost inbox`",
+            Phase::Asking | Phase::Decided(_) => "approve or reject it: see `milepost inbox`",
+            Phase::Offered(_) | Phase::Rejected | Phase::Verifying | Phase::Accepted => {
+                "submit its output with `workflow.submit`"
+            }
+            Phase::Calling(_) | Phase::Child(_) | Phase::Answered | Phase::Failing(_) => {
+                let message = format!("`{key}` is under way");
+                let hint = "wait until it is done, then resume";
+                return Err(
+                    Failure::new(Code::RunConflict, message, hint).with("step", key.as_str())
+                );
+            }
+            _ => continue,
+        };
+        let message = format!("`{key}` waits for somebody");
+        return Err(refused(message, hint).with("step", key.as_str()));
+    }
+    Ok(())
+}
+
+fn waits(waiting: &Waiting) -> Failure {
+    let (message, hint) = match waiting {
+        Waiting::Approval(request) => (
+            format!("`{}` waits for a person to decide", request.key),
+            "decide with `milepost approve` or `milepost reject`: see `milepost inbox`",
+        ),
+        Waiting::Unknown { key, .. } => (
+            format!("nobody knows yet what became of `{key}`"),
+            "say what became of it first: see `milepost inbox`",
+        ),
+        Waiting::Exhausted { key, .. } => (
+            format!("`{key}` has no tries left, and waits for a person"),
+            "decide what becomes of it first: see `milepost inbox`",
+        ),
+        Waiting::Agent(key) => {
+            (format!("`{key}` waits for an agent"), "submit its output with `workflow.submit`")
+        }
+        Waiting::Variable { step, variable, .. } => (
+            format!("`{step}` waits for the variable `{variable}`"),
+            "give it as `context` with `workflow.submit`",
+        ),
+        Waiting::Budget(_) => ("the run has spent its budget".to_owned(), "raise the budget"),
+    };
+    refused(message, hint)
+}
+
+fn spent(budget: Budget, used: u64) -> Failure {
+    let name = match budget {
+        Budget::HttpCalls => "http_calls",
+        Budget::Writes => "writes",
+        Budget::Attempts => "attempts",
+    };
+    let message = format!("the run has spent its budget of `{name}`: {used}");
+    refused(message, format!("resume with a limit of `{name}` above {used}")).with("budget", name)
+}
+
+/// A step inside another one.
+pub(crate) fn inside(named: &str) -> Failure {
+    let message = format!("`{named}` lies inside another step");
+    let top = Key::of_walk(named);
+    let hint = match named.contains(['@', ':']) {
+        true => format!("name `{}`: what succeeded inside it is kept where it failed", top.top()),
+        false => "name the loop around it".to_owned(),
+    };
+    refused(message, hint).with("step", named)
+}
+
+/// A yes that no person said.
+pub(crate) fn forged(key: &Key) -> Failure {
+    let message = format!("`{key}` asks a person: its answer is not replaced");
+    refused(message, "decide with `milepost approve`").with("step", key.as_str())
+}
+
+/// An output that is not what its step promises.
+pub(crate) fn misfit(key: &Key, cause: &str) -> Failure {
+    let message = format!("the output for `{key}` does not fit its schema: {cause}");
+    Failure::new(Code::OutputInvalid, message, "give an output as the schema has it")
+        .with("step", key.as_str())
+}
+
+/// One step, and which?
+pub(crate) fn only_one() -> Failure {
+    let hint = "name the one step with `--from`, without `--redo` and `--set`";
+    refused("`--only` runs one step", hint)
+}
+
+/// A guide that became a manifest, or the other way round.
+pub(crate) fn respelt() -> Failure {
+    let message = "the newest version is spelt as another kind of workflow";
+    refused(message, "resume on the pinned version, or start a new run")
+}
+
+/// A kept step that is gone.
+pub(crate) fn removed(key: &Key) -> Failure {
+    let message = format!("the newest version has no step `{key}`, which would be kept");
+    let hint = "resume on the pinned version, or from the start";
+    refused(message, hint).with("step", key.as_str())
+}
+
+/// A kept step that is another one now.
+pub(crate) fn rewired(key: &Key, how: &str) -> Failure {
+    let message = format!("`{key}` would be kept, and in the newest version {how}");
+    let hint = format!("resume from `{key}`, or on the pinned version");
+    refused(message, hint).with("step", key.as_str())
+}
+
+/// A resumption that the state does not take.
+pub(crate) fn illegal(illegal: &IllegalEvent) -> Failure {
+    refused(illegal.to_string(), "look at the run again, then resume it")
+}
+
+fn refused(message: impl Into<String>, hint: impl Into<String>) -> Failure {
+    Failure::new(Code::ResumeRefused, message, hint)
+}

@@ -1,0 +1,147 @@
+//! What others tell a run, and what it answers.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::event::{Actor, Decision, Issue, Presence, Resumption};
+use crate::failure::Failure;
+use crate::key::Key;
+
+/// Something that somebody tells a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "signal", rename_all = "snake_case")]
+pub enum Signal {
+    /// An agent hands in what it did, or adds variables, or both.
+    Submit(Submitted),
+    /// A person decides on a question.
+    Decide(Decided),
+    /// A person says what became of a step.
+    Settle {
+        /// The step.
+        key: Key,
+        /// The event that left it open, so that a word that comes late or twice does not settle
+        /// what became of the next try.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked: Option<u64>,
+        /// Who.
+        by: Actor,
+        /// What.
+        decision: Decision,
+    },
+    /// Somebody wants it to end.
+    Cancel {
+        /// Who.
+        by: Actor,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Nothing new begins.
+    Pause {
+        /// Who.
+        by: Actor,
+    },
+    /// It goes on.
+    Unpause {
+        /// Who.
+        by: Actor,
+    },
+    /// It goes on from somewhere; worked out by whoever asked, on the state after `seq`.
+    Resume {
+        /// The event it was worked out after.
+        seq: u64,
+        /// How.
+        resumption: Box<Resumption>,
+    },
+    /// A run that this one started has ended.
+    ChildEnded {
+        /// The step.
+        key: Key,
+        /// The run.
+        run: String,
+        /// How.
+        outcome: crate::event::ChildOutcome,
+    },
+}
+
+/// What an agent hands in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Submitted {
+    /// The step; the one that is due unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// Which try; the one that is open unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// What was done; nothing when only variables are added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// Variables.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub context: Map<String, Value>,
+    /// Who.
+    pub by: Actor,
+}
+
+/// A person's yes or no.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Decided {
+    /// The question.
+    pub key: Key,
+    /// The digest of what was shown.
+    pub digest: String,
+    /// Yes or no.
+    pub approve: bool,
+    /// Who.
+    pub by: Actor,
+    /// What they say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// Their answer, when there is a form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
+    /// How they showed to be there.
+    pub presence: Presence,
+    /// The signature over the decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+}
+
+impl Decided {
+    /// What is signed: this decision on this question of this run, and on nothing else.
+    pub fn signed_text(&self, run: &str) -> String {
+        let word = if self.approve { "approve" } else { "reject" };
+        let answer = self.answer.as_ref().map(ToString::to_string).unwrap_or_default();
+        let comment = self.comment.as_deref().unwrap_or_default();
+        let parts = [run, self.key.as_str(), &self.digest, word, comment, &answer];
+        let lengths = parts.map(|part| format!("{}:{part}", part.len()));
+        format!("milepost decision\n{}", lengths.join("\n"))
+    }
+}
+
+/// What a run answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reply", rename_all = "snake_case")]
+pub enum Reply {
+    /// It was taken in.
+    Done,
+    /// What was submitted will do.
+    Accepted {
+        /// The step.
+        key: Key,
+    },
+    /// What was submitted will not do.
+    Rejected {
+        /// The step.
+        key: Key,
+        /// Everything that is wrong with it.
+        issues: Vec<Issue>,
+        /// Tries that are left.
+        attempts_left: u32,
+    },
+    /// It is not taken in.
+    Refused {
+        /// Why.
+        failure: Failure,
+    },
+}

@@ -1,0 +1,770 @@
+//! What a run has come to: the fold of its events.
+//!
+//! | event | from | to |
+//! |---|---|---|
+//! | `step_scheduled` | pending | listed |
+//! | `attempt_started` | pending | calling |
+//! | `attempt_succeeded` | calling | answered |
+//! | `attempt_failed` | calling | backoff, or failing |
+//! | `attempt_unknown` | calling | unknown |
+//! | `outcome_decided` | unknown, rejected | answered or accepted, pending, failing |
+//! | `timer_set` | pending, answered | sleeping, between |
+//! | `timer_fired` | backoff, between, sleeping | pending, answered |
+//! | `prompt_offered` | pending, rejected | offered |
+//! | `submission_received` | offered | verifying |
+//! | `submission_rejected` | offered, verifying, decided | rejected |
+//! | `submission_accepted` | offered, verifying | accepted |
+//! | `approval_requested` | pending, accepted, voided | asking |
+//! | `approved`, `rejected` | asking | decided |
+//! | `approval_voided` | succeeded | voided |
+//! | `child_started` | pending | child |
+//! | `child_finished` | child | answered, or failing |
+//! | `step_succeeded`, `step_failed`, `step_skipped`, `step_canceled` | what is open | closed |
+//! | `went_back`, `run_resumed_from` | any | pending again |
+//!
+//! An event that does not fit is refused when it is written and when it is read.
+
+mod step;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::event::{
+    Actor, Answer, Attempt, Budget, Decision, Entry, Event, Resumption, RunCreated, Submission,
+};
+use crate::failure::Failure;
+use crate::key::Key;
+use crate::time;
+
+pub use step::{Judged, Phase, StepState};
+use step::{is_closable, misfit};
+
+/// An event that cannot have happened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("event {seq} `{event}` does not fit: {why}")]
+pub struct IllegalEvent {
+    /// Its number.
+    pub seq: u64,
+    /// Its name.
+    pub event: &'static str,
+    /// Why it does not fit.
+    pub why: String,
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Something is under way, or due.
+    Running,
+    /// Somebody named has to do something.
+    Waiting,
+    /// Nothing new begins until it is resumed.
+    Paused,
+    /// It did what it should.
+    Succeeded,
+    /// It could not.
+    Failed,
+    /// Somebody stopped it.
+    Canceled,
+}
+
+impl Status {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Running => "running",
+            Status::Waiting => "waiting",
+            Status::Paused => "paused",
+            Status::Succeeded => "succeeded",
+            Status::Failed => "failed",
+            Status::Canceled => "canceled",
+        }
+    }
+
+    /// Whether it is over.
+    pub fn has_ended(self) -> bool {
+        matches!(self, Status::Succeeded | Status::Failed | Status::Canceled)
+    }
+}
+
+/// What has been spent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Requests.
+    pub http_calls: u64,
+    /// Requests that change something.
+    pub writes: u64,
+    /// Tries of all kinds.
+    pub attempts: u64,
+}
+
+impl Spent {
+    /// How much of a budget.
+    pub fn of(&self, budget: Budget) -> u64 {
+        match budget {
+            Budget::HttpCalls => self.http_calls,
+            Budget::Writes => self.writes,
+            Budget::Attempts => self.attempts,
+        }
+    }
+}
+
+/// A run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    /// How it began; inputs, text and budget as they are now.
+    pub head: RunCreated,
+    /// The last event.
+    pub seq: u64,
+    /// When that was.
+    pub now_ms: u64,
+    /// When the run began.
+    pub began_ms: u64,
+    /// Executions that have begun, or were forgotten.
+    pub steps: BTreeMap<Key, StepState>,
+    /// Variables that were added to a guide's.
+    pub context: Map<String, Value>,
+    /// What has been spent.
+    pub spent: Spent,
+    /// Budgets that have been warned of.
+    pub warned: Vec<Budget>,
+    /// A budget that is used up.
+    pub parked: Option<Budget>,
+    /// Who wants it to end.
+    pub canceling: Option<Actor>,
+    /// Nothing new begins.
+    pub paused: bool,
+    /// Only this step runs.
+    pub only: Option<Key>,
+    /// How it ended.
+    pub end: Option<End>,
+    /// What expressions see: `inputs`, `steps`, `env` and `run`.
+    names: Map<String, Value>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum End {
+    /// With an output.
+    Succeeded(Option<Value>),
+    /// With a failure.
+    Failed(Box<Failure>),
+    /// By request.
+    Canceled,
+}
+
+impl State {
+    /// The state after the first event.
+    pub fn begin(entry: &Entry) -> Result<State, IllegalEvent> {
+        let illegal = |why: &str| IllegalEvent {
+            seq: entry.seq,
+            event: entry.event.name(),
+            why: why.to_owned(),
+        };
+        let Event::RunCreated(created) = &entry.event else {
+            return Err(illegal("a run begins with `run_created`"));
+        };
+        if entry.seq != 1 {
+            return Err(illegal("the first event has the number 1"));
+        }
+        Ok(State {
+            head: (**created).clone(),
+            seq: 1,
+            now_ms: entry.at_ms,
+            began_ms: entry.at_ms,
+            steps: BTreeMap::new(),
+            context: Map::new(),
+            spent: Spent::default(),
+            warned: Vec::new(),
+            parked: None,
+            canceling: None,
+            paused: false,
+            only: None,
+            end: None,
+            names: names(created, entry.at_ms),
+        })
+    }
+
+    /// The state after all of these.
+    pub fn fold<'e>(
+        entries: impl IntoIterator<Item = &'e Entry>,
+    ) -> Result<Option<State>, IllegalEvent> {
+        let mut entries = entries.into_iter();
+        let Some(first) = entries.next() else { return Ok(None) };
+        let mut state = State::begin(first)?;
+        entries.try_for_each(|entry| state.apply(entry))?;
+        Ok(Some(state))
+    }
+
+    /// One execution, if it has begun.
+    pub fn step(&self, key: &Key) -> Option<&StepState> {
+        self.steps.get(key)
+    }
+
+    /// Where an execution stands.
+    pub fn phase(&self, key: &Key) -> &Phase {
+        static PENDING: Phase = Phase::Pending;
+        self.steps.get(key).map_or(&PENDING, |step| &step.phase)
+    }
+
+    /// How often an execution was begun again.
+    pub fn generation(&self, key: &Key) -> u32 {
+        self.steps.get(key).map_or(0, |step| step.generation)
+    }
+
+    /// What expressions see.
+    pub fn names(&self) -> &Map<String, Value> {
+        &self.names
+    }
+
+    /// Executions that have begun and are not over.
+    pub fn open(&self) -> impl Iterator<Item = (&Key, &StepState)> {
+        self.steps.iter().filter(|(_, step)| step.is_open())
+    }
+
+    fn view(&mut self) -> Option<&mut Map<String, Value>> {
+        self.names.get_mut("steps").and_then(Value::as_object_mut)
+    }
+
+    /// Takes in what happened next.
+    pub fn apply(&mut self, entry: &Entry) -> Result<(), IllegalEvent> {
+        let (seq, event) = (entry.seq, entry.event.name());
+        let illegal = |why: String| IllegalEvent { seq, event, why };
+        if entry.seq != self.seq + 1 {
+            return Err(illegal(format!("{} comes next", self.seq + 1)));
+        }
+        if entry.at_ms < self.now_ms {
+            return Err(illegal("it lies before the event in front of it".to_owned()));
+        }
+        let resumes = matches!(entry.event, Event::RunResumedFrom(_));
+        if self.end.is_some() && !resumes {
+            return Err(illegal("the run has ended".to_owned()));
+        }
+        self.take(&entry.event, entry.at_ms).map_err(illegal)?;
+        self.seq = entry.seq;
+        self.now_ms = entry.at_ms;
+        Ok(())
+    }
+
+    fn take(&mut self, event: &Event, at: u64) -> Result<(), String> {
+        match event {
+            Event::RunCreated(_) => Err("a run begins once".to_owned()),
+            Event::StepScheduled { .. }
+            | Event::AttemptStarted(_)
+            | Event::AttemptSucceeded { .. }
+            | Event::AttemptFailed { .. }
+            | Event::AttemptUnknown { .. }
+            | Event::OutcomeDecided { .. }
+            | Event::TimerSet { .. }
+            | Event::TimerFired { .. }
+            | Event::ChildStarted { .. }
+            | Event::ChildFinished { .. } => self.take_attempt(event, at),
+            Event::StepSkipped { key, .. } => {
+                self.from(key, at, |phase| *phase == Phase::Pending)?;
+                self.close(key, Phase::Skipped, at);
+                Ok(())
+            }
+            Event::StepSucceeded { key, output } => {
+                let step = self.from(key, at, is_closable)?;
+                step.output = output.clone().or_else(|| step.produced());
+                step.failure = None;
+                self.close(key, Phase::Succeeded, at);
+                Ok(())
+            }
+            Event::StepFailed { key, failure } => {
+                self.from(key, at, is_closable)?.failure = Some(failure.clone());
+                self.close(key, Phase::Failed, at);
+                Ok(())
+            }
+            Event::StepCanceled { key } => {
+                self.from(key, at, is_closable)?;
+                self.close(key, Phase::Canceled, at);
+                Ok(())
+            }
+            Event::PromptOffered { .. }
+            | Event::SubmissionReceived(_)
+            | Event::SubmissionRejected { .. }
+            | Event::SubmissionAccepted(_)
+            | Event::ContextAdded { .. } => self.take_submission(event, at),
+            Event::ApprovalRequested(_)
+            | Event::Approved(_)
+            | Event::Rejected(_)
+            | Event::ApprovalVoided { .. }
+            | Event::WentBack { .. } => self.take_approval(event, at),
+            Event::BudgetWarned { .. }
+            | Event::BudgetReached { .. }
+            | Event::CancelRequested { .. }
+            | Event::Paused { .. }
+            | Event::Resumed { .. }
+            | Event::RunResumedFrom(_)
+            | Event::RunSucceeded { .. }
+            | Event::RunFailed { .. }
+            | Event::RunCanceled => self.take_run(event),
+        }
+    }
+
+    fn take_attempt(&mut self, event: &Event, at: u64) -> Result<(), String> {
+        let seq = self.seq + 1;
+        match event {
+            Event::StepScheduled { key, items } => {
+                let step = self.from(key, at, |phase| *phase == Phase::Pending)?;
+                step.items = Some(Arc::new(items.clone()));
+                step.phase = Phase::Listed;
+            }
+            Event::AttemptStarted(attempt) => self.started(attempt, at)?,
+            Event::AttemptSucceeded { key, answer, .. } => {
+                let step = self.from(key, at, |phase| matches!(phase, Phase::Calling(_)))?;
+                step.note_write();
+                step.answer = Some(answer.clone());
+                step.phase = Phase::Answered;
+            }
+            Event::AttemptFailed { key, failure, retry_at_ms, interrupted } => {
+                let step = self.from(key, at, |phase| matches!(phase, Phase::Calling(_)))?;
+                if *interrupted {
+                    step.attempts = step.attempts.saturating_sub(1);
+                }
+                step.phase = match retry_at_ms {
+                    Some(at) => Phase::Backoff(*at),
+                    None => Phase::Failing(Box::new(failure.clone())),
+                };
+                step.failure = Some(failure.clone());
+            }
+            Event::AttemptUnknown { key, failure } => {
+                let step = self.from(key, at, |phase| matches!(phase, Phase::Calling(_)))?;
+                step.note_write();
+                step.phase = Phase::Unknown(Box::new(failure.clone()));
+                step.asked = Some(seq);
+            }
+            Event::OutcomeDecided { key, decision, .. } => self.decided(key, at, decision)?,
+            Event::TimerSet { key, at_ms } => {
+                let fits = |phase: &Phase| matches!(phase, Phase::Pending | Phase::Answered);
+                let step = self.from(key, at, fits)?;
+                step.phase = match step.phase {
+                    Phase::Answered => {
+                        step.passes += 1;
+                        // Every pass of polling has its tries.
+                        step.attempts = 0;
+                        Phase::Between(*at_ms)
+                    }
+                    _ => Phase::Sleeping(*at_ms),
+                };
+            }
+            Event::TimerFired { key } => {
+                let due = |phase: &Phase| phase.wakes_at().is_some_and(|wakes| wakes <= at);
+                let step = self.from(key, at, due)?;
+                step.phase = match step.phase {
+                    Phase::Sleeping(_) => Phase::Answered,
+                    _ => Phase::Pending,
+                };
+            }
+            Event::ChildStarted { key, run } => {
+                let step = self.from(key, at, |phase| *phase == Phase::Pending)?;
+                step.phase = Phase::Child(run.clone());
+            }
+            Event::ChildFinished { key, outcome } => {
+                let step = self.from(key, at, |phase| matches!(phase, Phase::Child(_)))?;
+                step.finish_child(outcome);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn started(&mut self, attempt: &Attempt, at: u64) -> Result<(), String> {
+        let next = self.step(&attempt.key).map_or(0, |step| step.attempts) + 1;
+        if attempt.attempt != next {
+            return Err(format!("try {next} of `{}` comes next", attempt.key));
+        }
+        let step = self.from(&attempt.key, at, |phase| *phase == Phase::Pending)?;
+        step.attempts = attempt.attempt;
+        step.phase = Phase::Calling(Box::new(attempt.clone()));
+        self.spent.http_calls += 1;
+        self.spent.attempts += 1;
+        self.spent.writes += u64::from(attempt.write);
+        Ok(())
+    }
+
+    fn decided(&mut self, key: &Key, at: u64, decision: &Decision) -> Result<(), String> {
+        let fits = |phase: &Phase| matches!(phase, Phase::Unknown(_) | Phase::Rejected);
+        let step = self.from(key, at, fits)?;
+        // An agent has no tries left.
+        let exhausted = step.phase == Phase::Rejected;
+        step.phase = match decision {
+            Decision::Happened { output } => {
+                step.answer = Some(Answer { output: output.clone(), ..Answer::default() });
+                if exhausted { Phase::Accepted } else { Phase::Answered }
+            }
+            Decision::DidNot if exhausted => {
+                step.refused = 0;
+                Phase::Rejected
+            }
+            // The very same request, with the very same key.
+            Decision::DidNot => {
+                step.attempts = step.attempts.saturating_sub(1);
+                step.unwrite();
+                Phase::Pending
+            }
+            Decision::GiveUp => {
+                let told = match &step.phase {
+                    Phase::Unknown(failure) => (**failure).clone(),
+                    _ => crate::words::exhausted(key),
+                };
+                Phase::Failing(Box::new(told))
+            }
+        };
+        Ok(())
+    }
+
+    fn take_submission(&mut self, event: &Event, at: u64) -> Result<(), String> {
+        let seq = self.seq + 1;
+        match event {
+            Event::PromptOffered { key, attempt } => {
+                let next = self.step(key).map_or(0, |step| step.offered) + 1;
+                if *attempt != next {
+                    return Err(format!("try {next} of `{key}` comes next"));
+                }
+                let fits = |phase: &Phase| matches!(phase, Phase::Pending | Phase::Rejected);
+                let step = self.from(key, at, fits)?;
+                step.offered = *attempt;
+                step.phase = Phase::Offered(*attempt);
+            }
+            Event::SubmissionReceived(submission) => {
+                let step = self.submitted(submission, at)?;
+                step.submission = Some(submission.clone());
+                step.phase = Phase::Verifying;
+                let key = submission.key.clone();
+                self.forget_below(&key);
+            }
+            Event::SubmissionAccepted(submission) => {
+                let step = self.submitted(submission, at)?;
+                let (attempt, digest) = (submission.attempt, submission.digest.clone());
+                step.judged.push(Judged { attempt, digest, issues: Vec::new(), checked: false });
+                step.submission = Some(submission.clone());
+                // A person's word was about an earlier one.
+                step.verdict = None;
+                step.phase = Phase::Accepted;
+                step.attempts += 1;
+                self.context.extend(submission.context.clone());
+                self.spent.attempts += 1;
+            }
+            Event::SubmissionRejected { key, attempt, digest, issues, counted } => {
+                let fits = |phase: &Phase| {
+                    matches!(phase, Phase::Offered(_) | Phase::Verifying | Phase::Decided(false))
+                };
+                let step = self.from(key, at, fits)?;
+                let (digest, issues) = (digest.clone(), issues.clone());
+                let checked = !matches!(step.phase, Phase::Offered(_));
+                step.judged.push(Judged { attempt: *attempt, digest, issues, checked });
+                step.refused += u32::from(*counted);
+                step.attempts += u32::from(*counted);
+                step.submission = None;
+                step.phase = Phase::Rejected;
+                step.asked = Some(seq);
+                self.spent.attempts += u64::from(*counted);
+            }
+            Event::ContextAdded { values, .. } => self.context.extend(values.clone()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn submitted(&mut self, submission: &Submission, at: u64) -> Result<&mut StepState, String> {
+        let attempt = submission.attempt;
+        let fits = |phase: &Phase| match phase {
+            Phase::Offered(offered) => *offered == attempt,
+            Phase::Verifying => true,
+            _ => false,
+        };
+        self.from(&submission.key, at, fits)
+    }
+
+    fn take_approval(&mut self, event: &Event, at: u64) -> Result<(), String> {
+        match event {
+            Event::ApprovalRequested(request) => {
+                let fits = |phase: &Phase| {
+                    matches!(phase, Phase::Pending | Phase::Accepted | Phase::Voided)
+                };
+                let step = self.from(&request.key, at, fits)?;
+                step.request = Some(request.clone());
+                step.verdict = None;
+                step.phase = Phase::Asking;
+            }
+            Event::Approved(verdict) | Event::Rejected(verdict) => {
+                let step = self.from(&verdict.key, at, |phase| *phase == Phase::Asking)?;
+                let asked = step.request.as_ref().map(|request| request.digest.as_str());
+                if asked != Some(verdict.digest.as_str()) {
+                    return Err("it decides on something that was not asked".to_owned());
+                }
+                step.verdict = Some(verdict.clone());
+                step.phase = Phase::Decided(matches!(event, Event::Approved(_)));
+            }
+            Event::ApprovalVoided { key, .. } => {
+                let step = self.from(key, at, |phase| *phase == Phase::Succeeded)?;
+                step.phase = Phase::Voided;
+                step.ended_ms = None;
+            }
+            Event::WentBack { from, to, reason, reset } => {
+                self.forgettable(reset)?;
+                if !reset.contains(from) {
+                    return Err(format!("`{from}` goes back and is not forgotten"));
+                }
+                let step = self.from(from, at, |phase| *phase == Phase::Decided(false))?;
+                step.sent_back += 1;
+                reset.iter().for_each(|key| self.forget(key));
+                self.steps.entry(to.clone()).or_default().feedback = Some(reason.clone());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn take_run(&mut self, event: &Event) -> Result<(), String> {
+        match event {
+            Event::BudgetWarned { budget, .. } if self.warned.contains(budget) => {
+                return Err("it was warned of already".to_owned());
+            }
+            Event::BudgetWarned { budget, .. } => self.warned.push(*budget),
+            Event::BudgetReached { .. } if self.parked.is_some() => {
+                return Err("it is parked already".to_owned());
+            }
+            Event::BudgetReached { budget, .. } => self.parked = Some(*budget),
+            Event::CancelRequested { .. } if self.canceling.is_some() => {
+                return Err("it is canceled already".to_owned());
+            }
+            Event::CancelRequested { by, .. } => {
+                self.canceling = Some(by.clone());
+                self.paused = false;
+                self.parked = None;
+            }
+            Event::Paused { .. } if self.paused => return Err("it is paused already".to_owned()),
+            Event::Resumed { .. } if !self.paused => return Err("it is not paused".to_owned()),
+            Event::Paused { .. } => self.paused = true,
+            Event::Resumed { .. } => self.paused = false,
+            Event::RunResumedFrom(resumption) => {
+                self.forgettable(&resumption.reset)?;
+                self.forgettable(resumption.overrides.keys())?;
+                self.resumed(resumption);
+            }
+            Event::RunSucceeded { output } => self.ended(End::Succeeded(output.clone()))?,
+            Event::RunFailed { failure, .. } => {
+                self.ended(End::Failed(Box::new(failure.clone())))?;
+            }
+            Event::RunCanceled => self.ended(End::Canceled)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn resumed(&mut self, resumption: &Resumption) {
+        resumption.reset.iter().for_each(|key| self.forget(key));
+        resumption.reopen.iter().for_each(|key| self.reopen(key));
+        for (key, output) in &resumption.overrides {
+            let now = self.now_ms;
+            let step = self.begun(key, now);
+            step.output = Some(output.clone());
+            step.failure = None;
+            step.phase = Phase::Succeeded;
+            step.ended_ms = Some(now);
+            self.show(key);
+        }
+        self.head.inputs.extend(resumption.inputs.clone());
+        let inputs = Value::Object(self.head.inputs.clone());
+        self.names.insert("inputs".to_owned(), inputs);
+        self.head.text_hash.clone_from(&resumption.text_hash);
+        self.head.plan_hash.clone_from(&resumption.plan_hash);
+        self.head.deadline_ms = resumption.deadline_ms;
+        self.head.budget.extend(&resumption.budget);
+        self.warned.clear();
+        self.parked = None;
+        self.canceling = None;
+        self.paused = false;
+        self.end = None;
+        self.only = resumption.only.then(|| Key::of_walk(&resumption.from));
+    }
+
+    /// Lets a list or a loop go on, with what succeeded of it.
+    fn reopen(&mut self, key: &Key) {
+        let Some(step) = self.steps.get_mut(key) else { return };
+        (step.phase, step.ended_ms) = (Phase::Listed, None);
+        (step.output, step.failure) = (None, None);
+        if let Some(view) = self.view() {
+            view.remove(key.step());
+        }
+        // A name inside a loop stands for its last pass that is over: it may be an earlier one now.
+        let mut kept: Vec<(Option<u64>, Key)> = self
+            .steps
+            .iter()
+            .filter(|(other, step)| *other != key && other.is_within(key) && step.phase.is_closed())
+            .map(|(other, step)| (step.ended_ms, other.clone()))
+            .collect();
+        kept.sort();
+        kept.iter().for_each(|(_, other)| self.show(other));
+    }
+
+    fn ended(&mut self, end: End) -> Result<(), String> {
+        if let Some((key, _)) = self.open().next() {
+            return Err(format!("`{key}` is still under way"));
+        }
+        self.end = Some(end);
+        Ok(())
+    }
+
+    /// The execution, begun now if it has not.
+    fn begun(&mut self, key: &Key, at: u64) -> &mut StepState {
+        let step = self.steps.entry(key.clone()).or_default();
+        step.began_ms.get_or_insert(at);
+        step
+    }
+
+    fn from(
+        &mut self,
+        key: &Key,
+        at: u64,
+        fits: impl Fn(&Phase) -> bool,
+    ) -> Result<&mut StepState, String> {
+        let phase = self.phase(key);
+        if !fits(phase) {
+            return Err(misfit(key, phase));
+        }
+        Ok(self.begun(key, at))
+    }
+
+    fn close(&mut self, key: &Key, phase: Phase, at: u64) {
+        let step = self.begun(key, at);
+        step.phase = phase;
+        step.ended_ms = Some(at);
+        self.show(key);
+        self.count(key);
+    }
+
+    /// Notes with a list that one of its items is over, so that nobody has to look at all of them.
+    fn count(&mut self, key: &Key) {
+        let Some((list, index)) = key.list() else { return };
+        let Some(stands) = self.steps.get(&list) else { return };
+        let mut over = stands.items_over;
+        while self.phase(&list.item(over)).is_closed() {
+            over += 1;
+        }
+        let failed = *self.phase(key) == Phase::Failed;
+        if let Some(step) = self.steps.get_mut(&list) {
+            step.items_over = over;
+            step.item_failed = step.item_failed.or(failed.then_some(index));
+        }
+    }
+
+    /// Notes that an item of a list is to be done again.
+    fn uncount(&mut self, key: &Key) {
+        let Some((list, index)) = key.list() else { return };
+        let failed = self.steps.iter().find(|(other, step)| {
+            let of_list = other.list().is_some_and(|(of, _)| of == list);
+            of_list && step.phase == Phase::Failed
+        });
+        let failed = failed.and_then(|(other, _)| other.list()).map(|(_, index)| index);
+        if let Some(step) = self.steps.get_mut(&list) {
+            step.items_over = step.items_over.min(index);
+            step.item_failed = failed;
+        }
+    }
+
+    /// Whether something is on its way, here or below, whose end is still to be told.
+    pub fn is_busy(&self, key: &Key) -> bool {
+        let mut within = self.open().filter(|(other, _)| other.is_within(key));
+        within.any(|(_, step)| step.phase.is_busy())
+    }
+
+    /// What is on its way cannot be forgotten: its end would be taken for that of the next try.
+    fn forgettable<'k>(&self, keys: impl IntoIterator<Item = &'k Key>) -> Result<(), String> {
+        match keys.into_iter().find(|key| self.is_busy(key)) {
+            Some(key) => Err(misfit(key, self.phase(key))),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts an execution back to where it has not begun, with all that is below it.
+    fn forget(&mut self, key: &Key) {
+        let within: Vec<Key> =
+            self.steps.keys().filter(|other| other.is_within(key)).cloned().collect();
+        for key in within {
+            if let Some(step) = self.steps.get_mut(&key) {
+                let generation = step.generation + 1;
+                let (sent_back, feedback) = (step.sent_back, step.feedback.take());
+                let (request, verdict) = (step.request.take(), step.verdict.take());
+                let judged = std::mem::take(&mut step.judged);
+                let wrote = step.wrote.take();
+                *step = StepState {
+                    generation,
+                    judged,
+                    offered: step.offered,
+                    request,
+                    verdict,
+                    feedback,
+                    sent_back,
+                    wrote,
+                    ..StepState::default()
+                };
+            }
+            if is_shown(&key)
+                && let Some(view) = self.view()
+            {
+                view.remove(key.step());
+            }
+        }
+        self.uncount(key);
+    }
+
+    /// The checks of an earlier claim say nothing about a new one.
+    fn forget_below(&mut self, key: &Key) {
+        let checks: Vec<Key> = self
+            .steps
+            .keys()
+            .filter(|other| *other != key && other.is_within(key))
+            .cloned()
+            .collect();
+        checks.iter().for_each(|check| self.forget(check));
+    }
+
+    /// Makes an execution visible to expressions.
+    fn show(&mut self, key: &Key) {
+        if !is_shown(key) {
+            return;
+        }
+        let Some(step) = self.steps.get(key) else { return };
+        let mut shown = Map::new();
+        shown.insert("status".to_owned(), step.phase.status().into());
+        shown.insert("attempts".to_owned(), step.attempts.into());
+        if let Some(output) = &step.output {
+            shown.insert("output".to_owned(), output.clone());
+        }
+        if let Some(failure) = step.failure.as_ref().filter(|_| step.phase == Phase::Failed) {
+            let error = json!({"code": failure.code, "message": failure.message});
+            shown.insert("error".to_owned(), error);
+        }
+        if let Some(answer) = &step.answer {
+            shown.insert("headers".to_owned(), Value::Object(answer.headers.clone()));
+        }
+        let name = key.step().to_owned();
+        if let Some(view) = self.view() {
+            view.insert(name, Value::Object(shown));
+        }
+    }
+}
+
+/// Whether an execution is a step to expressions: an item of a list or a check is none.
+fn is_shown(key: &Key) -> bool {
+    !key.as_str().rsplit("::").next().unwrap_or_default().contains('@')
+}
+
+/// What expressions see at the beginning.
+fn names(created: &RunCreated, at_ms: u64) -> Map<String, Value> {
+    let run = json!({
+        "id": created.run,
+        "workflow": created.workflow,
+        "started_at": time::rfc3339(at_ms),
+    });
+    let inputs = Value::Object(created.inputs.clone());
+    let env = Value::Object(created.env.clone());
+    let named = [("inputs", inputs), ("steps", json!({})), ("env", env), ("run", run)];
+    named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}

@@ -1,0 +1,230 @@
+//! One execution of a step: where it stands, and what it has come to.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::event::{Answer, Attempt, ChildOutcome, Issue, Request, Submission, Verdict};
+use crate::failure::Failure;
+use crate::key::Key;
+use crate::limits;
+
+/// Where an execution of a step stands.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Phase {
+    /// It has not begun.
+    #[default]
+    Pending,
+    /// Its items are known and under way.
+    Listed,
+    /// A request is on its way.
+    Calling(Box<Attempt>),
+    /// It is tried again at a time.
+    Backoff(u64),
+    /// It is polled again at a time.
+    Between(u64),
+    /// It waits for a time.
+    Sleeping(u64),
+    /// There is an answer; what it means is to be decided.
+    Answered,
+    /// It will not be tried again.
+    Failing(Box<Failure>),
+    /// Nobody knows whether it took effect.
+    Unknown(Box<Failure>),
+    /// An agent may work on it: which try.
+    Offered(u32),
+    /// What an agent claims is being checked.
+    Verifying,
+    /// What an agent claims will not do.
+    Rejected,
+    /// What an agent claims will do.
+    Accepted,
+    /// A person is asked.
+    Asking,
+    /// A person has answered.
+    Decided(bool),
+    /// What a person approved has changed.
+    Voided,
+    /// Another run works on it.
+    Child(String),
+    /// It is done.
+    Succeeded,
+    /// It is over without success.
+    Failed,
+    /// It does not run.
+    Skipped,
+    /// The run was canceled before it was done.
+    Canceled,
+}
+
+impl Phase {
+    /// Whether nothing more comes of it.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, Phase::Succeeded | Phase::Failed | Phase::Skipped | Phase::Canceled)
+    }
+
+    /// Whether something is on its way whose end is still to be told.
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Phase::Calling(_) | Phase::Child(_))
+    }
+
+    /// When it goes on by itself.
+    pub fn wakes_at(&self) -> Option<u64> {
+        match self {
+            Phase::Backoff(at) | Phase::Between(at) | Phase::Sleeping(at) => Some(*at),
+            _ => None,
+        }
+    }
+
+    /// The word people see.
+    pub fn status(&self) -> &'static str {
+        match self {
+            Phase::Pending => "pending",
+            Phase::Succeeded => "succeeded",
+            Phase::Failed => "failed",
+            Phase::Skipped => "skipped",
+            Phase::Canceled => "canceled",
+            Phase::Unknown(_)
+            | Phase::Offered(_)
+            | Phase::Rejected
+            | Phase::Asking
+            | Phase::Voided => "waiting",
+            _ => "running",
+        }
+    }
+}
+
+/// One execution of a step.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct StepState {
+    /// Where it stands.
+    pub phase: Phase,
+    /// How often it was forgotten and begun again.
+    pub generation: u32,
+    /// Tries, those that were interrupted not counted.
+    pub attempts: u32,
+    /// Passes of polling that are over.
+    pub passes: u32,
+    /// The event after which somebody has to say what became of it.
+    pub asked: Option<u64>,
+    /// What came back last.
+    pub answer: Option<Answer>,
+    /// Its output.
+    pub output: Option<Value>,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+    /// The items it runs over.
+    pub items: Option<Arc<Vec<Value>>>,
+    /// So many of its first items are over.
+    pub items_over: usize,
+    /// An item that failed.
+    pub item_failed: Option<usize>,
+    /// What was submitted, and what became of it.
+    pub judged: Vec<Judged>,
+    /// Submissions that used up a try.
+    pub refused: u32,
+    /// The last try that was offered to an agent; it never starts over, so that a try names one
+    /// submission for good.
+    pub offered: u32,
+    /// What is being checked, or was accepted.
+    pub submission: Option<Submission>,
+    /// What a person was asked last.
+    pub request: Option<Box<Request>>,
+    /// What the person said.
+    pub verdict: Option<Box<Verdict>>,
+    /// What a person said when it was sent back.
+    pub feedback: Option<String>,
+    /// How often it sent the run back.
+    pub sent_back: u32,
+    /// What it changed, or may have changed, in the world, however often it was forgotten since.
+    pub wrote: Option<Wrote>,
+    /// When it began.
+    pub began_ms: Option<u64>,
+    /// When it was over.
+    pub ended_ms: Option<u64>,
+}
+
+/// Requests that changed something, or may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrote {
+    /// How many.
+    pub times: u32,
+    /// The last one in short: `POST /refunds`.
+    pub request: String,
+}
+
+/// What became of a submission.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// Which try.
+    pub attempt: u32,
+    /// What was submitted.
+    pub digest: String,
+    /// What is wrong with it; nothing when it was accepted.
+    pub issues: Vec<Issue>,
+    /// The world or a person spoke against it, and may think otherwise the next time.
+    pub checked: bool,
+}
+
+impl StepState {
+    /// Whether it has begun and is not over.
+    pub fn is_open(&self) -> bool {
+        self.began_ms.is_some() && !self.phase.is_closed()
+    }
+
+    /// What a step came to when nothing else was said.
+    pub(super) fn produced(&self) -> Option<Value> {
+        let submitted = self.submission.as_ref().map(|submission| submission.output.clone());
+        submitted.or_else(|| self.answer.as_ref().map(|answer| answer.output.clone()))
+    }
+
+    /// Notes that the request on its way changed something, or may have.
+    pub(super) fn note_write(&mut self) {
+        let Phase::Calling(attempt) = &self.phase else { return };
+        if attempt.write {
+            let times = self.wrote.as_ref().map_or(0, |wrote| wrote.times) + 1;
+            self.wrote = Some(Wrote { times, request: attempt.request.clone() });
+        }
+    }
+
+    /// The last request changed nothing after all.
+    pub(super) fn unwrite(&mut self) {
+        if let Some(wrote) = &mut self.wrote {
+            wrote.times = wrote.times.saturating_sub(1);
+        }
+        self.wrote.take_if(|wrote| wrote.times == 0);
+    }
+
+    pub(super) fn finish_child(&mut self, outcome: &ChildOutcome) {
+        self.phase = match outcome {
+            ChildOutcome::Succeeded { output } => {
+                self.answer = Some(Answer { output: output.clone(), ..Answer::default() });
+                Phase::Answered
+            }
+            ChildOutcome::Failed { failure } => Phase::Failing(Box::new(failure.clone())),
+            ChildOutcome::Canceled => Phase::Failing(Box::new(crate::words::child_canceled())),
+        };
+    }
+
+    /// Tries an agent has left.
+    pub fn tries_left(&self, limit: Option<u32>) -> u32 {
+        limit.unwrap_or(limits::SUBMISSIONS).saturating_sub(self.refused)
+    }
+}
+
+/// Whether a step can be over from here on: not before what is on its way has come to its end.
+pub(super) fn is_closable(phase: &Phase) -> bool {
+    !phase.is_closed() && !phase.is_busy()
+}
+
+pub(super) fn misfit(key: &Key, phase: &Phase) -> String {
+    let told = match phase {
+        Phase::Calling(_) => "being called",
+        Phase::Answered => "answered",
+        Phase::Failing(_) => "failing",
+        Phase::Offered(_) => "offered to an agent",
+        Phase::Asking => "asking a person",
+        other => other.status(),
+    };
+    format!("`{key}` is {told}")
+}

@@ -1,0 +1,286 @@
+//! A run as people and agents see it.
+
+use milepost_model::brief;
+use milepost_model::step::{Action, Prompt, PromptText, Step};
+use milepost_model::walk::{self, Blocked, Position};
+use serde_json::{Map, Value};
+
+use crate::event::{Actor, ActorKind, Issue, Request};
+use crate::failure::Failure;
+use crate::flow::Flow;
+use crate::key::Key;
+use crate::names::Names;
+use crate::next::{Look, context, loop_context};
+use crate::state::{End, Phase, State, Status};
+use crate::{judge, limits};
+
+/// Who has to do what before a run goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Waiting {
+    /// A person decides.
+    Approval(Box<Request>),
+    /// A person says what became of a request.
+    Unknown {
+        /// The step.
+        key: Key,
+        /// What is known.
+        failure: Failure,
+    },
+    /// A person decides what becomes of a step that no submission was good enough for.
+    Exhausted {
+        /// The step.
+        key: Key,
+        /// What was wrong last.
+        issues: Vec<Issue>,
+    },
+    /// A person gives more, or gives up.
+    Budget(crate::event::Budget),
+    /// An agent works on a step.
+    Agent(Key),
+    /// An agent gives a variable.
+    Variable {
+        /// The step that needs it.
+        step: String,
+        /// The variable.
+        variable: String,
+        /// Values it may have.
+        expected: Option<Vec<Value>>,
+    },
+}
+
+impl Waiting {
+    /// Whether a person has to act.
+    pub fn is_for_person(&self) -> bool {
+        !matches!(self, Waiting::Agent(_) | Waiting::Variable { .. })
+    }
+}
+
+/// How a run stands.
+pub fn status(flow: &Flow, state: &State) -> Status {
+    match &state.end {
+        Some(End::Succeeded(_)) => return Status::Succeeded,
+        Some(End::Failed(_)) => return Status::Failed,
+        Some(End::Canceled) => return Status::Canceled,
+        None if state.paused => return Status::Paused,
+        None => {}
+    }
+    let moves = |phase: &Phase| {
+        matches!(
+            phase,
+            Phase::Calling(_)
+                | Phase::Backoff(_)
+                | Phase::Between(_)
+                | Phase::Sleeping(_)
+                | Phase::Child(_)
+        )
+    };
+    if state.open().any(|(_, step)| moves(&step.phase)) {
+        return Status::Running;
+    }
+    if waiting(flow, state).is_empty() { Status::Running } else { Status::Waiting }
+}
+
+/// Who has to do what.
+pub fn waiting(flow: &Flow, state: &State) -> Vec<Waiting> {
+    if state.end.is_some() {
+        return Vec::new();
+    }
+    let mut all: Vec<Waiting> = state.parked.map(Waiting::Budget).into_iter().collect();
+    for (key, step) in state.open() {
+        match &step.phase {
+            Phase::Asking => all.extend(step.request.clone().map(Waiting::Approval)),
+            Phase::Unknown(failure) => {
+                all.push(Waiting::Unknown { key: key.clone(), failure: (**failure).clone() });
+            }
+            Phase::Offered(_) => all.push(Waiting::Agent(key.clone())),
+            Phase::Rejected if judge::is_exhausted(flow, state, key) => {
+                let issues = step.judged.last().map(|judged| judged.issues.clone());
+                let issues = issues.unwrap_or_default();
+                all.push(Waiting::Exhausted { key: key.clone(), issues });
+            }
+            _ => {}
+        }
+    }
+    if all.is_empty() {
+        all.extend(blocked(flow, state).into_iter().map(|blocked| Waiting::Variable {
+            step: blocked.step,
+            variable: blocked.wanted.variable,
+            expected: blocked.wanted.expected,
+        }));
+    }
+    all
+}
+
+/// Conditions of a guide, or of a loop, that wait for a variable.
+fn blocked(flow: &Flow, state: &State) -> Vec<Blocked> {
+    let look = Look::of(flow, state);
+    let variables = Value::Object(context(state));
+    let of = |position: Position<'_, '_>| match position {
+        Position::Blocked(blocked) => blocked,
+        Position::Due(_) | Position::Complete { .. } => Vec::new(),
+    };
+    if flow.is_walked() {
+        let completed = look.completed(None);
+        return match walk::next(flow.workflow(), &completed, &variables) {
+            Ok(found) => of(found.position),
+            Err(walk::WalkError::Variable { variable, .. }) => {
+                let wanted = milepost_model::condition::Wanted { variable, expected: None };
+                vec![Blocked { step: flow.workflow().id.value.to_string(), wanted }]
+            }
+            Err(_) => Vec::new(),
+        };
+    }
+    let loops = state.open().filter(|(_, step)| step.phase == Phase::Listed);
+    loops
+        .filter_map(|(key, _)| Some((key, flow.of_key(key)?)))
+        .filter(|(_, step)| matches!(step.action, Action::Loop(_)))
+        .flat_map(|(key, step)| {
+            let completed = look.completed(Some(key));
+            let variables = loop_context(state);
+            let found = walk::within(flow.workflow(), step, &completed, &variables);
+            found.map(|found| of(found.position)).unwrap_or_default()
+        })
+        .collect()
+}
+
+/// The variables of a guide as an execution sees them, those of the loops around included.
+pub(crate) fn variables(flow: &Flow, state: &State, key: &Key) -> Value {
+    let look = Look::of(flow, state);
+    let variables = Value::Object(context(state));
+    let (top, walked) = (key.top(), flow.is_walked());
+    let completed =
+        if walked { look.completed(None) } else { look.completed(Some(&Key::of_walk(top))) };
+    let context = loop_context(state);
+    let found = match flow.step(top) {
+        _ if walked => walk::next(flow.workflow(), &completed, &variables),
+        Some(step) if matches!(step.action, Action::Loop(_)) => {
+            walk::within(flow.workflow(), step, &completed, &context)
+        }
+        _ => return variables,
+    };
+    match found.map(|found| found.position) {
+        Ok(Position::Due(due)) if due.key == key.as_str() => {
+            milepost_model::condition::Variables::to_value(&due.scope)
+        }
+        _ => variables,
+    }
+}
+
+/// What an agent is told of a step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Brief {
+    /// The execution.
+    pub key: Key,
+    /// Its name for people.
+    pub title: Option<String>,
+    /// What to do.
+    pub prompt: String,
+    /// Who to be.
+    pub role: Option<String>,
+    /// Hints.
+    pub guidance: Vec<String>,
+    /// What will be checked.
+    pub checks: Vec<String>,
+    /// The schema of the output.
+    pub output_schema: Option<Value>,
+    /// Which try it is.
+    pub attempt: u32,
+    /// Tries that are left, this one included.
+    pub attempts_left: u32,
+    /// What was wrong with the last one.
+    pub issues: Vec<Issue>,
+    /// What a person said when it was sent back.
+    pub feedback: Option<String>,
+}
+
+/// The steps an agent may work on now, with all it needs; nothing of any later one.
+pub fn briefs(flow: &Flow, state: &State) -> Vec<Brief> {
+    let due = judge::due(flow, state);
+    due.iter().filter_map(|key| brief(flow, state, key)).collect()
+}
+
+fn brief(flow: &Flow, state: &State, key: &Key) -> Option<Brief> {
+    let step = flow.of_key(key)?;
+    let Action::Prompt(prompt) = &step.action else { return None };
+    let stands = state.step(key)?;
+    let attempt = match stands.phase {
+        Phase::Offered(attempt) => attempt,
+        _ => stands.offered,
+    };
+    let variables = variables(flow, state, key);
+    let mut checks = prompt.criteria.as_ref().map(|criteria| criteria.applicable(&variables));
+    let verified = prompt.verify.iter().map(|check| {
+        let source = check.check.expr.source().trim();
+        check.message.clone().unwrap_or_else(|| format!("{} : {source}", check.run.value))
+    });
+    checks.get_or_insert_with(Vec::new).extend(verified);
+    Some(Brief {
+        key: key.clone(),
+        title: step.title.clone(),
+        prompt: crate::names::shown_text(
+            &state.head.seal,
+            &told(state, step, prompt, key, &variables),
+        ),
+        role: prompt.agent_role.clone(),
+        guidance: prompt.guidance.clone(),
+        checks: checks.unwrap_or_default(),
+        output_schema: prompt.output_schema.as_ref().map(|schema| schema.value.clone()),
+        attempt,
+        attempts_left: stands.tries_left(prompt.max_attempts),
+        issues: stands
+            .judged
+            .last()
+            .filter(|judged| judged.attempt + 1 == attempt)
+            .map(|judged| judged.issues.clone())
+            .unwrap_or_default(),
+        feedback: stands.feedback.clone(),
+    })
+}
+
+/// The prompt with its variables filled in.
+fn told(state: &State, step: &Step, prompt: &Prompt, key: &Key, variables: &Value) -> String {
+    match &prompt.text {
+        PromptText::Guide { .. } => {
+            let text = brief::prompt(prompt, variables).unwrap_or_default();
+            brief::fill(&text, variables).text
+        }
+        PromptText::Template(text) => {
+            let mut names = Names::of(state);
+            if let Some(map) = variables.as_object() {
+                for (name, value) in map {
+                    names = names.with(name, value.clone());
+                }
+            }
+            if let Some((index, item)) = item(state, key) {
+                let name = step.for_each.as_ref().and_then(|each| each.name.as_ref());
+                names = names.item(name.map(|name| name.value.as_str()), index, item);
+            }
+            names.text("prompt", text).unwrap_or_else(|failure| failure.message)
+        }
+    }
+}
+
+/// The item of an execution over a list.
+pub(crate) fn item(state: &State, key: &Key) -> Option<(usize, Value)> {
+    let (list, index) = key.as_str().rsplit_once('@')?;
+    let index: usize = index.parse().ok()?;
+    let items = state.step(&Key::of_walk(list))?.items.as_ref()?;
+    Some((index, items.get(index)?.clone()))
+}
+
+/// Variables and inputs as they may be shown.
+pub fn shown_inputs(state: &State) -> Map<String, Value> {
+    let shown = crate::names::shown(&state.head.seal, &Value::Object(state.head.inputs.clone()));
+    shown.as_object().cloned().unwrap_or_default()
+}
+
+/// Who did it, in a few words.
+pub fn who(actor: &Actor) -> String {
+    let kind = match actor.kind {
+        ActorKind::Person => "person",
+        ActorKind::Agent => "agent",
+        ActorKind::Engine => "engine",
+    };
+    let name: String = actor.name.chars().take(limits::COMMENT_CHARS).collect();
+    if name.is_empty() { kind.to_owned() } else { format!("{kind} {name}") }
+}

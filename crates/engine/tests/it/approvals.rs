@@ -1,0 +1,388 @@
+//! People decide, and what they decided on is what is done.
+
+use expect_test::expect;
+use milepost_engine::event::{ActorKind, Presence};
+use milepost_engine::signal::Signal;
+use milepost_engine::state::Phase;
+use milepost_engine::{Key, view};
+use serde_json::json;
+
+use crate::rig::{Rig, ok, person, status, willing};
+use crate::told;
+
+const REFUND: &str = "
+workflow: w
+steps:
+  - {id: look, run: api orders:get}
+  - {id: ok, approve: 'Refund ${{ steps.look.output.total }}?'}
+  - id: refund
+    depends_on: [ok]
+    run: api refunds:create
+    body: {amount: '${{ steps.look.output.total }}'}
+  - id: mail
+    depends_on: [refund]
+    run: api mails:send
+    retry: {max_attempts: 2, on: [503], initial: 1s}
+";
+
+fn refund() -> Rig {
+    let mut rig = Rig::new(REFUND);
+    rig.on("look", &[ok(json!({"total": 30}))]).start();
+    rig
+}
+
+#[test]
+fn a_yes_lets_the_run_go_on_as_it_was_shown() {
+    let mut rig = refund();
+    rig.decide("ok", true);
+    expect![[r#"
+        attempt_started look #1 GET api orders:get
+        attempt_succeeded look {"total":30}
+        step_succeeded look
+        approval_requested ok `Refund 30?` shows ["refund", "mail"], 0 changed
+        approved ok
+        step_succeeded ok {"approved":true,"by":"ada"}
+        attempt_started refund #1 POST api refunds:create
+        attempt_succeeded refund {"n":9,"of":"refund"}
+        step_succeeded refund
+        attempt_started mail #1 POST api mails:send
+        attempt_succeeded mail {"n":9,"of":"mail"}
+        step_succeeded mail
+        run_succeeded
+        = succeeded
+    "#]]
+    .assert_eq(&told::journal(&rig));
+}
+
+#[test]
+fn a_no_fails_the_step() {
+    let mut rig = refund();
+    rig.decide("ok", false);
+    assert_eq!(told::stands(&rig), "failed APPROVAL_REJECTED: `ok` was rejected: not like this");
+}
+
+#[test]
+fn the_same_decision_again_is_the_same_decision() {
+    let mut rig = refund();
+    let decision = rig.decision("ok", true);
+    let first = rig.send(Signal::Decide(decision.clone()));
+    let count = rig.journal.len();
+    assert_eq!(rig.send(Signal::Decide(decision.clone())), first);
+    assert_eq!(rig.journal.len(), count);
+    let mut other = decision;
+    other.approve = false;
+    let reply = rig.tell(Signal::Decide(other));
+    assert_eq!(told::reply(&reply), "refused RUN_CONFLICT: `ok` does not ask for a decision");
+}
+
+#[test]
+fn what_is_not_a_persons_decision_on_this_question_is_refused() {
+    let mut rig = Rig::with(REFUND, &json!({}), |head| {
+        head.presence = Presence::Pin;
+        head.person = Some("key".to_owned());
+    });
+    rig.world.signature = Some("signed".to_owned());
+    rig.on("look", &[ok(json!({"total": 30}))]).start();
+    let right = {
+        let mut right = rig.decision("ok", true);
+        right.presence = Presence::Pin;
+        right
+    };
+    let mut all = Vec::new();
+    let mut wrong = |change: &dyn Fn(&mut milepost_engine::signal::Decided)| {
+        let mut decision = right.clone();
+        change(&mut decision);
+        all.push(told::reply(&rig.tell(Signal::Decide(decision))));
+    };
+    wrong(&|one| one.digest = "another".to_owned());
+    wrong(&|one| one.by.kind = ActorKind::Agent);
+    wrong(&|one| one.by.kind = ActorKind::Engine);
+    wrong(&|one| one.presence = Presence::Terminal);
+    wrong(&|one| one.signature = None);
+    wrong(&|one| one.signature = Some("forged".to_owned()));
+    wrong(&|one| one.key = Key::of_walk("refund"));
+    wrong(&|_| {});
+    expect![[r#"
+        refused RUN_CONFLICT: `ok` asks something else by now
+        refused PRESENCE_REQUIRED: only a person can decide this
+        refused PRESENCE_REQUIRED: only a person can decide this
+        refused PRESENCE_REQUIRED: this decision needs the person's PIN
+        refused PRESENCE_REQUIRED: the decision is not signed with the person's PIN
+        refused PRESENCE_REQUIRED: the decision is not signed with the person's PIN
+        refused RUN_CONFLICT: `refund` does not ask for a decision
+        done
+    "#]]
+    .assert_eq(&(all.join("\n") + "\n"));
+    assert_eq!(told::stands(&rig), "succeeded");
+}
+
+#[test]
+fn a_form_and_a_list_of_people_hold() {
+    let mut rig = Rig::new(
+        "
+workflow: w
+steps:
+  - id: ok
+    approve:
+      message: How much?
+      by: [ada, bob]
+      form: {type: object, required: [amount], properties: {amount: {type: number}}}
+final_output: '${{ steps.ok.output }}'
+",
+    );
+    rig.start();
+    let mut decision = rig.decision("ok", true);
+    let mut all = Vec::new();
+    all.push(told::reply(&rig.tell(Signal::Decide(decision.clone()))));
+    decision.answer = Some(json!({"amount": 5}));
+    decision.by = person("eve");
+    all.push(told::reply(&rig.tell(Signal::Decide(decision.clone()))));
+    decision.by = person("bob");
+    all.push(told::reply(&rig.tell(Signal::Decide(decision))));
+    all.push(told::stands(&rig));
+    expect![[r#"
+        refused PARAMS_INVALID: the answer does not fit the form: null is not of type "object"
+        refused PRESENCE_REQUIRED: `ok` is for ada, bob to decide
+        done
+        succeeded {"approved":true,"by":"bob","answer":{"amount":5}}
+    "#]]
+    .assert_eq(&(all.join("\n") + "\n"));
+}
+
+#[test]
+fn a_question_lapses() {
+    let mut rig = Rig::new(
+        "
+workflow: w
+steps:
+  - id: ok
+    approve: {message: Go?, expires: 1h, on_reject: {to: a}}
+    depends_on: [a]
+    on_error: continue
+  - {id: a, set: {x: 1}}
+  - {id: b, if: \"steps.ok.status == 'failed'\", set: {x: 2}}
+",
+    );
+    rig.start();
+    assert_eq!(rig.pilot.wakes_at(), Some(rig.now_ms + 3_600_000));
+    rig.pass(3_599_999);
+    assert_eq!(told::stands(&rig), "waiting approval ok");
+    rig.pass(1);
+    expect![[r#"
+        step_succeeded a {"x":1}
+        approval_requested ok `Go?` shows [], 0 changed
+        rejected ok
+        step_failed ok APPROVAL_REJECTED: nobody answered `ok` in time
+        step_succeeded b {"x":2}
+        run_succeeded
+        = succeeded
+    "#]]
+    .assert_eq(&told::journal(&rig));
+}
+
+const BACK: &str = "
+workflow: w
+steps:
+  - {id: draft, prompt: Write it, verify: [{run: api spell:get, check: output.fine}]}
+  - {id: shorten, depends_on: [draft], prompt: Shorten it}
+  - {id: ok, depends_on: [shorten], approve: {message: Send it?, on_reject: {to: draft, max: 1}}}
+  - {id: send, depends_on: [ok], run: api mails:send}
+";
+
+#[test]
+fn a_no_goes_back_with_its_reason_as_often_as_it_may() {
+    let mut rig = Rig::new(BACK);
+    rig.on("draft::verify@0", &[ok(json!({"fine": true}))]);
+    rig.start();
+    rig.submit("draft", json!("text"));
+    rig.submit("shorten", json!("txt"));
+    rig.decide("ok", false);
+    let briefs = view::briefs(&rig.flow, rig.state());
+    assert_eq!(briefs[0].feedback.as_deref(), Some("not like this"));
+    // The same words are handed in anew: it is another try.
+    assert_eq!(told::reply(&rig.submit("draft", json!("text"))), "accepted draft");
+    rig.submit("shorten", json!("tx"));
+    rig.decide("ok", false);
+    expect![[r#"
+        prompt_offered draft #1
+        submission_received draft #1 "text"
+        attempt_started draft::verify@0 #1 GET api spell:get
+        attempt_succeeded draft::verify@0 {"fine":true}
+        step_succeeded draft::verify@0
+        submission_accepted draft #1 "text"
+        step_succeeded draft
+        prompt_offered shorten #1
+        submission_accepted shorten #1 "txt"
+        step_succeeded shorten
+        approval_requested ok `Send it?` shows ["send"], 0 changed
+        rejected ok
+        went_back ok to draft, again draft shorten ok send
+        prompt_offered draft #2
+        submission_received draft #2 "text"
+        attempt_started draft::verify@0 #1 GET api spell:get
+        attempt_succeeded draft::verify@0 {"fine":true}
+        step_succeeded draft::verify@0
+        submission_accepted draft #2 "text"
+        step_succeeded draft
+        prompt_offered shorten #2
+        submission_accepted shorten #2 "tx"
+        step_succeeded shorten
+        approval_requested ok `Send it?` shows ["send"], 0 changed
+        rejected ok
+        step_failed ok APPROVAL_REJECTED: `ok` was rejected: not like this
+        run_failed ok `ok` was rejected: not like this
+        = failed APPROVAL_REJECTED: `ok` was rejected: not like this
+    "#]]
+    .assert_eq(&told::journal(&rig));
+}
+
+#[test]
+fn going_back_waits_for_what_is_on_its_way() {
+    let mut rig = Rig::new(
+        "
+workflow: w
+concurrency: 3
+steps:
+  - {id: a, set: {x: 1}}
+  - {id: pay, depends_on: [a], run: api pay:create}
+  - {id: ok, depends_on: [a], approve: {message: Fine?, on_reject: {to: a, max: 1}}}
+  - {id: later, depends_on: [pay], run: api later:get}
+",
+    );
+    rig.on("pay", &[ok(json!(1)).after(5_000), ok(json!(2))]).open();
+    rig.send(Signal::Decide(rig.decision("ok", false)));
+    assert_eq!(told::stands(&rig), "running");
+    rig.settle();
+    rig.play(willing);
+    expect![[r#"
+        step_succeeded a {"x":1}
+        attempt_started pay #1 POST api pay:create
+        approval_requested ok `Fine?` shows [], 0 changed
+        rejected ok
+        attempt_succeeded pay 1
+        step_succeeded pay
+        went_back ok to a, again a pay ok later
+        step_succeeded a {"x":1}
+        attempt_started pay #1 POST api pay:create
+        approval_requested ok `Fine?` shows [], 0 changed
+        attempt_succeeded pay 2
+        step_succeeded pay
+        attempt_started later #1 GET api later:get
+        attempt_succeeded later {"n":9,"of":"later"}
+        step_succeeded later
+        approved ok
+        step_succeeded ok {"approved":true,"by":"ada"}
+        run_succeeded
+        = succeeded
+    "#]]
+    .assert_eq(&told::journal(&rig));
+    let keys: Vec<&str> = rig.world.sent.iter().map(|one| one.idempotency_key.as_str()).collect();
+    assert_eq!(keys, ["r/pay", "r/pay~1", "r/later"]);
+}
+
+#[test]
+fn an_approval_holds_only_for_what_was_shown() {
+    let mut rig = refund();
+    // The catalog is another one by the time the answer comes: so is the request.
+    rig.world.catalog = 1;
+    rig.decide("ok", true);
+    assert_eq!(told::stands(&rig), "waiting approval ok");
+    assert!(rig.world.sent.iter().all(|sent| sent.step == "look"), "nothing was sent");
+    rig.decide("ok", true);
+    expect![[r#"
+        attempt_started look #1 GET api orders:get
+        attempt_succeeded look {"total":30}
+        step_succeeded look
+        approval_requested ok `Refund 30?` shows ["refund", "mail"], 0 changed
+        approved ok
+        step_succeeded ok {"approved":true,"by":"ada"}
+        approval_voided ok: {"POST api refunds:create":{"body":{"amount":30}}} → {"POST api refunds:create":{"body":{"amount":30}}}; {"POST api mails:send":{}} → {"POST api mails:send":{}}
+        approval_requested ok `Refund 30?` shows ["refund", "mail"], 2 changed
+        approved ok
+        step_succeeded ok {"approved":true,"by":"ada"}
+        attempt_started refund #1 POST api refunds:create
+        attempt_succeeded refund {"n":9,"of":"refund"}
+        step_succeeded refund
+        attempt_started mail #1 POST api mails:send
+        attempt_succeeded mail {"n":9,"of":"mail"}
+        step_succeeded mail
+        run_succeeded
+        = succeeded
+    "#]].assert_eq(&told::journal(&rig));
+}
+
+#[test]
+fn what_is_sent_again_has_to_be_what_was_shown_too() {
+    let mut rig = refund();
+    rig.on("mail", &[status(503), ok(json!("sent"))]);
+    rig.send(Signal::Decide(rig.decision("ok", true)));
+    while !matches!(rig.state().phase(&Key::of_walk("mail")), Phase::Backoff(_)) {
+        assert!(rig.turn());
+    }
+    rig.world.catalog = 1;
+    rig.settle();
+    assert_eq!(told::stands(&rig), "waiting approval ok");
+    let mails = |rig: &Rig| rig.world.sent.iter().filter(|sent| sent.step == "mail").count();
+    assert_eq!(mails(&rig), 1, "nothing is sent while a person is asked");
+    rig.decide("ok", true);
+    assert_eq!((told::stands(&rig).as_str(), mails(&rig)), ("succeeded", 2));
+}
+
+const CONFIRMED: &str = "
+workflow: w
+steps:
+  - {id: a, prompt: Do it, require_confirmation: true, max_attempts: 3}
+  - {id: b, depends_on: [a], run: api b:create}
+";
+
+#[test]
+fn a_person_confirms_every_submission() {
+    let mut rig = Rig::new(CONFIRMED);
+    rig.start();
+    rig.submit("a", json!("one"));
+    rig.decide("a", false);
+    rig.submit("a", json!("two"));
+    assert_eq!(told::stands(&rig), "waiting approval a");
+    rig.decide("a", true);
+    expect![[r#"
+        prompt_offered a #1
+        submission_accepted a #1 "one"
+        approval_requested a `Confirm what was handed in for `a`?` shows ["b"], 0 changed
+        rejected a
+        submission_rejected a #1 a person did not confirm it: not like this
+        prompt_offered a #2
+        submission_accepted a #2 "two"
+        approval_requested a `Confirm what was handed in for `a`?` shows ["b"], 0 changed
+        approved a
+        step_succeeded a
+        attempt_started b #1 POST api b:create
+        attempt_succeeded b {"n":9,"of":"b"}
+        step_succeeded b
+        run_succeeded
+        = succeeded
+    "#]]
+    .assert_eq(&told::journal(&rig));
+}
+
+#[test]
+fn a_confirmation_is_asked_again_when_what_hangs_on_it_changed() {
+    let mut rig = Rig::new(CONFIRMED);
+    rig.start();
+    rig.submit("a", json!("one"));
+    rig.world.catalog = 1;
+    rig.decide("a", true);
+    assert_eq!(told::stands(&rig), "waiting approval a");
+    rig.decide("a", true);
+    assert_eq!(told::stands(&rig), "succeeded");
+}
+
+#[test]
+fn nothing_changed_means_nobody_is_asked_again() {
+    let mut rig = refund();
+    rig.die();
+    rig.decide("ok", true);
+    rig.die();
+    rig.play(willing);
+    let asked = rig.journal.iter().filter(|entry| entry.event.name() == "approval_requested");
+    assert_eq!(asked.count(), 1);
+}

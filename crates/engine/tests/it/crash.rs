@@ -1,0 +1,90 @@
+//! Every scenario is interrupted after every entry, before and after what follows from it is done,
+//! and comes to the same end with the same effects on the world.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use milepost_engine::event::{Entry, Event};
+use milepost_engine::state::{Phase, State};
+
+use crate::rig::{Crash, Rig};
+use crate::scenarios::{ALL, Scenario};
+use crate::told;
+
+fn effects(rig: &Rig) -> BTreeSet<&str> {
+    let took = rig.world.sent.iter().filter(|sent| sent.effect);
+    took.map(|sent| sent.idempotency_key.as_str()).collect()
+}
+
+/// Requests that must not be repeated and were on their way when the journal ended.
+fn lost(journal: &[Entry]) -> Vec<String> {
+    let state = State::fold(journal).expect("what was written is legal").expect("a run");
+    let open = state.open().filter_map(|(key, step)| match &step.phase {
+        Phase::Calling(attempt) if !attempt.repeatable => Some(key.to_string()),
+        _ => None,
+    });
+    open.collect()
+}
+
+fn check_ledger(rig: &Rig, told: &str) {
+    let mut took: BTreeMap<&str, usize> = BTreeMap::new();
+    for sent in rig.world.sent.iter().filter(|sent| sent.effect && !sent.repeatable) {
+        *took.entry(&sent.idempotency_key).or_default() += 1;
+    }
+    assert!(took.values().all(|times| *times == 1), "{told}: repeated: {took:?}");
+}
+
+fn check_crash(scenario: &Scenario, whole: &Rig, crash: Crash) {
+    let told = format!("{} {crash:?}", scenario.name);
+    let mut rig = scenario.rig();
+    rig.crash = Some(crash);
+    rig.open().play(scenario.cast);
+    assert_eq!(rig.crashes, 1, "{told}");
+    let (is, should) = (told::outcome(rig.state()), told::outcome(whole.state()));
+    assert_eq!(is, should, "{told}\n{}", told::journal(&rig));
+    assert_eq!(effects(&rig), effects(whole), "{told}\n{}", told::journal(&rig));
+    assert_eq!(rig.world.started, whole.world.started, "{told}");
+    check_ledger(&rig, &told);
+    for key in lost(&rig.journal[..crash.after]) {
+        let surfaced = rig.journal[crash.after..].iter().any(|entry| {
+            matches!(&entry.event, Event::AttemptUnknown { key: of, .. } if of.as_str() == key)
+        });
+        assert!(surfaced, "{told}: nobody was told about {key}");
+    }
+    let folded = State::fold(&rig.journal).expect("legal");
+    assert_eq!(folded.as_ref(), Some(rig.state()), "{told}");
+}
+
+#[test]
+fn every_scenario_survives_a_crash_after_every_entry() {
+    assert!(ALL.len() >= 12);
+    for scenario in ALL {
+        let whole = scenario.run();
+        assert!(whole.status().has_ended(), "{}: {}", scenario.name, told::journal(&whole));
+        check_ledger(&whole, scenario.name);
+        for after in 1..=whole.journal.len() {
+            for acted in [false, true] {
+                check_crash(scenario, &whole, Crash { after, acted });
+            }
+        }
+    }
+}
+
+#[test]
+fn every_scenario_survives_two_crashes() {
+    for scenario in ALL {
+        let whole = scenario.run();
+        for after in 1..=whole.journal.len() {
+            let mut rig = scenario.rig();
+            rig.crash = Some(Crash { after, acted: true });
+            rig.open();
+            while rig.crash.is_some() && rig.turn() {}
+            // Whoever opens it dies at once, and so does the next.
+            rig.die();
+            rig.die();
+            rig.play(scenario.cast);
+            let told = format!("{} after {after}", scenario.name);
+            assert_eq!(told::outcome(rig.state()), told::outcome(whole.state()), "{told}");
+            check_ledger(&rig, &told);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Journals of earlier versions: they are read and mean the same, for good. A line of these files
+//! is never edited; a new version adds files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use expect_test::expect_file;
+use milepost_engine::event::Entry;
+use milepost_engine::state::State;
+
+use crate::scenarios::ALL;
+use crate::told;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden")
+}
+
+#[test]
+fn old_journals_come_to_what_they_came_to() {
+    let mut read = 0;
+    for file in fs::read_dir(folder()).expect("the folder is there").flatten() {
+        let path = file.path();
+        if path.extension().is_none_or(|extension| extension != "jsonl") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a golden journal is readable");
+        let entries: Vec<Entry> = text
+            .lines()
+            .map(|line| {
+                serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+            })
+            .collect();
+        let state =
+            State::fold(&entries).expect("an old journal is legal").expect("it has entries");
+        let lines: Vec<String> = entries[1..].iter().map(told::line).collect();
+        let told = format!("{}\n\n{}\n", lines.join("\n"), told::outcome(&state));
+        expect_file![path.with_extension("txt")].assert_eq(&told);
+        read += 1;
+    }
+    assert!(read >= ALL.len(), "{read} journals");
+}
+
+#[test]
+fn journals_are_written_as_they_were() {
+    for scenario in ALL {
+        let run = scenario.run();
+        let lines: Vec<String> = run
+            .journal
+            .iter()
+            .map(|entry| serde_json::to_string(entry).expect("an entry is JSON"))
+            .collect();
+        let path = folder().join(format!("{}.jsonl", scenario.name));
+        expect_file![path].assert_eq(&(lines.join("\n") + "\n"));
+    }
+}

@@ -1,0 +1,24 @@
+//! The engine from outside: workflows and a scripted world in, journals out.
+
+#![expect(
+    clippy::needless_raw_string_hashes,
+    reason = "expected texts are written by expect-test, which has one way to quote"
+)]
+
+mod agents;
+mod approvals;
+mod crash;
+mod ends;
+mod golden;
+mod guides;
+mod lists;
+mod order;
+mod properties;
+mod requests;
+mod resume;
+mod resume_forecast;
+mod resume_world;
+mod rig;
+mod scenarios;
+mod simulation;
+mod told;

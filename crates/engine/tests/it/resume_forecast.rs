@@ -1,0 +1,146 @@
+//! Whatever the workflow, and wherever it failed: what a resumption costs is what was forecast.
+
+use std::fmt::Write;
+
+use milepost_engine::resume::{Origin, ResumeRequest};
+use milepost_engine::state::{End, Status};
+use milepost_model::problem::Code;
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::resume_world::{Script, Story, failing, fits, table};
+
+/// A step without its id: what it does, what it depends on, and whether it has a condition.
+#[derive(Debug, Clone)]
+struct Sketch {
+    kind: usize,
+    waits: Vec<prop::sample::Index>,
+    condition: usize,
+    tolerant: bool,
+}
+
+fn sketch() -> impl Strategy<Value = Sketch> {
+    let waits = prop::collection::vec(any::<prop::sample::Index>(), 0..3);
+    (0..8_usize, waits, 0..6_usize, prop::bool::weighted(0.2))
+        .prop_map(|(kind, waits, condition, tolerant)| Sketch { kind, waits, condition, tolerant })
+}
+
+/// What a step does; the answer of every step has `ok` and `list`.
+fn action(kind: usize, before: Option<usize>) -> String {
+    match (kind, before) {
+        (0, _) => "run: \"shop orders:get\"".to_owned(),
+        (1, _) => "run: \"shop mails:send\"".to_owned(),
+        (2, _) => "prompt: Work on it".to_owned(),
+        (3, _) => "approve: Really?".to_owned(),
+        (4, _) => "set: {ok: true, list: [1, 2]}".to_owned(),
+        (5, _) => "for_each: \"${{ inputs.ids }}\", run: \"shop mails:send\"".to_owned(),
+        (6, Some(before)) => {
+            format!(
+                "for_each: \"${{{{ steps.s{before}.output.list }}}}\", run: \"shop orders:get\""
+            )
+        }
+        (7, Some(before)) => {
+            format!(
+                "run: \"shop mails:send\", with: {{text: \"${{{{ steps.s{before}.output }}}}\"}}"
+            )
+        }
+        _ => "run: \"workflow other\"".to_owned(),
+    }
+}
+
+fn condition(kind: usize, before: Option<usize>) -> String {
+    match (kind, before) {
+        (0, Some(before)) => format!(", if: steps.s{before}.status == 'succeeded'"),
+        (1, Some(before)) => format!(", if: has(steps.s{before}.output)"),
+        (2, _) => ", if: inputs.loud".to_owned(),
+        (3, Some(_)) => ", needs: any".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// The text of a workflow.
+fn text(sketches: &[Sketch], concurrency: usize) -> String {
+    let mut text = format!("workflow: x\nconcurrency: {concurrency}\n");
+    text.push_str("inputs: {ids: {type: array}, loud: {type: boolean}}\nsteps:\n");
+    for (index, sketch) in sketches.iter().enumerate() {
+        let waits: Vec<usize> = match index {
+            0 => Vec::new(),
+            _ => sketch.waits.iter().map(|wait| wait.index(index)).collect(),
+        };
+        // Only steps that yield a list of their own are read as such.
+        let lists = |wait: &&usize| matches!(sketches[**wait].kind, 0 | 1 | 4);
+        let before = waits.iter().find(lists).copied();
+        let names: Vec<String> = waits.iter().map(|wait| format!("s{wait}")).collect();
+        let tolerant = if sketch.tolerant { ", on_error: continue" } else { "" };
+        let _ = writeln!(
+            text,
+            "  - {{id: s{index}, depends_on: [{}], {}{}{tolerant}}}",
+            names.join(", "),
+            action(sketch.kind, before),
+            condition(sketch.condition, before),
+        );
+    }
+    text.push_str("finally:\n  - {id: last, run: \"shop logs:create\"}\n");
+    text
+}
+
+fn broken(story: &Story, how: usize, which: usize) -> ResumeRequest {
+    let request = story.request();
+    let step = format!("s{which}");
+    match how {
+        0 | 1 => request,
+        2 => ResumeRequest { origin: Origin::Step(step), ..request },
+        3 => ResumeRequest { redo: vec![step], ..request },
+        4 => ResumeRequest { origin: Origin::Start, ..request },
+        5 => {
+            let inputs = json!({"ids": [1, 2, 3, 4]}).as_object().cloned().unwrap_or_default();
+            ResumeRequest { inputs, ..request }
+        }
+        6 => ResumeRequest { origin: Origin::Step(step), only: true, ..request },
+        _ => ResumeRequest {
+            overrides: [(step, json!({"ok": true, "list": [1]}))].into(),
+            reason: Some("known".to_owned()),
+            ..request
+        },
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_ledger_is_as_forecast(
+        sketches in prop::collection::vec(sketch(), 1..9),
+        fails in prop::collection::vec(any::<prop::sample::Index>(), 0..3),
+        concurrency in 1..4_usize,
+        (how, which) in (0..8_usize, any::<prop::sample::Index>()),
+        loud in any::<bool>(),
+    ) {
+        let text = text(&sketches, concurrency);
+        let fails: Vec<String> = fails
+            .iter()
+            .map(|fail| fail.index(sketches.len()))
+            .flat_map(|fail| [format!("s{fail}"), format!("s{fail}@1")])
+            .collect();
+        let names: Vec<&str> = fails.iter().map(String::as_str).collect();
+        let script = Script { rejects: failing(&names).fails, ..failing(&names) };
+        let mut story = Story::run(&text, &json!({"ids": [1, 2], "loud": loud}), script);
+        prop_assert!(story.status().has_ended(), "{text}");
+        let request = broken(&story, how, which.index(sketches.len()));
+        let Ok(plan) = story.plan(&request) else { return Ok(()) };
+        let shown = table(&Ok(plan.clone()));
+        let ledger = story.resume(&plan);
+        // A step that reads what a tolerated failure did not yield fails again: not all succeeds.
+        let unread = |end: &End| match end {
+            End::Failed(failure) => failure.is(Code::ExpressionFailed),
+            End::Succeeded(_) | End::Canceled => false,
+        };
+        if story.state().end.as_ref().is_some_and(unread) {
+            return Ok(());
+        }
+        prop_assert!(fits(&plan, ledger), "{text}\n{request:?}\n{shown}\n{ledger:?}");
+        let ends = if request.only { Status::Failed } else { Status::Succeeded };
+        let ended = story.status() == ends || story.status() == Status::Succeeded;
+        prop_assert!(ended, "{text}\n{shown}\n{:?}", story.state().end);
+    }
+}

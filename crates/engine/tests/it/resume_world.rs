@@ -1,0 +1,379 @@
+//! A world in which a script says what fails, and everything else succeeds at once.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::Write;
+use std::sync::Arc;
+
+use milepost_engine::command::Call;
+use milepost_engine::event::{
+    Actor, ActorKind, Answer, ChildOutcome, Entry, Event, Presence, RunCreated,
+};
+use milepost_engine::pilot::{Act, Input, Outcome, Pilot, Prepared, Work, World};
+use milepost_engine::resume::{ResumePlan, ResumeRequest, Verdict, plan};
+use milepost_engine::signal::{Decided, Reply, Signal, Submitted};
+use milepost_engine::state::{State, Status};
+use milepost_engine::view::{Waiting, waiting};
+use milepost_engine::{Failure, Flow, Key, Trouble};
+use milepost_model::check;
+use milepost_model::commands::NoCommands;
+use milepost_model::document::Document;
+use milepost_model::problem::Code;
+use serde_json::{Map, Value, json};
+
+/// The commands of the shop: what is not a `get` or a `list` writes.
+pub(crate) struct Shop;
+
+impl World for Shop {
+    fn prepare(&self, call: &Call, _: bool) -> Result<Prepared, Failure> {
+        let name = call.command.split(' ').next_back().unwrap_or_default();
+        let write = !name.ends_with("get") && !name.ends_with("list");
+        let method = if write { "POST" } else { "GET" };
+        Ok(Prepared {
+            digest: format!("{} {}", call.command, call.arguments()),
+            request: format!("{method} /{}", name.replace(':', "/")),
+            write,
+            repeatable: !write,
+        })
+    }
+
+    fn is_signed(&self, _: &str, _: &str, _: &str) -> bool {
+        true
+    }
+}
+
+/// What does not go well, by execution.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Script {
+    /// Requests that are answered with an error.
+    pub(crate) fails: BTreeSet<String>,
+    /// Requests that are never answered.
+    pub(crate) lost: BTreeSet<String>,
+    /// Questions that are answered with no.
+    pub(crate) rejects: BTreeSet<String>,
+    /// Steps that are left waiting.
+    pub(crate) ignores: BTreeSet<String>,
+    /// Outputs other than the usual one.
+    pub(crate) outputs: BTreeMap<String, Value>,
+}
+
+/// What was paid.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ledger {
+    pub(crate) calls: u64,
+    pub(crate) writes: u64,
+    pub(crate) agent_steps: u64,
+    pub(crate) approvals: u64,
+    pub(crate) children: u64,
+}
+
+impl Ledger {
+    fn of(entries: &[Entry]) -> Ledger {
+        let mut ledger = Ledger::default();
+        for entry in entries {
+            match &entry.event {
+                Event::AttemptStarted(attempt) => {
+                    ledger.calls += 1;
+                    ledger.writes += u64::from(attempt.write);
+                }
+                Event::SubmissionAccepted(_) => ledger.agent_steps += 1,
+                Event::ApprovalRequested(_) => ledger.approvals += 1,
+                Event::ChildStarted { .. } => ledger.children += 1,
+                _ => {}
+            }
+        }
+        ledger
+    }
+}
+
+pub(crate) fn flow(text: &str) -> Flow {
+    let world = check::World { commands: &NoCommands, env_allow: None };
+    let document = Document::read(text.as_bytes(), None, world);
+    let workflow = document.workflow.unwrap_or_else(|| panic!("{text}\n{:?}", document.violations));
+    Flow::of(Arc::new(workflow))
+}
+
+pub(crate) fn person() -> Actor {
+    Actor { kind: ActorKind::Person, name: "ada".to_owned() }
+}
+
+pub(crate) fn agent() -> Actor {
+    Actor { kind: ActorKind::Agent, name: "model".to_owned() }
+}
+
+/// A run and the world around it.
+pub(crate) struct Story {
+    pub(crate) pilot: Pilot,
+    pub(crate) script: Script,
+    entries: Vec<Entry>,
+    now_ms: u64,
+    signals: u32,
+}
+
+impl Story {
+    /// Runs a workflow until it ends or nothing more happens by itself.
+    pub(crate) fn run(text: &str, inputs: &Value, script: Script) -> Story {
+        Story::started(text, inputs, script, BTreeMap::new())
+    }
+
+    pub(crate) fn started(
+        text: &str,
+        inputs: &Value,
+        script: Script,
+        budget: BTreeMap<milepost_engine::event::Budget, u64>,
+    ) -> Story {
+        let created = RunCreated {
+            run: "run_1".to_owned(),
+            workflow: "x".to_owned(),
+            text_hash: "t1".to_owned(),
+            plan_hash: "p1".to_owned(),
+            inputs: inputs.as_object().cloned().unwrap_or_default(),
+            seal: "seal".to_owned(),
+            secrets: Vec::new(),
+            env: Map::new(),
+            actor: person(),
+            workspace: "w".to_owned(),
+            parent: None,
+            budget,
+            presence: Presence::Terminal,
+            person: None,
+            deadline_ms: 1_000_000_000,
+            mock: false,
+        };
+        let first = Entry { seq: 1, at_ms: 0, event: Event::RunCreated(Box::new(created)) };
+        let state = State::begin(&first).expect("a run begins");
+        let (pilot, work) = Pilot::open(flow(text), state, 0, &Shop).expect("a run opens");
+        let mut story = Story { pilot, script, entries: vec![first], now_ms: 0, signals: 0 };
+        story.drive(work);
+        story
+    }
+
+    pub(crate) fn state(&self) -> &State {
+        self.pilot.state()
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        self.pilot.status()
+    }
+
+    /// The plainest request of a person.
+    pub(crate) fn request(&self) -> ResumeRequest {
+        ResumeRequest::of(self.state(), person())
+    }
+
+    pub(crate) fn plan(&self, request: &ResumeRequest) -> Result<ResumePlan, Failure> {
+        plan(self.pilot.flow(), self.pilot.flow(), self.state(), &Shop, request)
+    }
+
+    pub(crate) fn plan_on(
+        &self,
+        new: &Flow,
+        request: &ResumeRequest,
+    ) -> Result<ResumePlan, Failure> {
+        let request = ResumeRequest { latest: true, ..request.clone() };
+        plan(self.pilot.flow(), new, self.state(), &Shop, &request)
+    }
+
+    /// Carries a plan out in a world where nothing fails any more; what it cost.
+    pub(crate) fn resume(&mut self, plan: &ResumePlan) -> Ledger {
+        let outputs = std::mem::take(&mut self.script.outputs);
+        self.script = Script { outputs, ..Script::default() };
+        let seen = self.entries.len();
+        let resumption = Box::new(plan.resumption.clone());
+        let reply = self.tell(Signal::Resume { seq: self.state().seq, resumption });
+        assert_eq!(reply, vec![Reply::Done]);
+        // The journal alone says the same.
+        let folded = State::fold(&self.entries).expect("a journal that fits");
+        assert_eq!(folded.as_ref(), Some(self.state()));
+        Ledger::of(&self.entries[seen..])
+    }
+
+    /// Tells the run something, and lets it go on.
+    pub(crate) fn tell(&mut self, signal: Signal) -> Vec<Reply> {
+        let work = self.signal(signal);
+        let replies = work.answers.iter().map(|(_, reply)| reply.clone()).collect();
+        self.drive(work);
+        replies
+    }
+
+    pub(crate) fn events(&self, name: &str) -> usize {
+        self.entries.iter().filter(|entry| entry.event.name() == name).count()
+    }
+
+    /// The idempotency keys of an execution, in order.
+    pub(crate) fn keys_sent(&self, key: &str) -> Vec<String> {
+        let sent = self.entries.iter().filter_map(|entry| match &entry.event {
+            Event::AttemptStarted(attempt) if attempt.key.as_str() == key => {
+                Some(attempt.idempotency_key.clone())
+            }
+            _ => None,
+        });
+        sent.collect()
+    }
+
+    fn signal(&mut self, signal: Signal) -> Work {
+        self.signals += 1;
+        let id = self.signals.to_string();
+        self.now_ms += 1;
+        self.handle(Input::Signal { id, signal })
+    }
+
+    fn handle(&mut self, input: Input) -> Work {
+        self.pilot.handle(input, self.now_ms, &Shop).expect("events that fit")
+    }
+
+    fn drive(&mut self, mut work: Work) {
+        let mut acts = VecDeque::new();
+        loop {
+            self.entries.append(&mut work.entries);
+            acts.extend(work.acts.drain(..));
+            work = match acts.pop_front() {
+                Some(act) => self.act(act),
+                None => match self.respond() {
+                    Some(signal) => self.signal(signal),
+                    None => match self.pilot.wakes_at() {
+                        Some(at) if self.status() == Status::Running => {
+                            self.now_ms = self.now_ms.max(at);
+                            self.handle(Input::Tick)
+                        }
+                        _ => return,
+                    },
+                },
+            };
+            assert!(self.entries.len() < 5_000, "it does not come to an end");
+        }
+    }
+
+    fn act(&mut self, act: Act) -> Work {
+        self.now_ms += 1;
+        match act {
+            Act::Call { key, .. } => {
+                let outcome = self.outcome(&key);
+                self.handle(Input::Called { key, outcome })
+            }
+            Act::StartChild { key, run, .. } => {
+                let outcome = match self.script.fails.contains(key.as_str()) {
+                    true => ChildOutcome::Failed { failure: failure() },
+                    false => ChildOutcome::Succeeded { output: self.output(&key) },
+                };
+                self.signal(Signal::ChildEnded { key, run, outcome })
+            }
+            Act::Abort { .. } | Act::CancelChild { .. } => Work::default(),
+        }
+    }
+
+    fn outcome(&self, key: &Key) -> Outcome {
+        let failed = |trouble| Outcome::Failed {
+            failure: failure(),
+            trouble,
+            unsent: false,
+            retry_after_ms: None,
+        };
+        if self.script.fails.contains(key.as_str()) {
+            return failed(Trouble::Status(422));
+        }
+        if self.script.lost.contains(key.as_str()) {
+            return failed(Trouble::Network);
+        }
+        let answer = Answer { output: self.output(key), status: 200, ..Answer::default() };
+        Outcome::Answered { answer, duration_ms: 1 }
+    }
+
+    fn output(&self, key: &Key) -> Value {
+        let given = self.script.outputs.get(key.as_str()).cloned();
+        given.unwrap_or_else(|| json!({"ok": true, "list": [1, 2], "of": key.as_str()}))
+    }
+
+    /// What the people and agents around it do next.
+    fn respond(&self) -> Option<Signal> {
+        let all = waiting(self.pilot.flow(), self.state());
+        all.into_iter().find_map(|waiting| match waiting {
+            Waiting::Approval(request) => {
+                let key = request.key.clone();
+                let heeded = !self.script.ignores.contains(key.as_str());
+                heeded.then(|| {
+                    Signal::Decide(Decided {
+                        approve: !self.script.rejects.contains(key.as_str()),
+                        key,
+                        digest: request.digest.clone(),
+                        by: person(),
+                        comment: None,
+                        answer: None,
+                        presence: Presence::Terminal,
+                        signature: None,
+                    })
+                })
+            }
+            Waiting::Agent(key) => {
+                let heeded = !self.script.ignores.contains(key.as_str());
+                heeded.then(|| {
+                    Signal::Submit(Submitted {
+                        step: Some(key.as_str().to_owned()),
+                        attempt: None,
+                        output: Some(self.output(&key)),
+                        context: Map::new(),
+                        by: agent(),
+                    })
+                })
+            }
+            Waiting::Unknown { .. }
+            | Waiting::Exhausted { .. }
+            | Waiting::Budget(_)
+            | Waiting::Variable { .. } => None,
+        })
+    }
+}
+
+fn failure() -> Failure {
+    Failure::new(Code::UpstreamRejected, "it says no", "ask again")
+}
+
+/// A set of names.
+pub(crate) fn names(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// A script in which these fail.
+pub(crate) fn failing(keys: &[&str]) -> Script {
+    Script { fails: names(keys), ..Script::default() }
+}
+
+/// A plan as a table.
+pub(crate) fn table(plan: &Result<ResumePlan, Failure>) -> String {
+    let plan = match plan {
+        Ok(plan) => plan,
+        Err(failure) => {
+            return format!("{}: {}\nhint: {}\n", failure.code, failure.message, failure.hint);
+        }
+    };
+    let mut out = String::new();
+    for step in &plan.steps {
+        let verdict = match &step.verdict {
+            Verdict::MayRepeatWrite { request } => format!("may repeat {request}"),
+            other => other.words().to_owned(),
+        };
+        let _ = writeln!(out, "{} ({}): {verdict}: {}", step.key, step.kind, step.why);
+    }
+    let forecast = &plan.forecast;
+    let _ = writeln!(
+        out,
+        "pays {} calls, {} writes, {} agent steps, {} approvals",
+        forecast.calls, forecast.writes, forecast.agent_steps, forecast.approvals
+    );
+    let saved = &forecast.saved;
+    let _ = writeln!(
+        out,
+        "saves {} calls, {} writes, {} agent steps",
+        saved.calls, saved.writes, saved.agent_steps
+    );
+    out
+}
+
+/// Whether what was paid is what was forecast.
+pub(crate) fn fits(plan: &ResumePlan, ledger: Ledger) -> bool {
+    let forecast = &plan.forecast;
+    forecast.calls.holds(ledger.calls)
+        && forecast.writes.holds(ledger.writes)
+        && forecast.agent_steps.holds(ledger.agent_steps)
+        && forecast.approvals.holds(ledger.approvals)
+        && forecast.children.holds(ledger.children)
+}

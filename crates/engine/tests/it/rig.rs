@@ -1,0 +1,637 @@
+//! A driver without a disk, a network or a clock: the journal is a list, the world is a script, and
+//! time passes when somebody says so. It can die after any entry and be opened again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use milepost_engine::command::Call;
+use milepost_engine::event::{
+    Actor, ActorKind, Answer, Attempt, Budget, ChildOutcome, Decision, Entry, Event, Presence,
+    RunCreated,
+};
+use milepost_engine::pilot::{Act, Input, Outcome, Pilot, Prepared, Work, World};
+use milepost_engine::signal::{Decided, Reply, Signal, Submitted};
+use milepost_engine::state::{State, Status};
+use milepost_engine::view::{self, Waiting};
+use milepost_engine::{Failure, Flow, Key, Trouble};
+use milepost_model::check;
+use milepost_model::commands::NoCommands;
+use milepost_model::document::Document;
+use milepost_model::problem::Code;
+use serde_json::{Map, Value, json};
+
+/// When every run begins.
+pub(crate) const START_MS: u64 = 1_800_000_000_000;
+/// How many inputs a run takes before it is held to go round in circles.
+const TURNS: usize = 20_000;
+
+/// What a server makes of a request.
+#[derive(Debug, Clone)]
+pub(crate) struct Reaction {
+    pub(crate) after_ms: u64,
+    pub(crate) outcome: Outcome,
+    /// Whether the request took effect, whatever is told.
+    pub(crate) effect: bool,
+}
+
+impl Reaction {
+    pub(crate) fn after(mut self, after_ms: u64) -> Reaction {
+        self.after_ms = after_ms;
+        self
+    }
+
+    /// The server asks for a pause.
+    pub(crate) fn asking(mut self, pause_ms: u64) -> Reaction {
+        if let Outcome::Failed { retry_after_ms, .. } = &mut self.outcome {
+            *retry_after_ms = Some(pause_ms);
+        }
+        self
+    }
+}
+
+pub(crate) fn ok(output: Value) -> Reaction {
+    let answer = Answer { output, status: 200, ..Answer::default() };
+    Reaction { after_ms: 10, outcome: Outcome::Answered { answer, duration_ms: 10 }, effect: true }
+}
+
+fn failed(trouble: Trouble, unsent: bool, effect: bool) -> Reaction {
+    let code = match trouble {
+        Trouble::Timeout => Code::UpstreamTimeout,
+        Trouble::Network | Trouble::Unsendable => Code::UpstreamFailed,
+        Trouble::Status(_) => Code::UpstreamRejected,
+    };
+    let failure = Failure::new(code, format!("{trouble:?}"), "look at the API");
+    let outcome = Outcome::Failed { failure, trouble, unsent, retry_after_ms: None };
+    Reaction { after_ms: 10, outcome, effect }
+}
+
+pub(crate) fn status(status: u16) -> Reaction {
+    failed(Trouble::Status(status), false, false)
+}
+
+/// The connection broke; nobody knows what became of the request.
+pub(crate) fn broken(effect: bool) -> Reaction {
+    failed(Trouble::Network, false, effect)
+}
+
+pub(crate) fn timeout(effect: bool) -> Reaction {
+    failed(Trouble::Timeout, false, effect)
+}
+
+/// The connection could not be made.
+pub(crate) fn unreachable() -> Reaction {
+    failed(Trouble::Network, true, false)
+}
+
+/// The world: what servers answer, and what they were asked.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Script {
+    /// Reactions by execution, one for each request that is no repetition; the last one stays.
+    pub(crate) reactions: BTreeMap<String, Vec<Reaction>>,
+    /// Ends of other workflows.
+    pub(crate) children: BTreeMap<String, (u64, ChildOutcome)>,
+    /// Every request: its idempotency key, its try, its command, and whether it may be repeated.
+    pub(crate) sent: Vec<Sent>,
+    /// Runs of other workflows that were started.
+    pub(crate) started: Vec<String>,
+    /// A part of every digest: another catalog prepares another request.
+    pub(crate) catalog: u32,
+    /// The signature that a person has.
+    pub(crate) signature: Option<String>,
+    /// What decides when nothing is scripted: on answers, and on when the process dies.
+    pub(crate) fate: Option<Chance>,
+}
+
+/// Numbers that look random and are the same for the same seed.
+#[derive(Debug, Clone)]
+pub(crate) struct Chance(pub(crate) u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below another.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound.max(1) as u64) as usize
+    }
+
+    pub(crate) fn one_in(&mut self, bound: usize) -> bool {
+        self.below(bound) == 0
+    }
+
+    pub(crate) fn pick<'t, T>(&mut self, all: &'t [T]) -> &'t T {
+        &all[self.below(all.len())]
+    }
+
+    fn reaction(&mut self, step: &str) -> Reaction {
+        let n = self.below(6);
+        let effect = self.one_in(2);
+        let reaction = match self.below(12) {
+            0 => status(503),
+            1 => status(429).asking(2_000),
+            2 => status(400),
+            3 => broken(effect),
+            4 => timeout(effect),
+            5 => unreachable(),
+            6 => {
+                let mut gateway = status(504);
+                gateway.effect = effect;
+                gateway
+            }
+            _ => ok(json!({"n": n, "of": step})),
+        };
+        reaction.after(*self.pick(&[0, 1, 10, 900, 5_000]))
+    }
+}
+
+/// A request as a server saw it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Sent {
+    pub(crate) idempotency_key: String,
+    pub(crate) attempt: u32,
+    pub(crate) step: String,
+    pub(crate) request: String,
+    pub(crate) repeatable: bool,
+    pub(crate) effect: bool,
+    pub(crate) output: Option<Value>,
+}
+
+/// The method of a command, told by its last word.
+fn method(command: &str) -> &'static str {
+    match command.rsplit(':').next() {
+        Some("create" | "send") => "POST",
+        Some("put") => "PUT",
+        Some("delete") => "DELETE",
+        _ => "GET",
+    }
+}
+
+impl World for Script {
+    fn prepare(&self, call: &Call, _: bool) -> Result<Prepared, Failure> {
+        if call.command.ends_with(":gone") {
+            let hint = "look for it with `milepost commands`";
+            return Err(Failure::new(Code::CommandNotFound, "there is no such command", hint));
+        }
+        let method = method(&call.command);
+        Ok(Prepared {
+            digest: format!("{}{}{}", self.catalog, call.command, call.arguments()),
+            request: format!("{method} {}", call.command),
+            write: method != "GET",
+            repeatable: method != "POST",
+        })
+    }
+
+    fn is_signed(&self, _: &str, _: &str, signature: &str) -> bool {
+        self.signature.as_deref() == Some(signature)
+    }
+}
+
+impl Script {
+    /// Answers a request, the same way for the same try.
+    fn react(&mut self, attempt: &Attempt) -> Reaction {
+        let step = attempt.key.to_string();
+        let of_step = self.sent.iter().filter(|sent| sent.step == step);
+        let mut tries: Vec<(&str, u32)> = Vec::new();
+        for sent in of_step {
+            let one = (sent.idempotency_key.as_str(), sent.attempt);
+            if !tries.contains(&one) {
+                tries.push(one);
+            }
+        }
+        let this = (attempt.idempotency_key.as_str(), attempt.attempt);
+        let again = tries.iter().position(|one| *one == this).filter(|_| attempt.repeatable);
+        let nth = again.unwrap_or(tries.len());
+        let all = self.reactions.get(&step);
+        let found = all.and_then(|all| all.get(nth).or(all.last())).cloned();
+        let found = found.or_else(|| Some(self.fate.as_mut()?.reaction(&step)));
+        let reaction = found.unwrap_or_else(|| ok(json!({"n": 9, "of": step})));
+        let output = match &reaction.outcome {
+            Outcome::Answered { answer, .. } => Some(answer.output.clone()),
+            Outcome::Failed { .. } => None,
+        };
+        self.sent.push(Sent {
+            idempotency_key: attempt.idempotency_key.clone(),
+            attempt: attempt.attempt,
+            step,
+            request: attempt.request.clone(),
+            repeatable: attempt.repeatable,
+            effect: reaction.effect,
+            output,
+        });
+        reaction
+    }
+}
+
+/// Where the process dies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Crash {
+    /// The last entry that is on disk.
+    pub(crate) after: usize,
+    /// Whether what follows from it was done, and only its end not seen.
+    pub(crate) acted: bool,
+}
+
+/// A run with everything around it.
+#[derive(Debug, Clone)]
+pub(crate) struct Rig {
+    pub(crate) flow: Flow,
+    pub(crate) pilot: Pilot,
+    pub(crate) journal: Vec<Entry>,
+    pub(crate) world: Script,
+    pub(crate) now_ms: u64,
+    pub(crate) answers: Vec<(String, Reply)>,
+    pub(crate) crash: Option<Crash>,
+    pub(crate) crashes: usize,
+    /// Acts in the order they were told.
+    pub(crate) acts: Vec<Act>,
+    /// Ends of requests and runs that are still to be told.
+    coming: Vec<(u64, Coming)>,
+    pub(crate) signals: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Coming {
+    Called(Key, Outcome),
+    Child(Key, String, ChildOutcome),
+}
+
+/// A workflow that must be sound.
+pub(crate) fn flow(text: &str) -> Flow {
+    let world = check::World { commands: &NoCommands, env_allow: None };
+    let document = Document::read(text.as_bytes(), None, world);
+    let Some(workflow) = document.workflow else {
+        let told: Vec<String> = document.violations.iter().map(|one| format!("{one:?}")).collect();
+        panic!("{text}\n{}", told.join("\n"));
+    };
+    Flow::of(Arc::new(workflow))
+}
+
+pub(crate) fn created(flow: &Flow, inputs: &Value) -> RunCreated {
+    RunCreated {
+        run: "r".to_owned(),
+        workflow: flow.workflow().id.value.to_string(),
+        text_hash: "text".to_owned(),
+        plan_hash: "plan".to_owned(),
+        inputs: inputs.as_object().cloned().unwrap_or_default(),
+        seal: "seal".to_owned(),
+        secrets: Vec::new(),
+        env: Map::new(),
+        actor: agent(),
+        workspace: "here".to_owned(),
+        parent: None,
+        budget: BTreeMap::new(),
+        presence: Presence::Terminal,
+        person: None,
+        deadline_ms: START_MS + 24 * 60 * 60 * 1000,
+        mock: false,
+    }
+}
+
+impl Rig {
+    /// A run that has not begun: the world can still be arranged.
+    pub(crate) fn new(text: &str) -> Rig {
+        Rig::with(text, &json!({}), |_| {})
+    }
+
+    pub(crate) fn with(text: &str, inputs: &Value, arrange: impl Fn(&mut RunCreated)) -> Rig {
+        Rig::of(flow(text), inputs, arrange)
+    }
+
+    pub(crate) fn of(flow: Flow, inputs: &Value, arrange: impl Fn(&mut RunCreated)) -> Rig {
+        let mut head = created(&flow, inputs);
+        arrange(&mut head);
+        let event = Event::RunCreated(Box::new(head));
+        let first = Entry { seq: 1, at_ms: START_MS, event };
+        let state = State::begin(&first).expect("a run begins with its first event");
+        let mut paused = state;
+        // Whoever opens it for good takes the journal: this pilot only stands in its place.
+        paused.paused = true;
+        let (pilot, _) = Pilot::open(flow.clone(), paused, START_MS, &Script::default())
+            .expect("a run that is paused does nothing");
+        Rig {
+            flow,
+            pilot,
+            journal: vec![first],
+            world: Script::default(),
+            now_ms: START_MS,
+            answers: Vec::new(),
+            crash: None,
+            crashes: 0,
+            acts: Vec::new(),
+            coming: Vec::new(),
+            signals: 0,
+        }
+    }
+
+    /// What servers answer for an execution, one after the other.
+    pub(crate) fn on(&mut self, key: &str, reactions: &[Reaction]) -> &mut Rig {
+        self.world.reactions.insert(key.to_owned(), reactions.to_vec());
+        self
+    }
+
+    pub(crate) fn child(&mut self, workflow: &str, after: u64, outcome: ChildOutcome) -> &mut Rig {
+        self.world.children.insert(workflow.to_owned(), (after, outcome));
+        self
+    }
+
+    /// Opens the run from its journal, as a process does that finds it.
+    pub(crate) fn open(&mut self) -> &mut Rig {
+        let state = State::fold(&self.journal).expect("what was written is legal");
+        let state = state.expect("a run has begun");
+        let opened = Pilot::open(self.flow.clone(), state, self.now_ms, &self.world);
+        let (pilot, work) = opened.expect("a run can always be opened");
+        self.pilot = pilot;
+        self.take(work);
+        self
+    }
+
+    /// Begins, and goes on until somebody has to do something.
+    pub(crate) fn start(&mut self) -> &mut Rig {
+        self.open().settle()
+    }
+
+    fn take(&mut self, work: Work) {
+        let before = self.journal.len();
+        self.journal.extend(work.entries);
+        if self.world.fate.as_mut().is_some_and(|fate| fate.one_in(20)) {
+            return self.lose(before, work.acts);
+        }
+        if let Some(crash) = self.crash.filter(|crash| crash.after <= self.journal.len()) {
+            self.crash = None;
+            let whole = self.journal.len() == crash.after;
+            self.journal.truncate(crash.after.max(before));
+            if whole && crash.acted {
+                self.act(work.acts);
+            }
+            return self.die();
+        }
+        self.answers.extend(work.answers);
+        self.act(work.acts);
+    }
+
+    /// Dies somewhere between writing and acting: what was not synced is gone, and of what was to
+    /// be done after that only the first few were.
+    fn lose(&mut self, before: usize, mut acts: Vec<Act>) {
+        let written = self.journal.len() - before;
+        let Some(fate) = &mut self.world.fate else { return };
+        let kept = fate.below(written + 1);
+        acts.truncate(if kept == written { fate.below(acts.len() + 1) } else { 0 });
+        self.journal.truncate(before + kept);
+        self.act(acts);
+        self.die();
+    }
+
+    /// The process is gone, and another one opens the run.
+    pub(crate) fn die(&mut self) {
+        self.coming.clear();
+        self.crashes += 1;
+        self.open();
+    }
+
+    fn act(&mut self, acts: Vec<Act>) {
+        for act in acts {
+            self.acts.push(act.clone());
+            match act {
+                Act::Call { key, idempotency_key, .. } => {
+                    let attempt = self.attempt(&key);
+                    assert_eq!(attempt.idempotency_key, idempotency_key);
+                    let reaction = self.world.react(&attempt);
+                    let at = self.now_ms + reaction.after_ms;
+                    self.coming.push((at, Coming::Called(key, reaction.outcome)));
+                }
+                Act::Abort { key } => {
+                    let is_of =
+                        |coming: &Coming| matches!(coming, Coming::Called(of, _) if *of == key);
+                    if let Some(one) = self.coming.iter_mut().find(|one| is_of(&one.1)) {
+                        *one = (self.now_ms, Coming::Called(key, broken(true).outcome));
+                    }
+                }
+                Act::StartChild { key, run, workflow, .. } => {
+                    let done = ChildOutcome::Succeeded { output: json!({"child": workflow}) };
+                    let (after, outcome) =
+                        self.world.children.get(&workflow).cloned().unwrap_or((10, done));
+                    let chance = self.world.fate.as_mut();
+                    let outcome = match chance.map_or(9, |fate| fate.below(10)) {
+                        0 => ChildOutcome::Canceled,
+                        1 => {
+                            ChildOutcome::Failed { failure: Failure::new(Code::RunTimeout, "", "") }
+                        }
+                        _ => outcome,
+                    };
+                    if !self.world.started.contains(&run) {
+                        self.world.started.push(run.clone());
+                    }
+                    self.coming.push((self.now_ms + after, Coming::Child(key, run, outcome)));
+                }
+                Act::CancelChild { run } => {
+                    for (at, coming) in &mut self.coming {
+                        if let Coming::Child(_, of, outcome) = coming
+                            && *of == run
+                        {
+                            *at = self.now_ms;
+                            *outcome = ChildOutcome::Canceled;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The try that is on its way, as the journal has it.
+    fn attempt(&self, key: &Key) -> Attempt {
+        let found = self.journal.iter().rev().find_map(|entry| match &entry.event {
+            Event::AttemptStarted(attempt) if attempt.key == *key => Some(attempt.clone()),
+            _ => None,
+        });
+        found.expect("nothing is done that is not written down")
+    }
+
+    pub(crate) fn handle(&mut self, input: Input) {
+        let work = self.pilot.handle(input, self.now_ms, &self.world);
+        let work = work.expect("a pilot writes what is legal");
+        self.take(work);
+    }
+
+    /// Lets time pass to the next thing that happens by itself.
+    pub(crate) fn turn(&mut self) -> bool {
+        let first = self.coming.iter().enumerate().min_by_key(|(index, (at, _))| (*at, *index));
+        let coming = first.map(|(index, (at, _))| (*at, index));
+        let timers = self.pilot.state().open().filter_map(|(_, step)| step.phase.wakes_at());
+        let timer = timers.min();
+        match (coming, timer) {
+            (Some((at, index)), timer) if timer.is_none_or(|timer| at <= timer) => {
+                self.now_ms = self.now_ms.max(at);
+                match self.coming.remove(index).1 {
+                    Coming::Called(key, outcome) => self.handle(Input::Called { key, outcome }),
+                    Coming::Child(key, run, outcome) => {
+                        self.send(Signal::ChildEnded { key, run, outcome });
+                    }
+                }
+                true
+            }
+            (_, Some(at)) => {
+                self.now_ms = self.now_ms.max(at);
+                self.handle(Input::Tick);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether nothing happens by itself.
+    pub(crate) fn is_still(&self) -> bool {
+        let mut open = self.pilot.state().open();
+        self.coming.is_empty() && !open.any(|(_, step)| step.phase.wakes_at().is_some())
+    }
+
+    /// Goes on until nothing happens by itself.
+    pub(crate) fn settle(&mut self) -> &mut Rig {
+        let turns = (0..TURNS).take_while(|_| self.turn()).count();
+        assert!(turns < TURNS, "the run goes round in circles");
+        self
+    }
+
+    /// Time passes and nothing else.
+    pub(crate) fn pass(&mut self, ms: u64) -> &mut Rig {
+        self.now_ms += ms;
+        self.handle(Input::Tick);
+        self
+    }
+
+    pub(crate) fn send(&mut self, signal: Signal) -> Option<Reply> {
+        self.signals += 1;
+        let id = format!("s{}", self.signals);
+        self.handle(Input::Signal { id: id.clone(), signal });
+        self.answer(&id)
+    }
+
+    pub(crate) fn answer(&self, id: &str) -> Option<Reply> {
+        self.answers.iter().find(|(of, _)| of == id).map(|(_, reply)| reply.clone())
+    }
+
+    /// Sends a signal and waits for what comes of it.
+    pub(crate) fn tell(&mut self, signal: Signal) -> Reply {
+        let answer = self.send(signal);
+        let id = format!("s{}", self.signals);
+        self.settle();
+        answer.or_else(|| self.answer(&id)).expect("every signal is answered")
+    }
+
+    pub(crate) fn submit(&mut self, step: &str, output: Value) -> Reply {
+        self.tell(submit(step, None, output))
+    }
+
+    pub(crate) fn decide(&mut self, key: &str, approve: bool) -> Reply {
+        let decided = self.decision(key, approve);
+        self.tell(Signal::Decide(decided))
+    }
+
+    /// A person's yes or no to what is asked now.
+    pub(crate) fn decision(&self, key: &str, approve: bool) -> Decided {
+        let key = Key::of_walk(key);
+        let step = self.state().step(&key);
+        let request = step.and_then(|step| step.request.as_ref());
+        Decided {
+            digest: request.map(|request| request.digest.clone()).unwrap_or_default(),
+            key,
+            approve,
+            by: person("ada"),
+            comment: (!approve).then(|| "not like this".to_owned()),
+            answer: None,
+            presence: Presence::Terminal,
+            signature: self.world.signature.clone(),
+        }
+    }
+
+    pub(crate) fn say(&mut self, key: &str, decision: Decision) -> Reply {
+        let key = Key::of_walk(key);
+        self.tell(Signal::Settle { key, asked: None, by: person("ada"), decision })
+    }
+
+    pub(crate) fn cancel(&mut self) -> Reply {
+        self.tell(Signal::Cancel { by: person("ada"), reason: None })
+    }
+
+    pub(crate) fn state(&self) -> &State {
+        self.pilot.state()
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        self.pilot.status()
+    }
+
+    pub(crate) fn waiting(&self) -> Vec<Waiting> {
+        view::waiting(&self.flow, self.state())
+    }
+
+    /// Everybody does what they are asked for until the run ends.
+    pub(crate) fn play(&mut self, cast: Cast) -> &mut Rig {
+        for _ in 0..TURNS {
+            self.settle();
+            let Some(signal) = self.waiting().iter().find_map(|one| cast(self, one)) else {
+                return self;
+            };
+            self.send(signal);
+        }
+        panic!("the run goes round in circles")
+    }
+}
+
+/// What people and agents do when a run waits for them.
+pub(crate) type Cast = fn(&Rig, &Waiting) -> Option<Signal>;
+
+/// Agents hand in what passes, people say yes, and tell the truth about what nobody knows.
+pub(crate) fn willing(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
+    Some(match waiting {
+        Waiting::Agent(key) => submit(key.as_str(), None, json!({"done": key.as_str()})),
+        Waiting::Approval(request) => Signal::Decide(rig.decision(request.key.as_str(), true)),
+        Waiting::Unknown { key, .. } => {
+            let asked = rig.state().step(key).and_then(|step| step.asked);
+            let (key, decision) = (key.clone(), truth(rig, key));
+            Signal::Settle { key, asked, by: person("ada"), decision }
+        }
+        Waiting::Exhausted { .. } | Waiting::Budget(_) | Waiting::Variable { .. } => return None,
+    })
+}
+
+/// What became of a request, as its server knows.
+pub(crate) fn truth(rig: &Rig, key: &Key) -> Decision {
+    let attempt = rig.attempt(key);
+    let of_key = |sent: &&Sent| sent.idempotency_key == attempt.idempotency_key && sent.effect;
+    match rig.world.sent.iter().find(of_key) {
+        Some(sent) => {
+            let fallback = || json!({"n": 9, "of": sent.step});
+            Decision::Happened { output: sent.output.clone().unwrap_or_else(fallback) }
+        }
+        None => Decision::DidNot,
+    }
+}
+
+pub(crate) fn person(name: &str) -> Actor {
+    Actor { kind: ActorKind::Person, name: name.to_owned() }
+}
+
+pub(crate) fn agent() -> Actor {
+    Actor { kind: ActorKind::Agent, name: String::new() }
+}
+
+pub(crate) fn submit(step: &str, attempt: Option<u32>, output: Value) -> Signal {
+    let step = Some(step.to_owned());
+    let (output, context) = (Some(output), Map::new());
+    Signal::Submit(Submitted { step, attempt, output, context, by: agent() })
+}
+
+pub(crate) fn add(context: &Value) -> Signal {
+    let context = context.as_object().cloned().unwrap_or_default();
+    Signal::Submit(Submitted { step: None, attempt: None, output: None, context, by: agent() })
+}
+
+pub(crate) fn budget(of: Budget, limit: u64) -> impl Fn(&mut RunCreated) {
+    move |head| {
+        head.budget.insert(of, limit);
+    }
+}

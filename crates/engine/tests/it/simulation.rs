@@ -1,0 +1,452 @@
+//! Random workflows in a random world, with processes that die, clocks that jump, and people and
+//! agents who do things twice, late or wrong. Whatever happens, the promises hold.
+//!
+//! `MILEPOST_SEED=<n>` replays one seed, `MILEPOST_SEEDS=<n>` sets how many there are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::fmt::Write;
+use std::panic::{self, AssertUnwindSafe};
+
+use milepost_engine::event::{Budget, Decision, Entry, Event};
+use milepost_engine::pilot::Input;
+use milepost_engine::signal::{Reply, Signal};
+use milepost_engine::state::{State, Status};
+use milepost_engine::view::Waiting;
+use milepost_engine::{Flow, Key, next};
+use serde_json::json;
+
+use crate::rig::{Chance, Rig, add, flow, person, submit, truth, willing};
+use crate::told;
+
+/// Seeds of one run of the tests.
+const SEEDS: u64 = 20_000;
+/// Different workflows; reading them is the smaller part of the work this way.
+const WORKFLOWS: u64 = 1_000;
+/// Random turns before everybody is willing.
+const TURNS: usize = 40;
+
+/// A workflow of a seed: a graph of steps of all kinds.
+fn workflow(seed: u64) -> String {
+    let mut chance = Chance(seed);
+    let count = 1 + chance.below(6);
+    let mut text = format!("workflow: w\nconcurrency: {}\n", 1 + chance.below(3));
+    text += "inputs: {n: {type: integer}}\nsteps:\n";
+    for index in 0..count {
+        let above: Vec<usize> = (0..index).filter(|_| chance.one_in(3)).collect();
+        let names: Vec<String> = above.iter().map(|index| format!("s{index}")).collect();
+        let _ = write!(text, "  - {{id: s{index}, ");
+        if !names.is_empty() {
+            let _ = write!(text, "depends_on: [{}], ", names.join(", "));
+        }
+        text += &common(&mut chance);
+        text += &action(&mut chance, index, names.first());
+        text += "}\n";
+    }
+    if chance.one_in(2) {
+        text += "finally:\n";
+        for index in 0..=chance.below(2) {
+            let _ =
+                writeln!(text, "  - {{id: f{index}, {}}}", action(&mut chance, 100 + index, None));
+        }
+    }
+    text
+}
+
+/// Keys that every step may have.
+fn common(chance: &mut Chance) -> String {
+    let mut text = String::new();
+    if chance.one_in(5) {
+        let _ = write!(text, "if: inputs.n > {}, ", chance.below(6));
+    }
+    if chance.one_in(5) {
+        text += "needs: any, ";
+    }
+    if chance.one_in(4) {
+        text += "on_error: continue, ";
+    }
+    text
+}
+
+fn action(chance: &mut Chance, index: usize, above: Option<&String>) -> String {
+    match chance.below(13) {
+        0 => "set: {x: '${{ inputs.n + 1 }}'}".to_owned(),
+        1 => format!("wait: {}s", 1 + chance.below(600)),
+        2 => "run: workflow other, with: {n: '${{ inputs.n }}'}".to_owned(),
+        3 => "fail: it was meant to".to_owned(),
+        4 | 5 => prompt(chance),
+        6 | 7 => match above.filter(|_| chance.one_in(2)) {
+            Some(above) => format!("approve: {{message: Go?, on_reject: {{to: {above}, max: 2}}}}"),
+            None if chance.one_in(2) => "approve: {message: Go?, expires: 2h}".to_owned(),
+            None => "approve: Go on?".to_owned(),
+        },
+        8 => {
+            let body = format!(
+                "[{{id: b{index}, {}}}, {{id: c{index}, {}}}]",
+                run(chance),
+                prompt(chance)
+            );
+            format!("type: loop, loop: {{type: for, count: 2, maxIterations: 3}}, body: {body}")
+        }
+        9 => format!("for_each: [1, 2, 3], concurrency: {}, {}", 1 + chance.below(3), run(chance)),
+        _ => run(chance),
+    }
+}
+
+fn run(chance: &mut Chance) -> String {
+    let verb = *chance.pick(&["get", "put", "delete", "create", "create"]);
+    let mut text = format!("run: 'api x:{verb}', with: {{n: '${{{{ inputs.n }}}}'}}");
+    match chance.below(6) {
+        0 => text += ", retry: {max_attempts: 3, on: [503, network]}",
+        1 => text += ", idempotent: true",
+        2 => text += ", repeat: {until: output.n > 2, every: 2s, max_attempts: 3}",
+        _ => {}
+    }
+    text
+}
+
+fn prompt(chance: &mut Chance) -> String {
+    let mut text = "prompt: Do it, max_attempts: 2".to_owned();
+    match chance.below(5) {
+        0 => text += ", verify: [{run: 'api v:get', check: output.n > 1}]",
+        1 => text += ", verify: [{run: 'api v:create', check: output.n > 1}]",
+        2 => text += ", validation: [{type: contains, value: done, message: Do it}]",
+        3 => text += ", require_confirmation: true",
+        _ => {}
+    }
+    text
+}
+
+/// A run, what was acknowledged in it, and what was said to it before.
+struct Simulation {
+    rig: Rig,
+    chance: Chance,
+    said: Vec<Signal>,
+    /// How many entries there were when a signal was acknowledged, and what it was.
+    acknowledged: Vec<(Signal, Reply)>,
+    heard: usize,
+    signals: BTreeMap<String, Signal>,
+}
+
+impl Simulation {
+    fn of(seed: u64, flow: &Flow) -> Simulation {
+        let mut chance = Chance(seed ^ 0x5EED);
+        let n = chance.below(6);
+        let limit = chance.one_in(6).then(|| chance.below(8) as u64);
+        let which = *chance.pick(&[Budget::HttpCalls, Budget::Writes, Budget::Attempts]);
+        let mut rig = Rig::of(flow.clone(), &json!({"n": n}), |head| {
+            head.budget.extend(limit.map(|limit| (which, limit)));
+        });
+        rig.world.fate = Some(Chance(seed ^ 0xFA7E));
+        let (said, acknowledged, signals) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Simulation { rig, chance, said, acknowledged, heard: 0, signals }
+    }
+
+    fn run(&mut self) {
+        self.rig.open();
+        for _ in 0..TURNS {
+            self.turn();
+            self.hear();
+            if self.chance.one_in(8) {
+                self.check_state();
+            }
+            if self.rig.state().end.is_some() && self.chance.one_in(3) {
+                break;
+            }
+        }
+        self.rig.world.fate = None;
+        self.end();
+        self.hear();
+        self.check();
+    }
+
+    fn turn(&mut self) {
+        match self.chance.below(12) {
+            0 => self.jump(),
+            1..=4 => {
+                if let Some(signal) = self.asked() {
+                    self.say(signal);
+                }
+            }
+            5 => {
+                let odd = self.odd();
+                self.say(odd);
+            }
+            _ => {
+                if !self.rig.turn()
+                    && let Some(signal) = self.asked()
+                {
+                    self.say(signal);
+                }
+            }
+        }
+        self.check_quiet();
+    }
+
+    /// The clock is set, or a catalog is replaced by another one.
+    fn jump(&mut self) {
+        if self.chance.one_in(3) {
+            self.rig.world.catalog += 1;
+            return;
+        }
+        let hours = 3_600_000 * self.chance.below(12) as u64;
+        let now = self.rig.now_ms;
+        self.rig.now_ms = if self.chance.one_in(2) { now + hours } else { now - hours };
+        self.rig.handle(Input::Tick);
+    }
+
+    fn say(&mut self, signal: Signal) {
+        self.said.push(signal.clone());
+        let id = format!("s{}", self.rig.signals + 1);
+        self.signals.insert(id, signal.clone());
+        self.rig.send(signal);
+    }
+
+    /// Takes note of what was answered.
+    fn hear(&mut self) {
+        for (id, reply) in &self.rig.answers[self.heard..] {
+            if let Some(signal) = self.signals.get(id) {
+                self.acknowledged.push((signal.clone(), reply.clone()));
+            }
+        }
+        self.heard = self.rig.answers.len();
+    }
+
+    /// What somebody the run waits for might do.
+    fn asked(&mut self) -> Option<Signal> {
+        let waiting = self.rig.waiting();
+        if waiting.is_empty() {
+            return None;
+        }
+        let rig = &self.rig;
+        match self.chance.pick(&waiting) {
+            Waiting::Agent(key) if self.chance.one_in(3) => {
+                Some(submit(key.as_str(), None, json!("no")))
+            }
+            Waiting::Approval(request) if self.chance.one_in(3) => {
+                Some(Signal::Decide(rig.decision(request.key.as_str(), false)))
+            }
+            one => obliging(rig, one),
+        }
+    }
+
+    /// Something that nobody asked for.
+    fn odd(&mut self) -> Signal {
+        let by = person("ada");
+        let key = Key::of_walk(&format!("s{}", self.chance.below(4)));
+        match self.chance.below(9) {
+            0 => Signal::Cancel { by, reason: None },
+            1 => Signal::Pause { by },
+            2 => Signal::Unpause { by },
+            3 => submit(key.as_str(), Some(1), json!("out of turn")),
+            4 => Signal::Decide(self.rig.decision(key.as_str(), true)),
+            5 => Signal::Settle {
+                key,
+                asked: None,
+                by: crate::rig::agent(),
+                decision: Decision::DidNot,
+            },
+            _ if self.said.is_empty() => add(&json!({"x": 1})),
+            _ => self.chance.pick(&self.said).clone(),
+        }
+    }
+
+    /// Everybody does what they can until the run ends.
+    fn end(&mut self) {
+        for _ in 0..2_000 {
+            while self.rig.turn() {}
+            self.hear();
+            if self.rig.state().end.is_some() {
+                return;
+            }
+            if self.rig.status() == Status::Paused {
+                self.say(Signal::Unpause { by: person("ada") });
+                continue;
+            }
+            let waiting = self.rig.waiting();
+            let signal = waiting.iter().find_map(|one| obliging(&self.rig, one));
+            let Some(signal) = signal else {
+                panic!("nobody can help:\n{}", told::journal(&self.rig));
+            };
+            self.say(signal);
+        }
+        panic!("the run does not end:\n{}", told::journal(&self.rig));
+    }
+
+    /// A run in which nothing happens by itself has ended, or waits for somebody named.
+    fn check_quiet(&self) {
+        let (flow, state) = (&self.rig.flow, self.rig.state());
+        assert_eq!(next(flow, state), None, "something is left to be done");
+        assert_eq!(next(flow, state), next(flow, state), "deciding is no matter of chance");
+        let status = self.rig.status();
+        if self.rig.is_still() && !status.has_ended() && status != Status::Paused {
+            assert_eq!(status, Status::Waiting, "{}", told::journal(&self.rig));
+            assert!(!self.rig.waiting().is_empty(), "it waits for nobody");
+        }
+    }
+
+    fn check_state(&self) {
+        let folded = State::fold(&self.rig.journal).expect("what was written is legal");
+        assert_eq!(folded.as_ref(), Some(self.rig.state()), "the state is the fold of the journal");
+    }
+
+    fn check(&self) {
+        self.check_state();
+        let terminal = |event: &Event| {
+            matches!(
+                event,
+                Event::RunSucceeded { .. } | Event::RunFailed { .. } | Event::RunCanceled
+            )
+        };
+        let ends = self.rig.journal.iter().filter(|entry| terminal(&entry.event)).count();
+        let last = self.rig.journal.last().is_some_and(|entry| terminal(&entry.event));
+        assert!(ends == 1 && last, "a run ends once");
+        self.check_order();
+        self.check_effects();
+        self.check_acknowledged();
+    }
+
+    /// Nothing is sent before what it depends on is over.
+    fn check_order(&self) {
+        let nodes = self.rig.flow.nodes();
+        let mut over: BTreeSet<&str> = BTreeSet::new();
+        for entry in &self.rig.journal {
+            match &entry.event {
+                Event::StepSucceeded { key, .. }
+                | Event::StepFailed { key, .. }
+                | Event::StepSkipped { key, .. }
+                | Event::StepCanceled { key } => {
+                    over.insert(key.as_str());
+                }
+                Event::ApprovalVoided { key, .. } => {
+                    over.remove(key.as_str());
+                }
+                Event::WentBack { reset, .. } => {
+                    reset.iter().for_each(|key| {
+                        over.remove(key.as_str());
+                    });
+                }
+                Event::AttemptStarted(attempt) => self.check_above(&attempt.key, &over),
+                Event::ChildStarted { key, .. } => self.check_above(key, &over),
+                _ => {}
+            }
+        }
+        assert!(nodes.len() >= over.iter().filter(|key| !key.contains(['@', ':'])).count());
+    }
+
+    fn check_above(&self, key: &Key, over: &BTreeSet<&str>) {
+        let flow = &self.rig.flow;
+        let Some(index) = flow.index(key.top()) else { return };
+        let finally = flow.nodes()[index].finally;
+        for above in flow.above(index) {
+            let above = &flow.nodes()[above];
+            let due = above.finally != finally || over.contains(above.key.as_str());
+            assert!(due, "`{key}` was sent before `{}` was over", above.key);
+        }
+    }
+
+    /// What must not be repeated took effect once at most, and what was repeated had its key.
+    fn check_effects(&self) {
+        let mut took: BTreeMap<&str, usize> = BTreeMap::new();
+        for sent in self.rig.world.sent.iter().filter(|sent| sent.effect && !sent.repeatable) {
+            *took.entry(&sent.idempotency_key).or_default() += 1;
+        }
+        let once = took.values().all(|times| *times <= 1);
+        assert!(once, "repeated: {took:?}\n{}", told::journal(&self.rig));
+    }
+
+    /// Whatever was acknowledged is in the journal.
+    fn check_acknowledged(&self) {
+        let any = |wanted: &dyn Fn(&Event) -> bool| {
+            self.rig.journal.iter().any(|entry| wanted(&entry.event))
+        };
+        for (signal, reply) in &self.acknowledged {
+            let kept = match (signal, reply) {
+                (Signal::Submit(_), Reply::Accepted { key }) => {
+                    any(&|event| matches!(event, Event::SubmissionAccepted(one) if one.key == *key))
+                }
+                (Signal::Submit(_), Reply::Rejected { key, .. }) => any(
+                    &|event| matches!(event, Event::SubmissionRejected { key: k, .. } if k == key),
+                ),
+                (Signal::Decide(decided), Reply::Done) => any(&|event| match event {
+                    Event::Approved(verdict) => decided.approve && verdict.digest == decided.digest,
+                    Event::Rejected(verdict) => {
+                        !decided.approve && verdict.digest == decided.digest
+                    }
+                    _ => false,
+                }),
+                (Signal::Settle { key, .. }, Reply::Done) => any(
+                    &|event| matches!(event, Event::OutcomeDecided { key: of, .. } if of == key),
+                ),
+                (Signal::Cancel { .. }, Reply::Done) => any(&|event| {
+                    matches!(
+                        event,
+                        Event::CancelRequested { .. }
+                            | Event::RunSucceeded { .. }
+                            | Event::RunFailed { .. }
+                    )
+                }),
+                _ => true,
+            };
+            assert!(kept, "{signal:?} was acknowledged with {reply:?} and is gone");
+        }
+    }
+}
+
+/// What brings a run forward, whatever it waits for.
+fn obliging(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
+    let by = person("ada");
+    Some(match waiting {
+        Waiting::Unknown { key, .. } => {
+            let asked = rig.state().step(key).and_then(|step| step.asked);
+            Signal::Settle { key: key.clone(), asked, by, decision: truth(rig, key) }
+        }
+        Waiting::Exhausted { key, .. } => {
+            let asked = rig.state().step(key).and_then(|step| step.asked);
+            Signal::Settle { key: key.clone(), asked, by, decision: Decision::GiveUp }
+        }
+        Waiting::Budget(_) => Signal::Cancel { by, reason: None },
+        Waiting::Variable { variable, .. } => add(&json!({ variable: true })),
+        other => return willing(rig, other),
+    })
+}
+
+fn check(seed: u64, flow: &Flow) -> Vec<Entry> {
+    let run = || {
+        let mut simulation = Simulation::of(seed, flow);
+        simulation.run();
+        simulation.rig.journal
+    };
+    let journal = run();
+    if seed.is_multiple_of(64) {
+        assert_eq!(run(), journal, "the same seed has the same journal");
+    }
+    journal
+}
+
+/// Runs a seed, and tells how to run it again when a promise is broken.
+fn checked(seed: u64, flow: &Flow) -> Vec<Entry> {
+    panic::catch_unwind(AssertUnwindSafe(|| check(seed, flow))).unwrap_or_else(|_| {
+        let replay =
+            format!("MILEPOST_SEED={seed} cargo nextest run -p milepost-engine simulation");
+        panic!("{}\nseed {seed} fails; run it again with\n{replay}", workflow(seed % WORKFLOWS));
+    })
+}
+
+#[test]
+fn the_promises_hold_in_every_simulated_run() {
+    if let Some(seed) = env::var("MILEPOST_SEED").ok().and_then(|seed| seed.parse().ok()) {
+        checked(seed, &flow(&workflow(seed % WORKFLOWS)));
+        return;
+    }
+    let seeds = env::var("MILEPOST_SEEDS").ok().and_then(|seeds| seeds.parse().ok());
+    let seeds: u64 = seeds.unwrap_or(SEEDS);
+    let flows: Vec<Flow> = (0..WORKFLOWS.min(seeds)).map(|index| flow(&workflow(index))).collect();
+    let mut met: BTreeSet<&str> = BTreeSet::new();
+    for seed in 0..seeds {
+        let journal = checked(seed, &flows[usize::try_from(seed % WORKFLOWS).unwrap_or(0)]);
+        met.extend(journal.iter().map(|entry| entry.event.name()));
+    }
+    // Everything happens but a resumption, which somebody else works out.
+    assert!(seeds < SEEDS || met.len() == 33, "{met:?}");
+}

@@ -1,0 +1,267 @@
+//! The value of every input: as it was given, or from its default. Nothing is asked of anybody
+//! here, and nothing is converted; only the environment, which has text alone, is read as text.
+
+use milepost_model::finding::Rule;
+use milepost_model::id::WorkflowId;
+use milepost_model::input::{DefaultDoc, DefaultFrom, Input};
+use milepost_model::problem::{Argument, Problem};
+use milepost_model::suggest;
+use milepost_model::workflow::{Spelling, Workflow};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::fault;
+use super::past::Past;
+use crate::reader::Reader;
+
+/// Where the value of an input came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The caller gave it.
+    Given,
+    /// The workflow's own default.
+    Literal,
+    /// A variable of the environment.
+    Env,
+    /// The value last used.
+    History,
+    /// The final output of another workflow's newest succeeded run.
+    WorkflowOutput,
+}
+
+/// How an input stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The caller gave a value that fits.
+    Given,
+    /// Its default gave one.
+    Default,
+    /// It has none and may do without.
+    Optional,
+    /// It has none and needs one.
+    Missing,
+    /// It has one that does not fit.
+    Invalid,
+}
+
+/// All values as far as they are known. Those of secrets are among them: this never leaves the
+/// crate.
+pub(crate) struct Gathered {
+    /// Fitting values, not joined yet.
+    pub(crate) values: Map<String, Value>,
+    /// How each declared input stands, in the order of the document.
+    pub(crate) inputs: Vec<(String, Status, Option<Origin>)>,
+    pub(crate) faults: Vec<Argument>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Gathers the values of a workflow's inputs.
+pub(crate) fn gather(
+    reader: &Reader,
+    workflow: &Workflow,
+    given: &Map<String, Value>,
+    past: &dyn Past,
+) -> Result<Gathered, Problem> {
+    let allowed = reader.config()?.env_allow;
+    let mut gathered = Gathered {
+        values: Map::new(),
+        inputs: Vec::new(),
+        faults: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let id = &workflow.id.value;
+    for (name, input) in &workflow.inputs.0 {
+        let source = Source { reader, id, past, allowed: &allowed, name: &name.value, input };
+        // Null says that there is no value, as for arguments that may be left out.
+        let value = given.get(&name.value).filter(|value| !value.is_null());
+        gathered.add(&source, value);
+    }
+    for (name, value) in given {
+        if workflow.inputs.get(name).is_some() {
+            continue;
+        }
+        if workflow.spelling == Spelling::Guide {
+            // A guide declares no inputs: what is given is its context.
+            gathered.values.insert(name.clone(), value.clone());
+        } else {
+            gathered.faults.push(unknown(workflow, name));
+        }
+    }
+    Ok(gathered)
+}
+
+impl Gathered {
+    /// What was given must fit; what is not given yet may come later.
+    pub(crate) fn refuse_wrong(&self, workflow: &Workflow) -> Result<(), Problem> {
+        let is_wrong = |fault: &&Argument| fault.rule != Rule::Required.name();
+        let wrong: Vec<Argument> = self.faults.iter().filter(is_wrong).cloned().collect();
+        match wrong.is_empty() {
+            true => Ok(()),
+            false => Err(fault::problem(&workflow.id.value, wrong)),
+        }
+    }
+
+    fn add(&mut self, source: &Source<'_>, given: Option<&Value>) {
+        let (name, input) = (source.name, source.input);
+        let found = match given {
+            Some(value) => Ok(Some((value.clone(), Origin::Given))),
+            None => source.default(&mut self.warnings),
+        };
+        let (status, origin) = match found {
+            Ok(Some((value, origin))) => {
+                let objections = input.judge(name, &value);
+                let status = match (objections.is_empty(), origin) {
+                    (false, _) => Status::Invalid,
+                    (true, Origin::Given) => Status::Given,
+                    (true, _) => Status::Default,
+                };
+                let faults = objections.into_iter().map(|one| fault::of_objection(name, one));
+                self.faults.extend(faults);
+                if status != Status::Invalid {
+                    self.values.insert(name.to_owned(), value);
+                }
+                (status, Some(origin))
+            }
+            Ok(None) if input.optional == Some(true) => (Status::Optional, None),
+            Ok(None) => {
+                let why = input.default.as_ref().map(|default| source.lacking(&default.0));
+                self.faults.push(fault::missing(name, wanted(input), why));
+                (Status::Missing, None)
+            }
+            Err(fault) => {
+                self.faults.push(*fault);
+                (Status::Invalid, None)
+            }
+        };
+        self.inputs.push((name.to_owned(), status, origin));
+    }
+}
+
+/// One input, and all that its default may read.
+struct Source<'s> {
+    reader: &'s Reader,
+    id: &'s WorkflowId,
+    past: &'s dyn Past,
+    allowed: &'s [String],
+    name: &'s str,
+    input: &'s Input,
+}
+
+impl Source<'_> {
+    /// What the default yields, if anything.
+    fn default(
+        &self,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<(Value, Origin)>, Box<Argument>> {
+        let Some(default) = self.input.default.as_ref().map(|default| &default.0) else {
+            return Ok(None);
+        };
+        let value = default.value.as_ref().map(|value| &value.value);
+        let text = value.and_then(Value::as_str).unwrap_or_default();
+        Ok(match default.from {
+            DefaultFrom::Literal => value.cloned().map(|value| (value, Origin::Literal)),
+            DefaultFrom::Env => self.variable(text)?.map(|value| (value, Origin::Env)),
+            DefaultFrom::History => self.last(warnings).map(|value| (value, Origin::History)),
+            DefaultFrom::WorkflowOutput => {
+                let id = WorkflowId::parse(text).ok();
+                let output = id.and_then(|id| self.past.newest_output(&id));
+                output.map(|value| (value, Origin::WorkflowOutput))
+            }
+        })
+    }
+
+    fn variable(&self, name: &str) -> Result<Option<Value>, Box<Argument>> {
+        if !self.allowed.iter().any(|allowed| allowed == name) {
+            return Ok(None);
+        }
+        let Some(text) = self.reader.environment().variable(name) else { return Ok(None) };
+        let value = self.input.from_text(text.reveal());
+        value.map(Some).map_err(|error| {
+            let kind = error.kind.name();
+            Box::new(Argument {
+                path: fault::path(self.name),
+                rule: Rule::Type.name(),
+                message: format!("input `{}`: the variable `{name}` holds no {kind}", self.name),
+                expected: format!("a value of type {kind}"),
+                actual: "another text".to_owned(),
+                suggestion: format!("set `{name}` to a value of type {kind}, or give the input"),
+            })
+        })
+    }
+
+    /// The value last used, as long as it still fits: it is nobody's fault when it does not.
+    fn last(&self, warnings: &mut Vec<String>) -> Option<Value> {
+        if self.input.is_secret() {
+            return None;
+        }
+        let value = self.past.last_value(self.reader.workspace(), self.id, self.name)?;
+        if self.input.judge(self.name, &value).is_empty() {
+            return Some(value);
+        }
+        let name = self.name;
+        warnings.push(format!("the value last used for `{name}` does not fit any more"));
+        None
+    }
+
+    /// Why the default yields nothing.
+    fn lacking(&self, default: &DefaultDoc) -> String {
+        let name = default.value.as_ref().and_then(|value| value.value.as_str());
+        let name = name.unwrap_or_default();
+        let value = suggest::excerpt(name);
+        match default.from {
+            DefaultFrom::Literal => "its default is empty".to_owned(),
+            DefaultFrom::Env if !self.allowed.iter().any(|allowed| allowed == name) => {
+                format!("the variable `{value}` is not in `env_allow` of the configuration")
+            }
+            DefaultFrom::Env => format!("the variable `{value}` is not set"),
+            DefaultFrom::History if self.input.is_secret() => {
+                "values of secrets are not remembered".to_owned()
+            }
+            DefaultFrom::History => "none was used before".to_owned(),
+            DefaultFrom::WorkflowOutput => {
+                format!("no run of `{value}` has succeeded yet")
+            }
+        }
+    }
+}
+
+/// What an input takes, in words.
+pub(crate) fn wanted(input: &Input) -> String {
+    let kind = input.input_type().name();
+    let several = if input.takes_several() { "a list of values" } else { "a value" };
+    match input.listed_choices() {
+        Some(choices) => {
+            let words: Vec<String> = choices.iter().map(plain_text).collect();
+            suggest::list(words.iter().map(String::as_str))
+        }
+        None => format!("{several} of type {kind}"),
+    }
+}
+
+fn plain_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn unknown(workflow: &Workflow, name: &str) -> Argument {
+    let names: Vec<&str> = workflow.inputs.names().collect();
+    let suggestion = match suggest::nearest(name, names.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "leave it out".to_owned(),
+    };
+    let shown = suggest::excerpt(name);
+    Argument {
+        path: fault::path(name),
+        rule: Rule::UnknownName.name(),
+        message: format!("workflow `{}` has no input `{shown}`", workflow.id.value),
+        expected: match names.is_empty() {
+            true => "no inputs".to_owned(),
+            false => suggest::list(names),
+        },
+        // The value may be a secret whose name was misspelt.
+        actual: format!("`{shown}`"),
+        suggestion,
+    }
+}

@@ -1,0 +1,321 @@
+//! The choices that an input's provider offers, and what is done when it cannot be asked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use milepost_model::finding::Rule;
+use milepost_model::input::{Input, InputType, Provider, ProviderError};
+use milepost_model::problem::{Argument, Problem};
+use milepost_model::secret::Mask;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::argument::{self, Arguments};
+use super::fault;
+use crate::call::Call;
+use crate::command::run::Calling;
+use crate::provider::values::{Fetched, fetch};
+use crate::writer::Writer;
+
+/// Choices of one input that are told.
+const SHOWN: usize = 100;
+/// Seconds for which choices stay fresh in one process, unless said otherwise.
+const FRESH: u64 = 60;
+
+/// What came of asking a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It was not asked: the value is there.
+    NotAsked,
+    /// It offers these choices.
+    Ready,
+    /// It could not be asked; these are the last good choices.
+    Cached,
+    /// It could not be asked; a person types the value.
+    Manual,
+    /// An argument of it has no value yet: a person is asked for that first.
+    Prompt,
+    /// It could not be asked, and the run does not start.
+    Error,
+}
+
+/// A provider and what came of asking it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Provided {
+    /// `group name`.
+    pub provider: String,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Its arguments, secrets masked.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub args: Map<String, Value>,
+    /// Arguments that are left out, because their source has no value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// What has to be known before it can be asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+    /// The choices, in the order of the API.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<Choice>,
+    /// Whether there are more choices than are shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
+    /// Why it could not be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// A value that can be chosen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Choice {
+    /// The value, in the type of the input.
+    pub value: Value,
+    /// What people know it by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// What tells it apart from others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Value>,
+}
+
+/// An input with a provider, and the values it may be asked with.
+pub(crate) struct Offer<'o> {
+    pub(crate) name: &'o str,
+    pub(crate) input: &'o Input,
+    pub(crate) provider: &'o Provider,
+    /// What expressions read, secrets among them.
+    pub(crate) roots: &'o Map<String, Value>,
+    pub(crate) mask: &'o Mask,
+}
+
+/// What asking came to: what is told, what keeps the run from starting, what is worth knowing.
+pub(crate) struct Answer {
+    pub(crate) provided: Provided,
+    pub(crate) faults: Vec<Argument>,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Offer<'_> {
+    /// What can be told without asking.
+    pub(crate) fn unasked(&self) -> (Answer, Arguments) {
+        let arguments = argument::arguments(self.input, self.roots);
+        let shown = self.mask.json(&Value::Object(arguments.with.clone()));
+        let needs = arguments.prompts.iter().chain(&arguments.fails);
+        let provided = Provided {
+            provider: self.provider.command.to_string(),
+            outcome: Outcome::NotAsked,
+            args: shown.as_object().cloned().unwrap_or_default(),
+            left_out: arguments.left_out.clone(),
+            needs: needs.cloned().collect(),
+            choices: Vec::new(),
+            more: false,
+            message: None,
+        };
+        let mut answer = Answer { provided, faults: Vec::new(), warnings: Vec::new() };
+        if let Some(source) = arguments.fails.first() {
+            let message = format!("the choices of input `{}` need `{source}`", self.name);
+            answer.provided.outcome = Outcome::Error;
+            answer.faults.push(self.fault(Rule::Required.name(), message, "give it as well"));
+        }
+        (answer, arguments)
+    }
+
+    /// Asks the provider; `value` is what was chosen already.
+    pub(crate) async fn ask(
+        &self,
+        writer: &Writer,
+        call: &dyn Call,
+        value: Option<&Value>,
+    ) -> Answer {
+        let (mut answer, arguments) = self.unasked();
+        if answer.provided.outcome == Outcome::Error {
+            return answer;
+        }
+        if !arguments.prompts.is_empty() {
+            answer.provided.outcome = Outcome::Prompt;
+            return answer;
+        }
+        let found = match arguments.broken.first() {
+            Some(broken) => Err(self.mask.text(broken).into_owned()),
+            None => self.fetched(writer, call, arguments.with).await,
+        };
+        match found {
+            Ok((outcome, fetched, message)) => {
+                answer.provided.outcome = outcome;
+                answer.provided.message = message;
+                self.show(writer, &fetched, value, &mut answer);
+            }
+            Err(message) => self.failed(message, &mut answer),
+        }
+        answer
+    }
+
+    fn failed(&self, message: String, answer: &mut Answer) {
+        let strict = self.input.on_error == Some(ProviderError::Fail);
+        answer.provided.outcome = if strict { Outcome::Error } else { Outcome::Manual };
+        if strict {
+            let told = format!("the choices of input `{}` cannot be had: {message}", self.name);
+            answer.faults.push(self.fault("provider", told, "try again when the API answers"));
+        }
+        answer.provided.message = Some(message);
+    }
+
+    fn fault(&self, rule: &'static str, message: String, suggestion: &str) -> Argument {
+        Argument {
+            path: fault::path(self.name),
+            rule,
+            message,
+            expected: format!("choices from `{}`", self.provider.command),
+            actual: String::new(),
+            suggestion: suggestion.to_owned(),
+        }
+    }
+
+    /// The items of the list: fresh ones, or the last good ones where the author says so.
+    async fn fetched(
+        &self,
+        writer: &Writer,
+        call: &dyn Call,
+        args: Map<String, Value>,
+    ) -> Result<(Outcome, Arc<Fetched>, Option<String>), String> {
+        let list_at = self.provider.field.as_deref().map(argument::pointer);
+        let command = self.provider.command.to_string();
+        let key = format!("input\n{command}\n{list_at:?}\n{}", Value::from(args.clone()));
+        let known = match self.input.cache_ttl_sec {
+            Some(ttl) => writer.choices.fresh(&key, Duration::from_secs(ttl.0.unsigned_abs())),
+            None => writer.choices.recent(&key, Duration::from_secs(FRESH)),
+        };
+        if let Some(known) = known {
+            return Ok((Outcome::Ready, known, None));
+        }
+        let fetched = self.fetch(writer, call, list_at, args).await;
+        let problem = match fetched {
+            Ok(fetched) => {
+                let items = fetched.items.iter().map(|item| self.mask.json(item)).collect();
+                let fetched = Fetched { items, more: fetched.more };
+                return Ok((Outcome::Ready, writer.choices.keep(key, fetched), None));
+            }
+            Err(problem) => self.mask.text(&problem.message).into_owned(),
+        };
+        let last = writer.choices.last(&key);
+        match last.filter(|_| self.input.on_error == Some(ProviderError::Cached)) {
+            Some(last) => Ok((Outcome::Cached, last, Some(problem))),
+            None => Err(problem),
+        }
+    }
+
+    async fn fetch(
+        &self,
+        writer: &Writer,
+        call: &dyn Call,
+        list_at: Option<String>,
+        args: Map<String, Value>,
+    ) -> Result<Fetched, Problem> {
+        let (loaded, row) = writer.reader.shelf().command(&self.provider.command.to_string())?;
+        let mut calling = Calling::open(writer, call, &loaded, row, None).await?;
+        calling.list_at = list_at;
+        fetch(&calling, args).await
+    }
+
+    /// Puts the choices into the answer, and says whether the value is one of them.
+    fn show(&self, writer: &Writer, fetched: &Fetched, value: Option<&Value>, answer: &mut Answer) {
+        let fields = self.fields(writer);
+        if fields.value.is_none() && fetched.items.first().is_some_and(Value::is_object) {
+            let message = "its items are objects: say which field is the value, with \
+                           `select: {value_field: …}`";
+            self.failed(message.to_owned(), answer);
+            return;
+        }
+        let choices = chosen(&fetched.items, &fields, self.input.input_type());
+        let all = !fetched.more && answer.provided.outcome == Outcome::Ready;
+        let picked: Vec<&Value> = match value {
+            Some(Value::Array(items)) if self.input.takes_several() => items.iter().collect(),
+            value => value.into_iter().collect(),
+        };
+        let stray = picked.iter().any(|value| choices.iter().all(|one| one.value != **value));
+        if all && stray {
+            let message = format!("input `{}` is none of what its provider offers", self.name);
+            match self.input.on_error {
+                Some(ProviderError::Fail) => {
+                    let then = "choose one of its choices";
+                    answer.faults.push(self.fault(Rule::Choice.name(), message, then));
+                }
+                _ => answer.warnings.push(message),
+            }
+        }
+        answer.provided.more = fetched.more || choices.len() > SHOWN;
+        answer.provided.choices = choices.into_iter().take(SHOWN).collect();
+    }
+
+    /// The fields that are used: as authored, else as the catalog knows them.
+    fn fields(&self, writer: &Writer) -> Fields {
+        let select = self.input.select.as_ref();
+        let authored = |field: Option<&String>| field.map(|field| argument::pointer(field));
+        let mut fields = Fields {
+            value: authored(select.and_then(|select| select.value_field.as_ref())),
+            label: authored(select.and_then(|select| select.display_field.as_ref())),
+            id: authored(select.and_then(|select| select.id_field.as_ref())),
+        };
+        let command = self.provider.command.to_string();
+        if let Ok((loaded, row)) = writer.reader.shelf().command(&command) {
+            let name = &loaded.table.rows[row].name;
+            let known = loaded.table.providers.iter().find(|one| one.command == *name);
+            if let Some(known) = known {
+                fields.value.get_or_insert_with(|| argument::pointer(&known.value_field));
+                let label = known.label_field.as_deref().map(argument::pointer);
+                fields.label = fields.label.take().or(label);
+            }
+        }
+        fields
+    }
+}
+
+/// JSON pointers into one item.
+struct Fields {
+    value: Option<String>,
+    label: Option<String>,
+    id: Option<String>,
+}
+
+fn chosen(items: &[Value], fields: &Fields, kind: InputType) -> Vec<Choice> {
+    let read = |item: &Value, field: &Option<String>| {
+        field.as_deref().and_then(|field| item.pointer(field)).cloned()
+    };
+    let mut choices: Vec<Choice> = Vec::new();
+    for item in items {
+        let value = match item.is_object() {
+            true => read(item, &fields.value),
+            false => Some(item.clone()),
+        };
+        let Some(value) = value.and_then(|value| in_type(value, kind)) else { continue };
+        let label = read(item, &fields.label).map(|label| match label {
+            Value::String(text) => milepost_catalog::text::line(&text, 200),
+            other => other.to_string(),
+        });
+        let choice = Choice { value, label, id: read(item, &fields.id) };
+        let same = |other: &Choice| match &choice.id {
+            Some(_) => other.id == choice.id,
+            None => other.value == choice.value,
+        };
+        if !choices.iter().any(same) {
+            choices.push(choice);
+        }
+    }
+    choices
+}
+
+/// A value of an API in the type of the input: numbers that are names are told as the text that
+/// the input takes, so that what is chosen fits.
+fn in_type(value: Value, kind: InputType) -> Option<Value> {
+    match (&value, kind) {
+        _ if kind.accepts(&value) => Some(value),
+        (Value::Number(_) | Value::Bool(_), InputType::String) => Some(value.to_string().into()),
+        (Value::String(text), InputType::Integer | InputType::Number) => {
+            serde_json::from_str(text).ok().filter(|value| kind.accepts(value))
+        }
+        _ => None,
+    }
+}

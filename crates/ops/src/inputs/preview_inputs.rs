@@ -1,0 +1,202 @@
+//! `workflow.preview_inputs`: what a workflow asks for, and how each input stands.
+
+use milepost_model::input::Input;
+use milepost_model::problem::Problem;
+use milepost_model::workflow::Workflow;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::fault::Violation;
+use super::gather::{Gathered, Origin, Status, gather};
+use super::offer::{Offer, Provided};
+use super::resolve::{Split, roots};
+use super::rules::{self, DefaultView, JoinView, RulesView};
+use super::subject::Subject;
+use crate::call::Call;
+use crate::later::Later;
+use crate::operation::Door;
+use crate::reader::Reader;
+
+/// Shows the inputs of a workflow.
+#[derive(Debug)]
+pub struct PreviewInputs;
+
+/// Which workflow, and what is known of its inputs.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The workflow as text (YAML or JSON) or as an object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<Value>,
+    /// The id of a workflow of the library, instead of its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow_id: Option<String>,
+    /// Values that are known already, by input.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub partial_inputs: Map<String, Value>,
+}
+
+/// The inputs.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// The workflow.
+    pub workflow_id: String,
+    /// Its inputs, in the order people are asked.
+    pub inputs: Vec<InputView>,
+    /// Inputs without which a run cannot start and that have no value yet.
+    pub required_missing: Vec<String>,
+    /// Everything that is wrong with the values that were given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<Violation>,
+    /// What is worth knowing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// One input.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct InputView {
+    /// Its name in expressions.
+    pub name: String,
+    /// Its name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The type of its value.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What the value is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Shown in an empty field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placeholder: Option<String>,
+    /// Help beside the field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// A value that would do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub example: Option<Value>,
+    /// `multiple` when it takes a list of values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// How several values become one text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub join: Option<JoinView>,
+    /// Whether a run needs a value from the caller: it is not optional and has no default.
+    pub required: bool,
+    /// Whether its value is shown to nobody.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secret: bool,
+    /// Where its value comes from when none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<DefaultView>,
+    /// What its value must satisfy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<RulesView>,
+    /// Which fields of a choice are used.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub select: Map<String, Value>,
+    /// Where its choices come from. Nothing is asked here: `workflow.resolve_inputs` does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<Provided>,
+    /// Its value now, as expressions read it; a mark stands in the place of a secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// How it stands.
+    pub status: Status,
+    /// Where its value came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// What is wrong with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl Later for PreviewInputs {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Reader;
+
+    const NAME: &'static str = "workflow.preview_inputs";
+    const TITLE: &'static str = "Preview inputs";
+    const DESCRIPTION: &'static str = include_str!("preview_inputs.md");
+    const DOORS: &'static [Door] = &[Door::Command("workflow inputs")];
+
+    async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let id = request.workflow_id.as_deref();
+        let subject = Subject::find(reader, request.manifest.as_ref(), id)?;
+        let workflow = subject.workflow()?;
+        let gathered = gather(reader, workflow, &request.partial_inputs, reader.past())?;
+        let inputs = views(reader, workflow, &gathered)?;
+        let missing = inputs.iter().filter(|input| input.status == Status::Missing);
+        Ok(Response {
+            workflow_id: workflow.id.value.to_string(),
+            required_missing: missing.map(|input| input.name.clone()).collect(),
+            violations: gathered.faults.iter().map(Violation::from).collect(),
+            warnings: gathered.warnings,
+            inputs,
+        })
+    }
+
+    fn example() -> Request {
+        Request { workflow_id: Some("refund-order".to_owned()), ..Request::default() }
+    }
+}
+
+fn views(
+    reader: &Reader,
+    workflow: &Workflow,
+    gathered: &Gathered,
+) -> Result<Vec<InputView>, Problem> {
+    let split = Split::of(workflow, gathered);
+    let mask = split.mask();
+    let roots = roots(reader, split.real.clone())?;
+    let declared = workflow.inputs.0.iter().zip(&gathered.inputs);
+    let views = declared.map(|((name, input), (_, status, origin))| {
+        let name = name.value.as_str();
+        let provider = input.provider.as_ref().map(|provider| {
+            let offer = Offer { name, input, provider, roots: &roots, mask: &mask };
+            offer.unasked().0.provided
+        });
+        let path = super::fault::path(name);
+        let fault = gathered.faults.iter().find(|fault| {
+            let rest = fault.path.strip_prefix(&path);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        });
+        InputView {
+            provider,
+            value: split.shown.get(name).cloned(),
+            status: *status,
+            origin: *origin,
+            problem: fault.map(|fault| fault.message.clone()),
+            ..authored(name, input)
+        }
+    });
+    Ok(views.collect())
+}
+
+/// What the document says of an input.
+fn authored(name: &str, input: &Input) -> InputView {
+    InputView {
+        name: name.to_owned(),
+        label: input.name.clone(),
+        kind: input.input_type().name().to_owned(),
+        description: input.description.clone(),
+        placeholder: input.placeholder.clone(),
+        hint: input.hint.clone(),
+        example: input.example.clone(),
+        mode: rules::mode_of(input),
+        join: rules::join_of(input),
+        required: input.is_required(),
+        secret: input.is_secret(),
+        default: rules::default_of(input),
+        rules: Some(RulesView::of(input)).filter(|rules| !rules.is_empty()),
+        select: rules::select_of(input),
+        provider: None,
+        value: None,
+        status: Status::Optional,
+        origin: None,
+        problem: None,
+    }
+}

@@ -1,0 +1,182 @@
+//! All inputs of a run, or every reason why it cannot begin.
+
+use std::collections::BTreeMap;
+
+use milepost_model::input::ProviderError;
+use milepost_model::problem::{Argument, Problem};
+use milepost_model::secret::{Mask, Secret, mark};
+use milepost_model::workflow::Workflow;
+use serde_json::{Map, Value};
+
+use super::fault;
+use super::gather::{Gathered, Origin, gather};
+use super::offer::{Answer, Offer, Provided};
+use super::past::Past;
+use crate::call::Call;
+use crate::reader::Reader;
+use crate::writer::Writer;
+
+/// The inputs of a run.
+#[derive(Debug)]
+pub struct Resolved {
+    /// What expressions read as `inputs`. A mark stands in the place of a secret: whoever sends it
+    /// takes the value from `secrets`.
+    pub values: Map<String, Value>,
+    /// The values of secret inputs, by name; those that are no text as JSON.
+    pub secrets: BTreeMap<String, Secret>,
+    /// Where each value came from.
+    pub provenance: BTreeMap<String, Origin>,
+    /// What is worth knowing.
+    pub warnings: Vec<String>,
+}
+
+/// Resolves the inputs of a workflow. Only providers without which a run must not start are asked.
+///
+/// # Errors
+/// One problem with every violation of every input.
+pub async fn resolve(
+    writer: &Writer,
+    call: &dyn Call,
+    workflow: &Workflow,
+    given: Map<String, Value>,
+    past: &dyn Past,
+) -> Result<Resolved, Problem> {
+    let gathered = gather(&writer.reader, workflow, &given, past)?;
+    let looked = look(writer, call, workflow, &gathered, Asking::Strict).await?;
+    let faults: Vec<Argument> = gathered.faults.iter().chain(&looked.faults).cloned().collect();
+    if !faults.is_empty() {
+        return Err(fault::problem(&workflow.id.value, faults));
+    }
+    let split = Split::of(workflow, &gathered);
+    let origins = gathered.inputs.iter();
+    let origins = origins.filter_map(|(name, _, origin)| Some((name.clone(), (*origin)?)));
+    Ok(Resolved {
+        values: split.shown,
+        secrets: split.secrets,
+        provenance: origins.collect(),
+        warnings: gathered.warnings.into_iter().chain(looked.warnings).collect(),
+    })
+}
+
+/// Values as expressions read them, with and without those of secrets.
+pub(crate) struct Split {
+    /// With marks in the place of secrets.
+    pub(crate) shown: Map<String, Value>,
+    /// As they are.
+    pub(crate) real: Map<String, Value>,
+    pub(crate) secrets: BTreeMap<String, Secret>,
+}
+
+impl Split {
+    pub(crate) fn of(workflow: &Workflow, gathered: &Gathered) -> Split {
+        let mut split = Split { shown: Map::new(), real: Map::new(), secrets: BTreeMap::new() };
+        for (name, value) in &gathered.values {
+            let input = workflow.inputs.get(name);
+            let value = match input {
+                Some(input) => input.joined(value.clone()),
+                None => value.clone(),
+            };
+            let shown = match input.filter(|input| input.is_secret()) {
+                Some(_) => {
+                    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    split.secrets.insert(name.clone(), Secret::new(text));
+                    Value::String(mark(name))
+                }
+                None => value.clone(),
+            };
+            split.shown.insert(name.clone(), shown);
+            split.real.insert(name.clone(), value);
+        }
+        split
+    }
+
+    /// What takes the secrets out of what is told.
+    pub(crate) fn mask(&self) -> Mask {
+        let mut mask = Mask::new();
+        self.secrets.iter().for_each(|(name, secret)| mask.add(name, secret));
+        mask
+    }
+}
+
+/// What expressions read beside the steps: inputs, and variables that the configuration allows.
+pub(crate) fn roots(
+    reader: &Reader,
+    inputs: Map<String, Value>,
+) -> Result<Map<String, Value>, Problem> {
+    let allowed = reader.config()?.env_allow.into_iter();
+    let variable = |name: String| {
+        let value = reader.environment().variable(&name)?.reveal().to_owned();
+        Some((name, Value::String(value)))
+    };
+    let env: Map<String, Value> = allowed.filter_map(variable).collect();
+    let mut roots = Map::new();
+    roots.insert("inputs".to_owned(), Value::Object(inputs));
+    roots.insert("env".to_owned(), Value::Object(env));
+    Ok(roots)
+}
+
+/// The same with marks in the place of secrets, for those who show what comes of it.
+pub(crate) fn known_roots(
+    reader: &Reader,
+    workflow: &Workflow,
+    gathered: &Gathered,
+) -> Result<Map<String, Value>, Problem> {
+    roots(reader, Split::of(workflow, gathered).shown)
+}
+
+/// Which providers are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asking {
+    /// Those without which a run must not start.
+    Strict,
+    /// Those, and those of inputs that have no value yet.
+    Open,
+    /// All of them.
+    All,
+}
+
+/// What the providers said.
+pub(crate) struct Looked {
+    pub(crate) providers: BTreeMap<String, Provided>,
+    pub(crate) faults: Vec<Argument>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Asks the providers of a workflow's inputs.
+pub(crate) async fn look(
+    writer: &Writer,
+    call: &dyn Call,
+    workflow: &Workflow,
+    gathered: &Gathered,
+    asking: Asking,
+) -> Result<Looked, Problem> {
+    let split = Split::of(workflow, gathered);
+    let mask = split.mask();
+    let roots = roots(&writer.reader, split.real)?;
+    let mut looked =
+        Looked { providers: BTreeMap::new(), faults: Vec::new(), warnings: Vec::new() };
+    for (name, input) in &workflow.inputs.0 {
+        let Some(provider) = &input.provider else { continue };
+        let offer = Offer { name: &name.value, input, provider, roots: &roots, mask: &mask };
+        let value = gathered.values.get(&name.value);
+        let asked = match asking {
+            Asking::All => true,
+            Asking::Open if value.is_none() => true,
+            Asking::Open | Asking::Strict => input.on_error == Some(ProviderError::Fail),
+        };
+        let answer = match asked {
+            true => offer.ask(writer, call, value).await,
+            false => offer.unasked().0,
+        };
+        looked.add(&name.value, answer);
+    }
+    Ok(looked)
+}
+
+impl Looked {
+    fn add(&mut self, name: &str, answer: Answer) {
+        self.faults.extend(answer.faults);
+        self.warnings.extend(answer.warnings);
+        self.providers.insert(name.to_owned(), answer.provided);
+    }
+}

@@ -1,0 +1,114 @@
+//! An input as people and models see it before they give it a value.
+
+use milepost_model::input::{DefaultFrom, Input, Mode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What a value must satisfy.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RulesView {
+    /// The only values it takes.
+    #[serde(default, rename = "enum", skip_serializing_if = "Option::is_none")]
+    pub choices: Option<Vec<Value>>,
+    /// A regular expression the text must match.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+    /// Least number of characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_length: Option<i64>,
+    /// Largest number of characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<i64>,
+    /// Least number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimum: Option<f64>,
+    /// Largest number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maximum: Option<f64>,
+    /// Least number of items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_items: Option<i64>,
+    /// Largest number of items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_items: Option<i64>,
+    /// The form of the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+}
+
+/// Where a value comes from when none is given.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DefaultView {
+    /// `literal`, `env`, `history` or `workflow_output`.
+    pub from: String,
+    /// The value, the variable's name, or the workflow's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+}
+
+/// How several values become one text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JoinView {
+    /// Between two values.
+    pub separator: String,
+    /// Before and after each value.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub wrap_each: String,
+}
+
+impl RulesView {
+    pub(super) fn of(input: &Input) -> RulesView {
+        let Some(rules) = &input.validate else {
+            return RulesView { choices: input.choices.clone(), ..RulesView::default() };
+        };
+        RulesView {
+            choices: input.listed_choices().cloned(),
+            pattern: rules.pattern.as_ref().map(|pattern| pattern.0.as_str().to_owned()),
+            min_length: rules.min_length.map(|bound| bound.0),
+            max_length: rules.max_length.map(|bound| bound.0),
+            minimum: rules.minimum,
+            maximum: rules.maximum,
+            min_items: rules.min_items.map(|bound| bound.0),
+            max_items: rules.max_items.map(|bound| bound.0),
+            format: rules.format.map(|format| format.name().to_owned()),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        *self == RulesView::default()
+    }
+}
+
+pub(super) fn default_of(input: &Input) -> Option<DefaultView> {
+    let default = &input.default.as_ref()?.0;
+    let value = default.value.as_ref().map(|value| value.value.clone());
+    // A secret that was written down would be refused; it is not shown all the same.
+    let hidden = default.from == DefaultFrom::Literal && input.is_secret();
+    Some(DefaultView { from: default.from.name().to_owned(), value: value.filter(|_| !hidden) })
+}
+
+pub(super) fn join_of(input: &Input) -> Option<JoinView> {
+    let join = input.join.as_ref()?;
+    Some(JoinView {
+        separator: join.separator.clone().unwrap_or_else(|| ",".to_owned()),
+        wrap_each: join.wrap_each.clone().unwrap_or_default(),
+    })
+}
+
+pub(super) fn mode_of(input: &Input) -> Option<String> {
+    let multiple = input.mode.filter(|mode| *mode == Mode::Multiple);
+    multiple.map(|mode| mode.name().to_owned())
+}
+
+/// The select fields that were authored, by their names.
+pub(super) fn select_of(input: &Input) -> Map<String, Value> {
+    let Some(select) = &input.select else { return Map::new() };
+    let fields = [
+        ("value_field", &select.value_field),
+        ("display_field", &select.display_field),
+        ("id_field", &select.id_field),
+    ];
+    let said = fields.into_iter().filter_map(|(name, field)| Some((name, field.as_deref()?)));
+    said.map(|(name, field)| (name.to_owned(), Value::from(field))).collect()
+}

@@ -1,0 +1,87 @@
+//! The workflow that a preview is about: its text, or the id of one in the library. It is checked
+//! against the catalogs as they are now.
+
+use milepost_model::check::World;
+use milepost_model::document::Document;
+use milepost_model::finding::Severity;
+use milepost_model::problem::{Code, Problem};
+use milepost_model::workflow::Workflow;
+use serde_json::Value;
+
+use crate::commands::Known;
+use crate::reader::Reader;
+
+/// A document that is a workflow.
+#[derive(Debug)]
+pub(crate) struct Subject {
+    pub(crate) document: Document,
+}
+
+impl Subject {
+    /// Finds and checks what a request names.
+    pub(crate) fn find(
+        reader: &Reader,
+        manifest: Option<&Value>,
+        workflow_id: Option<&str>,
+    ) -> Result<Subject, Problem> {
+        let config = reader.config()?;
+        let known = Known::of(reader.clone());
+        let world = World { commands: &known, env_allow: Some(&config.env_allow) };
+        let document = match (manifest, workflow_id) {
+            (Some(manifest), None) => {
+                let text = match manifest {
+                    Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                };
+                Document::read(text.as_bytes(), None, world)
+            }
+            (None, Some(id)) => {
+                let entry = reader.workflow(id)?;
+                let source = entry.document.source.as_ref().ok_or_else(|| no_text(id))?;
+                let bytes = source.with_text(source.text());
+                Document::read(&bytes, Some(source.format()), world)
+            }
+            (Some(_), Some(_)) => {
+                return Err(wrong("both `manifest` and `workflow_id` are given", "give one"));
+            }
+            (None, None) => {
+                let hint = "give `workflow_id`, or the text of a workflow as `manifest`";
+                return Err(wrong("no workflow is named", hint));
+            }
+        };
+        match document.workflow.is_some() {
+            true => Ok(Subject { document }),
+            false => Err(invalid(&document)),
+        }
+    }
+
+    /// The workflow.
+    pub(crate) fn workflow(&self) -> Result<&Workflow, Problem> {
+        self.document.workflow.as_ref().ok_or_else(|| invalid(&self.document))
+    }
+}
+
+fn wrong(message: &str, hint: &str) -> Problem {
+    Problem::new(Code::ParamsInvalid, message, hint)
+}
+
+fn no_text(id: &str) -> Problem {
+    let message = format!("workflow `{id}` has no text");
+    Problem::new(Code::WorkflowInvalid, message, "write the file again").context("workflow_id", id)
+}
+
+fn invalid(document: &Document) -> Problem {
+    let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
+    let violations: Vec<_> = errors.cloned().collect();
+    let message = match violations.first() {
+        Some(first) => format!("the workflow is not valid: {}", first.message),
+        None => "the workflow is not valid".to_owned(),
+    };
+    let hint = "mend every violation; `workflow.validate` shows them with their fixes";
+    let mut problem = Problem::new(Code::WorkflowInvalid, message, hint);
+    if let Some(id) = &document.id {
+        problem = problem.context("workflow_id", id.as_str());
+    }
+    problem.violations = violations;
+    problem
+}

@@ -1,0 +1,181 @@
+//! One step before it runs: what it says, and the arguments of what it calls, as far as they are
+//! known.
+
+use std::sync::Arc;
+
+use milepost_catalog::request::Arguments;
+use milepost_model::commands::Effect;
+use milepost_model::problem::Problem;
+use milepost_model::step::{Action, ForEach, PromptText, Run, Step};
+use milepost_model::target::Target;
+use milepost_model::wait::Wait;
+use serde_json::{Map, Value};
+
+use super::knowledge::{Knowledge, Rendered};
+use crate::call::Call;
+use crate::command::draft::{Draft, Drawn};
+use crate::problems;
+use crate::reader::Reader;
+use crate::shelf::Loaded;
+
+/// A call as far as it is known.
+#[derive(Debug, Default)]
+pub(crate) struct DraftCall {
+    pub(crate) with: Map<String, Value>,
+    pub(crate) body: Option<Value>,
+    pub(crate) headers: Map<String, Value>,
+    /// What is not known of the three; its value is of no interest.
+    pub(crate) rest: Rendered,
+}
+
+impl DraftCall {
+    /// The call of a step.
+    pub(crate) fn of(run: &Run, knowledge: &Knowledge) -> DraftCall {
+        let mut call = DraftCall::default();
+        for (name, value) in &run.with.0 {
+            if let Some(value) = call.rest.take(knowledge.render(value)) {
+                call.with.insert(name.value.clone(), value);
+            }
+        }
+        for (name, value) in &run.headers.0 {
+            if let Some(value) = call.rest.take(knowledge.render(value)) {
+                call.headers.insert(name.value.clone(), value);
+            }
+        }
+        if let Some(body) = &run.body {
+            call.body = call.rest.take(knowledge.render(body));
+        }
+        call
+    }
+
+    /// The exact request, marks in the place of secrets.
+    pub(crate) fn drawn(
+        &self,
+        reader: &Reader,
+        call: &dyn Call,
+        command: &CommandOf,
+    ) -> Result<Drawn, Problem> {
+        let draft = Draft::unsent(reader, &command.loaded, command.row)?;
+        let arguments =
+            Arguments { with: self.with.clone(), body: self.body.clone(), ..Arguments::default() };
+        let mut built = draft.build(reader, call, &arguments)?;
+        for (name, value) in &self.headers {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let set = built.set_header(name, &value);
+            set.map_err(|fault| problems::of_misuse(draft.command(), &[fault]))?;
+        }
+        draft.drawn(built)
+    }
+}
+
+/// The command that a step calls, when it is there.
+pub(crate) struct CommandOf {
+    loaded: Arc<Loaded>,
+    row: usize,
+    pub(crate) method: &'static str,
+    pub(crate) path: String,
+    pub(crate) effect: Effect,
+    pub(crate) may_repeat: bool,
+}
+
+impl CommandOf {
+    /// Looks the command of a step up; `None` for another workflow.
+    pub(crate) fn find(reader: &Reader, run: &Run) -> Option<Result<CommandOf, Problem>> {
+        let Target::Command(id) = &run.target.value else { return None };
+        Some(CommandOf::look(reader, &id.to_string(), run))
+    }
+
+    fn look(reader: &Reader, spelling: &str, run: &Run) -> Result<CommandOf, Problem> {
+        let (loaded, row) = reader.shelf().command(spelling)?;
+        let prepared = loaded.prepared(row)?;
+        let command = prepared.command();
+        Ok(CommandOf {
+            method: command.method.name(),
+            path: command.path.clone(),
+            effect: command.effect,
+            // The author's word counts, whatever the method says.
+            may_repeat: run.idempotent.unwrap_or(command.may_repeat),
+            loaded,
+            row,
+        })
+    }
+}
+
+/// The word for what a command does to the world.
+pub(crate) fn effect_name(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Read => "read",
+        Effect::Create => "create",
+        Effect::Write => "write",
+    }
+}
+
+/// What a step says or computes, other than a call.
+pub(crate) fn words(step: &Step, knowledge: &Knowledge) -> Rendered {
+    let literal = |text: String| Rendered { value: Some(text.into()), ..Rendered::default() };
+    match &step.action {
+        Action::Prompt(prompt) => match &prompt.text {
+            PromptText::Template(text) => knowledge.render_text(&text.template),
+            PromptText::Guide { text, .. } => match text {
+                Some(text) => literal(text.clone()),
+                None => Rendered::default(),
+            },
+        },
+        Action::Approve(approve) => knowledge.render_text(&approve.message.template),
+        Action::Fail(message) => knowledge.render_text(&message.template),
+        Action::Wait(Wait::Computed(text)) => knowledge.render_text(&text.template),
+        Action::Wait(Wait::Until(moment)) => literal(moment.value.clone()),
+        Action::Wait(Wait::For(period)) => literal(format!("{}s", period.0.as_secs_f64())),
+        Action::Set(values) => {
+            let mut whole = Rendered::default();
+            let mut map = Map::new();
+            for (name, value) in &values.0 {
+                if let Some(value) = whole.take(knowledge.render(value)) {
+                    map.insert(name.value.clone(), value);
+                }
+            }
+            whole.value = Some(Value::Object(map));
+            whole
+        }
+        Action::Run(_) | Action::Loop(_) => Rendered::default(),
+    }
+}
+
+/// The items of a list that a step runs over.
+pub(crate) struct Items {
+    /// The items, when they are known.
+    pub(crate) known: Option<Vec<Value>>,
+    pub(crate) rest: Rendered,
+}
+
+impl Items {
+    pub(crate) fn of(each: &ForEach, knowledge: &Knowledge) -> Items {
+        let mut rest = knowledge.render(&each.items);
+        let known = match rest.value.take() {
+            Some(Value::Array(items)) if rest.is_known() => Some(items),
+            Some(_) if rest.is_known() => {
+                rest.problems.push("`for_each` takes a list".to_owned());
+                None
+            }
+            _ => None,
+        };
+        Items { known, rest }
+    }
+}
+
+/// The name of the item of a list.
+pub(crate) fn item_name(each: &ForEach) -> &str {
+    each.name.as_ref().map_or("item", |name| name.value.as_str())
+}
+
+/// A step that computes from what is known leaves an output that is known.
+pub(crate) fn learn(step: &Step, knowledge: &mut Knowledge) {
+    let runs = step.when.as_ref().is_none_or(|when| knowledge.decide(when).holds == Some(true));
+    if !runs || step.for_each.is_some() || !matches!(step.action, Action::Set(_)) {
+        return;
+    }
+    let rendered = words(step, knowledge);
+    if let Some(value) = rendered.value.clone().filter(|_| rendered.is_known()) {
+        knowledge.learn(step.id.value.as_str(), &value);
+    }
+}

@@ -1,0 +1,262 @@
+//! What is known before a run: the inputs, the variables that may be read, and what follows from
+//! them. Everything else is named as what is not known yet, and never guessed.
+
+use std::collections::BTreeSet;
+
+use milepost_model::expr::{
+    EvalErrorKind, Expr, Fuel, Outcome, Reference, Scope, SegmentKind, Span,
+};
+use milepost_model::plan;
+use milepost_model::problem::Problem;
+use milepost_model::secret::mark;
+use milepost_model::step::When;
+use milepost_model::template::{Part, Template};
+use milepost_model::templated::Dynamic;
+use milepost_model::workflow::Workflow;
+use serde_json::{Map, Value, json};
+
+use crate::inputs::{Gathered, Status, known_roots};
+use crate::reader::Reader;
+
+/// The data of expressions, as far as it is known.
+#[derive(Debug, Clone)]
+pub(crate) struct Knowledge {
+    /// A mark stands in the place of a secret.
+    roots: Map<String, Value>,
+    /// Inputs that will have a value and have none yet.
+    open: BTreeSet<String>,
+    secrets: BTreeSet<String>,
+}
+
+/// A value as far as it is known.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Rendered {
+    /// Where something is not known, the template stands as it was written. `None` when an
+    /// optional leaves it out.
+    pub(crate) value: Option<Value>,
+    /// What has to be known first, as it is written.
+    pub(crate) unknown: Vec<String>,
+    /// Why it has no value whatever comes.
+    pub(crate) problems: Vec<String>,
+    /// Whether a mark stands in it for a secret.
+    pub(crate) secret: bool,
+}
+
+/// What a condition comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Decision {
+    pub(crate) holds: Option<bool>,
+    pub(crate) unknown: Vec<String>,
+}
+
+impl Scope for Knowledge {
+    fn root(&self, name: &str) -> Option<&Value> {
+        self.roots.get(name)
+    }
+
+    fn roots(&self) -> Vec<&str> {
+        self.roots.keys().map(String::as_str).collect()
+    }
+
+    fn now(&self) -> Option<&str> {
+        None
+    }
+
+    fn secret(&self, name: &str) -> Option<String> {
+        Some(mark(name))
+    }
+}
+
+impl Knowledge {
+    /// What the inputs alone decide.
+    pub(crate) fn of(
+        reader: &Reader,
+        workflow: &Workflow,
+        gathered: &Gathered,
+    ) -> Result<Knowledge, Problem> {
+        let mut roots = known_roots(reader, workflow, gathered)?;
+        roots.insert("steps".to_owned(), json!({}));
+        let open = gathered
+            .inputs
+            .iter()
+            .filter(|(_, status, _)| matches!(status, Status::Missing | Status::Invalid));
+        let secrets = workflow.inputs.0.iter().filter(|(_, input)| input.is_secret());
+        Ok(Knowledge {
+            roots,
+            open: open.map(|(name, ..)| name.clone()).collect(),
+            secrets: secrets.map(|(name, _)| name.value.clone()).collect(),
+        })
+    }
+
+    /// The same inside one pass of a list.
+    pub(crate) fn with_item(&self, name: &str, item: &Value, index: usize) -> Knowledge {
+        let mut inner = self.clone();
+        inner.roots.insert(name.to_owned(), item.clone());
+        inner.roots.insert("index".to_owned(), index.into());
+        inner
+    }
+
+    /// A step whose output is known.
+    pub(crate) fn learn(&mut self, step: &str, output: &Value) {
+        if let Some(Value::Object(steps)) = self.roots.get_mut("steps") {
+            steps.insert(step.to_owned(), json!({"output": output, "status": "succeeded"}));
+        }
+    }
+
+    /// The values that conditions of the guide spelling read.
+    fn context(&self) -> Map<String, Value> {
+        let inputs = self.roots.get("inputs").and_then(Value::as_object).cloned();
+        let mut inputs = inputs.unwrap_or_default();
+        inputs.retain(|name, _| !self.secrets.contains(name));
+        inputs
+    }
+
+    /// What a condition comes to. One that reads a secret is not decided here: its answer would
+    /// tell of the secret.
+    pub(crate) fn decide(&self, when: &When) -> Decision {
+        let bare = match when {
+            When::Condition(condition) => {
+                let holds = plan::decided(when, &self.context());
+                let names = condition.variables().into_iter().map(str::to_owned);
+                let unknown = if holds.is_some() { Vec::new() } else { names.collect() };
+                return Decision { holds, unknown };
+            }
+            When::Expr(bare) => bare,
+        };
+        let expr = &bare.expr;
+        let mut unknown = self.unknown(expr);
+        let secret = expr.references().iter().filter(|one| self.is_secret(one));
+        unknown.extend(secret.map(|one| text(expr, one.span)));
+        // A guard would take what is not known yet for what is not there.
+        let guarded = expr.references().iter().any(|one| !self.knows(one) && one.guarded);
+        let reads_secret = expr.references().iter().any(|one| self.is_secret(one));
+        let holds = match guarded || reads_secret {
+            true => None,
+            false => expr.eval_bool(self, &mut Fuel::default()).ok(),
+        };
+        if holds.is_some() {
+            unknown.clear();
+        }
+        Decision { holds, unknown }
+    }
+
+    /// A value with everything filled in that is known.
+    pub(crate) fn render(&self, value: &Dynamic) -> Rendered {
+        match value {
+            Dynamic::Plain(_, value) => {
+                Rendered { value: Some(value.clone()), ..Rendered::default() }
+            }
+            Dynamic::Text(text) => self.render_text(&text.template),
+            Dynamic::List(_, items) => {
+                let mut whole = Rendered::default();
+                let items = items.iter().filter_map(|item| whole.take(self.render(item)));
+                let items = items.collect();
+                whole.value = Some(Value::Array(items));
+                whole
+            }
+            Dynamic::Map(_, entries) => {
+                let mut whole = Rendered::default();
+                let entries = entries.iter().filter_map(|(name, value)| {
+                    Some((name.clone(), whole.take(self.render(value))?))
+                });
+                let entries = entries.collect();
+                whole.value = Some(Value::Object(entries));
+                whole
+            }
+        }
+    }
+
+    /// A text with everything filled in that is known.
+    pub(crate) fn render_text(&self, template: &Template) -> Rendered {
+        let mut rendered = Rendered::default();
+        for (expr, _) in template.exprs() {
+            rendered.unknown.extend(self.unknown(expr));
+            rendered.secret |= !expr.secrets().is_empty()
+                || expr.references().iter().any(|one| self.is_secret(one));
+        }
+        if rendered.unknown.is_empty() {
+            match template.render(self, &mut Fuel::default()) {
+                Ok(Outcome::Value(value)) => rendered.value = Some(value),
+                Ok(Outcome::Omit) => {}
+                Err(error) if error.kind == EvalErrorKind::NoTime => {
+                    rendered.unknown.push("now()".to_owned());
+                }
+                Err(error) => rendered.problems.push(error.to_string()),
+            }
+        }
+        if !rendered.unknown.is_empty() || !rendered.problems.is_empty() {
+            rendered.value = Some(Value::String(written(template)));
+        }
+        rendered
+    }
+
+    /// What an expression reads and nobody knows yet.
+    fn unknown(&self, expr: &Expr) -> Vec<String> {
+        let references = expr.references().iter().filter(|one| !self.knows(one));
+        let mut found: Vec<String> = references.map(|one| text(expr, one.span)).collect();
+        found.dedup();
+        found
+    }
+
+    fn knows(&self, reference: &Reference) -> bool {
+        let field = |index: usize| match reference.path.get(index).map(|segment| &segment.kind) {
+            Some(SegmentKind::Field(name)) => Some(name.as_str()),
+            _ => None,
+        };
+        match reference.root.as_str() {
+            "inputs" => match field(0) {
+                Some(name) => !self.open.contains(name),
+                None => self.open.is_empty(),
+            },
+            "steps" => {
+                let step = field(0).and_then(|id| self.roots.get("steps")?.get(id));
+                step.is_some_and(|step| field(1).is_some_and(|part| step.get(part).is_some()))
+            }
+            root => self.roots.contains_key(root),
+        }
+    }
+
+    fn is_secret(&self, reference: &Reference) -> bool {
+        let first = reference.path.first().map(|segment| &segment.kind);
+        reference.root == "inputs"
+            && match first {
+                Some(SegmentKind::Field(name)) => self.secrets.contains(name),
+                _ => !self.secrets.is_empty(),
+            }
+    }
+}
+
+impl Rendered {
+    /// Takes what is not known of a part over, and gives its value.
+    pub(crate) fn take(&mut self, part: Rendered) -> Option<Value> {
+        self.unknown.extend(part.unknown);
+        self.problems.extend(part.problems);
+        self.secret |= part.secret;
+        part.value
+    }
+
+    /// Whether all of it is known.
+    pub(crate) fn is_known(&self) -> bool {
+        self.unknown.is_empty() && self.problems.is_empty()
+    }
+}
+
+fn text(expr: &Expr, span: Span) -> String {
+    expr.source().get(span.range()).unwrap_or_default().to_owned()
+}
+
+/// A template as its author wrote it.
+fn written(template: &Template) -> String {
+    let braces = |expr: &Expr| format!("${{{{ {} }}}}", expr.source());
+    match template {
+        Template::Literal(text) => text.clone(),
+        Template::Sole(placed) => braces(&placed.expr),
+        Template::Mixed(parts) => {
+            let parts = parts.iter().map(|part| match part {
+                Part::Text(text) => text.clone(),
+                Part::Expr(placed) => braces(&placed.expr),
+            });
+            parts.collect()
+        }
+    }
+}

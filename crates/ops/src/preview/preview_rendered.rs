@@ -1,0 +1,305 @@
+//! `workflow.preview_rendered`: the requests and texts of a run, as far as its inputs alone decide
+//! them.
+
+use milepost_model::plan::Plan;
+use milepost_model::problem::Problem;
+use milepost_model::secret::mark;
+use milepost_model::step::{Action, Run, Step};
+use milepost_model::workflow::Workflow;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::draft_step::{self, CommandOf, DraftCall, Items, item_name, words};
+use super::knowledge::Knowledge;
+use crate::call::Call;
+use crate::command::run::Shown;
+use crate::inputs::{Subject, Violation, gather};
+use crate::later::Later;
+use crate::operation::Door;
+use crate::reader::Reader;
+
+/// Requests of one step over a list that are shown.
+const REQUESTS: usize = 20;
+
+/// Shows what a run would send and say.
+#[derive(Debug)]
+pub struct PreviewRendered;
+
+/// Which workflow, and its inputs.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The workflow as text (YAML or JSON) or as an object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<Value>,
+    /// The id of a workflow of the library, instead of its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow_id: Option<String>,
+    /// Values of its inputs, as far as they are known.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub inputs: Map<String, Value>,
+}
+
+/// What a run would send and say.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// The workflow.
+    pub workflow_id: String,
+    /// Its steps in the order of a run with one at a time; those of a loop behind it.
+    pub steps: Vec<RenderedStep>,
+    /// Inputs that a run needs and that have no value yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Violation>,
+}
+
+/// How much of a step is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Knowing {
+    /// All of it: this is what would be sent or said.
+    #[default]
+    Known,
+    /// Something has to be known first.
+    Unknown,
+    /// Its condition does not hold: it would not run.
+    Skipped,
+    /// It would fail, whatever comes.
+    Problem,
+}
+
+/// One step as it would be sent or said.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct RenderedStep {
+    /// Its identity.
+    pub id: String,
+    /// `run`, `prompt`, `approve`, `wait`, `set`, `fail` or `loop`.
+    pub kind: String,
+    /// The loop it is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inside: Option<String>,
+    /// How much of it is known.
+    pub status: Knowing,
+    /// `group name`, or `workflow id`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The method, also while the rest of the request is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The path with the names of its parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The exact requests, secrets masked: one, or one for each item of a list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<Shown>,
+    /// Whether there are more requests than are shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
+    /// The arguments as far as they are known, while the request is not.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub with: Map<String, Value>,
+    /// The body as far as it is known, while the request is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
+    /// What it tells, asks or computes, as far as it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Value>,
+    /// The references that have to be known first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
+    /// Why it would fail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+    /// What is worth knowing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+impl Later for PreviewRendered {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Reader;
+
+    const NAME: &'static str = "workflow.preview_rendered";
+    const TITLE: &'static str = "Preview requests";
+    const DESCRIPTION: &'static str = include_str!("preview_rendered.md");
+    const DOORS: &'static [Door] = &[Door::Command("workflow plan --requests")];
+
+    async fn run(reader: &Reader, call: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let id = request.workflow_id.as_deref();
+        let subject = Subject::find(reader, request.manifest.as_ref(), id)?;
+        let workflow = subject.workflow()?;
+        let gathered = gather(reader, workflow, &request.inputs, reader.past())?;
+        gathered.refuse_wrong(workflow)?;
+        let knowledge = Knowledge::of(reader, workflow, &gathered)?;
+        let marks = marks(workflow);
+        let mut renderer = Renderer { reader, call, knowledge, marks, steps: Vec::new() };
+        for planned in &Plan::of(workflow).steps {
+            renderer.add(planned.step, None);
+            draft_step::learn(planned.step, &mut renderer.knowledge);
+        }
+        Ok(Response {
+            workflow_id: workflow.id.value.to_string(),
+            steps: renderer.steps,
+            missing: gathered.faults.iter().map(Violation::from).collect(),
+        })
+    }
+
+    fn example() -> Request {
+        Request { workflow_id: Some("refund-order".to_owned()), ..Request::default() }
+    }
+}
+
+/// The marks of secrets as a URL has them, and as people read them.
+fn marks(workflow: &Workflow) -> Vec<(String, String)> {
+    let inputs = workflow.inputs.0.iter().filter(|(_, input)| input.is_secret());
+    let inputs = inputs.map(|(name, _)| name.value.clone());
+    let steps = workflow.all_steps();
+    let called = steps.iter().filter_map(|step| match &step.action {
+        Action::Run(run) => Some(run),
+        _ => None,
+    });
+    let called = called.flat_map(|run| {
+        let values = run.with.0.iter().chain(&run.headers.0).map(|(_, value)| value);
+        values.chain(&run.body).flat_map(milepost_model::templated::Dynamic::exprs)
+    });
+    let named = called.flat_map(|located| located.expr.secrets());
+    let named = named.map(|secret| secret.name.clone());
+    let mut found = Vec::new();
+    for name in inputs.chain(named) {
+        found.push((format!("%5Bsecret%3A{name}%5D"), mark(&name)));
+        found.push((format!("%5Bsecret:{name}%5D"), mark(&name)));
+    }
+    found
+}
+
+/// Looks at one step after the other, and learns on the way.
+struct Renderer<'r> {
+    reader: &'r Reader,
+    call: &'r dyn Call,
+    knowledge: Knowledge,
+    marks: Vec<(String, String)>,
+    steps: Vec<RenderedStep>,
+}
+
+impl Renderer<'_> {
+    fn add(&mut self, step: &Step, inside: Option<&str>) {
+        let mut rendered = self.step(step);
+        rendered.inside = inside.map(str::to_owned);
+        rendered.unknown.dedup();
+        self.steps.push(rendered);
+        if let Action::Loop(looped) = &step.action {
+            for inner in &looped.body {
+                self.add(inner, Some(step.id.value.as_str()));
+            }
+        }
+    }
+
+    fn step(&self, step: &Step) -> RenderedStep {
+        let mut rendered = RenderedStep {
+            id: step.id.value.to_string(),
+            kind: step.action.name().to_owned(),
+            ..RenderedStep::default()
+        };
+        let decision = step.when.as_ref().map(|when| self.knowledge.decide(when));
+        if decision.as_ref().is_some_and(|decision| decision.holds == Some(false)) {
+            rendered.status = Knowing::Skipped;
+            return rendered;
+        }
+        if let Some(open) = decision.map(|one| one.unknown).filter(|open| !open.is_empty()) {
+            rendered
+                .notes
+                .push(format!("it runs only if its condition holds: {}", open.join(", ")));
+        }
+        if let Action::Run(run) = &step.action {
+            self.requests(step, run, &mut rendered);
+        } else {
+            let said = words(step, &self.knowledge);
+            rendered.text.clone_from(&said.value);
+            rendered.unknown = said.unknown;
+            rendered.problems = said.problems;
+        }
+        rendered.status = match (rendered.problems.is_empty(), rendered.unknown.is_empty()) {
+            (false, _) => Knowing::Problem,
+            (true, false) => Knowing::Unknown,
+            (true, true) => Knowing::Known,
+        };
+        rendered
+    }
+
+    fn requests(&self, step: &Step, run: &Run, rendered: &mut RenderedStep) {
+        rendered.target = Some(run.target.value.to_string());
+        let command = match CommandOf::find(self.reader, run) {
+            Some(Ok(command)) => Some(command),
+            Some(Err(problem)) => {
+                rendered.problems.push(problem.message);
+                None
+            }
+            None => None,
+        };
+        if let Some(command) = &command {
+            rendered.method = Some(command.method.to_owned());
+            rendered.path = Some(command.path.clone());
+        }
+        let Some(each) = &step.for_each else {
+            return self.request(run, command.as_ref(), &self.knowledge, rendered);
+        };
+        let items = Items::of(each, &self.knowledge);
+        rendered.unknown.extend(items.rest.unknown);
+        rendered.problems.extend(items.rest.problems);
+        let Some(items) = items.known else {
+            let drafted = DraftCall::of(run, &self.knowledge);
+            (rendered.with, rendered.body) = (drafted.with, drafted.body);
+            return;
+        };
+        rendered.more = items.len() > REQUESTS;
+        for (index, item) in items.iter().take(REQUESTS).enumerate() {
+            let inner = self.knowledge.with_item(item_name(each), item, index);
+            self.request(run, command.as_ref(), &inner, rendered);
+        }
+    }
+
+    /// One request: exactly, or its arguments as far as they are known.
+    fn request(
+        &self,
+        run: &Run,
+        command: Option<&CommandOf>,
+        knowledge: &Knowledge,
+        rendered: &mut RenderedStep,
+    ) {
+        let drafted = DraftCall::of(run, knowledge);
+        let known = drafted.rest.is_known();
+        if let Some(command) = command.filter(|_| known) {
+            match drafted.drawn(self.reader, self.call, command) {
+                Ok(drawn) => {
+                    rendered.requests.push(self.readable(drawn.shown));
+                    rendered.notes.extend(drawn.notes);
+                    return;
+                }
+                // A mark is not what will be sent, so what is wrong with it may be right then.
+                Err(problem) if drafted.rest.secret => {
+                    let note =
+                        format!("a secret is not shown, so it is not checked: {}", problem.message);
+                    rendered.notes.push(note);
+                    rendered.unknown.push("a secret".to_owned());
+                }
+                Err(problem) => rendered.problems.push(problem.message),
+            }
+        }
+        rendered.unknown.extend(drafted.rest.unknown);
+        rendered.problems.extend(drafted.rest.problems);
+        (rendered.with, rendered.body) = (drafted.with, drafted.body);
+    }
+
+    /// Marks as people read them, in a URL as well.
+    fn readable(&self, mut shown: Shown) -> Shown {
+        shown.url = self.plain(&shown.url);
+        shown.body = shown.body.map(|body| self.plain(&body));
+        shown
+    }
+
+    fn plain(&self, text: &str) -> String {
+        let marks = self.marks.iter();
+        marks.fold(text.to_owned(), |text, (encoded, mark)| text.replace(encoded, mark))
+    }
+}

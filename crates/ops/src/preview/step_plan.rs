@@ -1,0 +1,330 @@
+//! `workflow.step_plan`: the steps of a run in their order, and what is decided about each.
+
+use std::collections::{BTreeSet, HashMap};
+
+use milepost_model::commands::Effect;
+use milepost_model::plan::{self, Plan, PlannedStep};
+use milepost_model::problem::Problem;
+use milepost_model::step::{Action, Approve, Needs, OnError, Step};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::draft_step::{self, CommandOf, DraftCall, Items, effect_name, item_name, words};
+use super::knowledge::Knowledge;
+use crate::call::Call;
+use crate::inputs::{Subject, Violation, gather};
+use crate::later::Later;
+use crate::operation::Door;
+use crate::reader::Reader;
+
+/// Shows the plan of a run.
+#[derive(Debug)]
+pub struct StepPlan;
+
+/// Which workflow, and its inputs.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The workflow as text (YAML or JSON) or as an object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<Value>,
+    /// The id of a workflow of the library, instead of its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow_id: Option<String>,
+    /// Values of its inputs, as far as they are known.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub inputs: Map<String, Value>,
+}
+
+/// The plan.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// The workflow.
+    pub workflow_id: String,
+    /// The identity of what the workflow means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_hash: Option<String>,
+    /// How many waves there are: steps of one wave wait for none of the same.
+    pub waves: usize,
+    /// How many steps may run at once.
+    pub concurrency: u32,
+    /// The steps in the order of a run with one at a time; those of a loop behind it.
+    pub steps: Vec<StepView>,
+    /// Inputs that a run needs and that have no value yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Violation>,
+}
+
+/// One step of a plan.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct StepView {
+    /// Its identity.
+    pub id: String,
+    /// Its name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// `run`, `prompt`, `approve`, `wait`, `set`, `fail` or `loop`.
+    pub kind: String,
+    /// The earliest wave it can be in, from 1.
+    pub wave: usize,
+    /// The loop it is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inside: Option<String>,
+    /// The steps it waits for.
+    pub depends_on: Vec<String>,
+    /// `any` when one of them is enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<String>,
+    /// Whether it runs at the end in every case.
+    pub finally: bool,
+    /// `continue` when its failure does not fail the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_error: Option<String>,
+    /// Its condition.
+    pub condition: Option<String>,
+    /// What the condition comes to, when it is known.
+    pub condition_holds: Option<bool>,
+    /// What has to be known before the condition can be decided.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub condition_needs: Vec<String>,
+    /// How many items it runs over, when it runs over a list that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<usize>,
+    /// What it calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallView>,
+    /// What it tells, asks or computes, as far as it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Value>,
+    /// Who decides, of an approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalView>,
+    /// Approvals it waits for, directly or not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approved_by: Vec<String>,
+    /// What has to be known before all of it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<String>,
+    /// Why it would fail whatever comes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+}
+
+/// What a step calls.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CallView {
+    /// `group name`, or `workflow id`.
+    pub target: String,
+    /// The method.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The path, with the names of its parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// `read`, `create` or `write`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<String>,
+    /// Whether it may be sent twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_repeat: Option<bool>,
+    /// Its arguments; what is not known yet stands as it is written.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub with: Map<String, Value>,
+    /// Its body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
+    /// Extra headers.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub headers: Map<String, Value>,
+    /// What ends the polling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+}
+
+/// Who decides, and what comes of a no.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovalView {
+    /// Who may answer; anybody when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<String>,
+    /// Seconds after which the question lapses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_s: Option<u64>,
+    /// The step a rejection goes back to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_reject: Option<String>,
+}
+
+impl Later for StepPlan {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Reader;
+
+    const NAME: &'static str = "workflow.step_plan";
+    const TITLE: &'static str = "Plan the steps";
+    const DESCRIPTION: &'static str = include_str!("step_plan.md");
+    const DOORS: &'static [Door] = &[Door::Command("workflow plan")];
+
+    async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let id = request.workflow_id.as_deref();
+        let subject = Subject::find(reader, request.manifest.as_ref(), id)?;
+        let workflow = subject.workflow()?;
+        let gathered = gather(reader, workflow, &request.inputs, reader.past())?;
+        gathered.refuse_wrong(workflow)?;
+        let knowledge = Knowledge::of(reader, workflow, &gathered)?;
+        let compiled = Plan::of(workflow);
+        Ok(Response {
+            workflow_id: workflow.id.value.to_string(),
+            plan_hash: plan::hash(&subject.document),
+            waves: compiled.waves(),
+            concurrency: workflow.concurrency,
+            steps: Viewer { reader, compiled: &compiled, knowledge }.views(),
+            missing: gathered.faults.iter().map(Violation::from).collect(),
+        })
+    }
+
+    fn example() -> Request {
+        Request { workflow_id: Some("refund-order".to_owned()), ..Request::default() }
+    }
+}
+
+/// Looks at one step after the other, and learns on the way.
+struct Viewer<'v> {
+    reader: &'v Reader,
+    compiled: &'v Plan<'v>,
+    knowledge: Knowledge,
+}
+
+impl Viewer<'_> {
+    fn views(mut self) -> Vec<StepView> {
+        let mut views = Vec::new();
+        let steps = by_id(self.compiled);
+        for planned in &self.compiled.steps {
+            let view = self.view(planned.step, planned.wave, planned.finally);
+            views.push(StepView {
+                depends_on: planned.waits_for.iter().map(|id| (*id).to_owned()).collect(),
+                approved_by: approvals(&steps, planned),
+                ..view
+            });
+            self.body(planned.step, planned, &mut views);
+            draft_step::learn(planned.step, &mut self.knowledge);
+        }
+        views
+    }
+
+    /// The steps of a loop, behind it.
+    fn body(&self, step: &Step, planned: &PlannedStep<'_>, views: &mut Vec<StepView>) {
+        let Action::Loop(looped) = &step.action else { return };
+        for inner in &looped.body {
+            let view = self.view(inner, planned.wave, planned.finally);
+            let waits = inner.depends_on.iter().map(|id| id.value.to_string());
+            views.push(StepView {
+                inside: Some(step.id.value.to_string()),
+                depends_on: waits.collect(),
+                ..view
+            });
+            self.body(inner, planned, views);
+        }
+    }
+
+    fn view(&self, step: &Step, wave: usize, finally: bool) -> StepView {
+        let decision = step.when.as_ref().map(|when| self.knowledge.decide(when));
+        let mut view = StepView {
+            id: step.id.value.to_string(),
+            title: step.title.clone(),
+            kind: step.action.name().to_owned(),
+            wave,
+            finally,
+            needs: (step.needs == Needs::Any).then(|| step.needs.name().to_owned()),
+            on_error: (step.on_error == OnError::Continue).then(|| step.on_error.name().to_owned()),
+            condition: step.when.as_ref().map(plan::words),
+            condition_holds: decision.as_ref().and_then(|decision| decision.holds),
+            condition_needs: decision.map(|decision| decision.unknown).unwrap_or_default(),
+            ..StepView::default()
+        };
+        if let Some(each) = &step.for_each {
+            let items = Items::of(each, &self.knowledge);
+            view.items = items.known.as_ref().map(Vec::len);
+            view.pending.extend(items.rest.unknown);
+            view.problems.extend(items.rest.problems);
+        }
+        self.action(step, &mut view);
+        view.pending.dedup();
+        view
+    }
+
+    fn action(&self, step: &Step, view: &mut StepView) {
+        let said = words(step, &self.knowledge);
+        view.text.clone_from(&said.value);
+        view.pending.extend(said.unknown);
+        view.problems.extend(said.problems);
+        match &step.action {
+            Action::Approve(approve) => view.approval = Some(approval(approve)),
+            Action::Run(run) => {
+                let drafted = DraftCall::of(run, &self.knowledge);
+                let own = step.for_each.as_ref().map(item_name);
+                let item = |name: &String| own.is_some_and(|own| is_of_item(name, own));
+                view.pending.extend(drafted.rest.unknown.into_iter().filter(|one| !item(one)));
+                view.problems.extend(drafted.rest.problems);
+                let mut call = CallView {
+                    target: run.target.value.to_string(),
+                    with: drafted.with,
+                    body: drafted.body,
+                    headers: drafted.headers,
+                    until: run.repeat.as_ref().map(|one| one.until.expr.source().to_owned()),
+                    ..CallView::default()
+                };
+                match CommandOf::find(self.reader, run) {
+                    None => {}
+                    Some(Ok(command)) => {
+                        call.method = Some(command.method.to_owned());
+                        call.path = Some(command.path);
+                        call.effect = Some(effect_name(command.effect).to_owned());
+                        let repeats = command.may_repeat || command.effect == Effect::Read;
+                        call.may_repeat = Some(repeats);
+                    }
+                    Some(Err(problem)) => view.problems.push(problem.message),
+                }
+                view.call = Some(call);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a reference reads the item of a list, which is known pass by pass.
+fn is_of_item(reference: &str, item: &str) -> bool {
+    let is = |name: &str| {
+        let rest = reference.strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    is(item) || is("index")
+}
+
+fn approval(approve: &Approve) -> ApprovalView {
+    ApprovalView {
+        by: approve.by.clone(),
+        expires_s: approve.expires.map(|period| period.0.as_secs()),
+        on_reject: approve.on_reject.as_ref().map(|back| back.to.value.to_string()),
+    }
+}
+
+/// Every step of a plan by its id.
+fn by_id<'p>(compiled: &'p Plan<'p>) -> HashMap<&'p str, &'p PlannedStep<'p>> {
+    compiled.steps.iter().map(|one| (one.step.id.value.as_str(), one)).collect()
+}
+
+/// The approvals that a step waits for, directly or not, in the order of their ids.
+fn approvals(steps: &HashMap<&str, &PlannedStep<'_>>, planned: &PlannedStep<'_>) -> Vec<String> {
+    let mut open: Vec<&str> = planned.waits_for.clone();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    while let Some(id) = open.pop() {
+        if seen.insert(id) {
+            open.extend(steps.get(id).iter().flat_map(|one| one.waits_for.iter().copied()));
+        }
+    }
+    let approves =
+        |id: &&str| steps.get(id).is_some_and(|one| matches!(one.step.action, Action::Approve(_)));
+    seen.into_iter().filter(approves).map(str::to_owned).collect()
+}

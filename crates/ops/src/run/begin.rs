@@ -1,0 +1,217 @@
+//! From a workflow and inputs to a run that can begin.
+
+use std::collections::BTreeMap;
+
+use milepost_engine::event::{Actor, ActorKind, Budget, Parent, Presence, RunCreated};
+use milepost_engine::{Flow, limits, sentinel};
+use milepost_model::id::{InputName, RunId};
+use milepost_model::input::DefaultFrom;
+use milepost_model::plan;
+use milepost_model::problem::{Code, Problem};
+use milepost_model::workflow::Workflow;
+use milepost_store::Digest;
+use milepost_store::runs::{Durability, Remembered, Runs};
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use super::drive::{Beginning, Child, Drive, now_ms};
+use super::journal::{Loaded, of_runs};
+use super::past::Journaled;
+use crate::call::{Alone, Call, Caller};
+use crate::inputs;
+use crate::inputs::Subject;
+use crate::writer::Writer;
+
+/// What a run is made of.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wish {
+    /// The text of a workflow.
+    pub(crate) manifest: Option<Value>,
+    /// Or a workflow of the library.
+    pub(crate) workflow_id: Option<String>,
+    /// What it is given.
+    pub(crate) inputs: Map<String, Value>,
+    /// Every call is answered by the mock of its catalog.
+    pub(crate) mock: bool,
+    /// It need not survive a loss of power.
+    pub(crate) relaxed: bool,
+    /// The same key twice is one run.
+    pub(crate) key: Option<String>,
+}
+
+/// A run for a person or an agent.
+pub(crate) async fn run(
+    writer: &Writer,
+    drive: &Drive,
+    call: &dyn Call,
+    wish: Wish,
+) -> Result<Beginning, Problem> {
+    let id = match &wish.key {
+        Some(key) => keyed(&workspace(writer), key),
+        None => Runs::new_id().map_err(|error| of_runs(&error))?,
+    };
+    let place = Place { id, parent: None, actor: actor(writer, call) };
+    beginning(writer, drive, call, wish, place).await
+}
+
+/// A run for a step of another run. It is what its parent is: a mock, relaxed, in the same place.
+pub(crate) async fn child(
+    drive: &Drive,
+    child: &Child,
+    parent: Parent,
+    above: &Loaded,
+) -> Result<Beginning, Problem> {
+    let writer = drive.inner.caller.writer();
+    let wish = Wish {
+        manifest: None,
+        workflow_id: Some(child.workflow.clone()),
+        inputs: child.inputs.clone(),
+        mock: above.state.head.mock,
+        relaxed: above.row.durability == Durability::Relaxed,
+        key: None,
+    };
+    let actor = above.state.head.actor.clone();
+    let place = Place { id: child.run.clone(), parent: Some(parent), actor };
+    beginning(writer, drive, &Alone, wish, place).await
+}
+
+struct Place {
+    id: RunId,
+    parent: Option<Parent>,
+    actor: Actor,
+}
+
+/// The run of a key that a caller chose.
+fn keyed(workspace: &str, key: &str) -> RunId {
+    let digest = Sha256::digest(format!("{}:{workspace}{key}", workspace.len()));
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    RunId::from_bytes(bytes)
+}
+
+async fn beginning(
+    writer: &Writer,
+    drive: &Drive,
+    call: &dyn Call,
+    wish: Wish,
+    place: Place,
+) -> Result<Beginning, Problem> {
+    let subject =
+        Subject::find(&writer.reader, wish.manifest.as_ref(), wish.workflow_id.as_deref())?;
+    let document = subject.document;
+    let (Some(workflow), Some(source)) = (document.workflow.clone(), &document.source) else {
+        return Err(nothing_to_run());
+    };
+    let text = source.text().to_owned();
+    let past = Journaled { runs: &drive.inner.runs };
+    let resolved = inputs::resolve(writer, call, &workflow, wish.inputs, &past).await?;
+    let kept = remembered(&workflow, &resolved.values);
+    if !kept.is_empty() {
+        let (workspace, workflow) = (workspace(writer), workflow.id.value.clone());
+        let at_ms = now_ms();
+        let what = Remembered { workspace, workflow, values: kept, at_ms };
+        drive.inner.runs.remember_inputs(what).map_err(|error| of_runs(&error))?;
+    }
+    let seal = seal()?;
+    let mut values = resolved.values;
+    for name in resolved.secrets.keys() {
+        values.insert(name.clone(), sentinel(&seal, &format!("input:{name}")).into());
+    }
+    let plan_hash = plan::hash(&document).unwrap_or_default();
+    let timeout = workflow.timeout.as_ref().map(|period| period.0.as_millis());
+    let timeout = timeout.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(limits::RUN_MS);
+    let budget = authored(&workflow);
+    let created = RunCreated {
+        run: place.id.as_str().to_owned(),
+        workflow: workflow.id.value.to_string(),
+        text_hash: Digest::of(text.as_bytes()).to_string(),
+        plan_hash,
+        inputs: values,
+        seal,
+        secrets: resolved.secrets.keys().cloned().collect(),
+        env: env(writer)?,
+        actor: place.actor,
+        workspace: workspace(writer),
+        parent: place.parent,
+        budget,
+        presence: Presence::Terminal,
+        person: super::person::key(writer)?,
+        deadline_ms: now_ms() + timeout,
+        mock: wish.mock,
+    };
+    let title = workflow.display_title().to_owned();
+    let id = workflow.id.value.clone();
+    Ok(Beginning {
+        id: place.id,
+        workflow: id,
+        title,
+        text,
+        flow: Flow::of(std::sync::Arc::new(workflow)),
+        created,
+        secrets: resolved.secrets,
+        durability: if wish.relaxed { Durability::Relaxed } else { Durability::Full },
+    })
+}
+
+/// The values that later runs take as defaults: those of inputs that ask for it, never a secret.
+fn remembered(workflow: &Workflow, values: &Map<String, Value>) -> Vec<(InputName, String)> {
+    let asked = workflow.inputs.0.iter().filter(|(_, input)| {
+        let from = input.default.as_ref().map(|default| default.0.from);
+        from == Some(DefaultFrom::History) && !input.is_secret()
+    });
+    let kept = asked.filter_map(|(name, _)| {
+        let value = values.get(&name.value)?.to_string();
+        Some((InputName::parse(&name.value).ok()?, value))
+    });
+    kept.collect()
+}
+
+fn authored(workflow: &Workflow) -> BTreeMap<Budget, u64> {
+    let Some(budget) = &workflow.budget else { return BTreeMap::new() };
+    let all = [
+        (Budget::HttpCalls, budget.http_calls.map(|most| most.0)),
+        (Budget::Writes, budget.writes.map(|most| most.0)),
+        (Budget::Attempts, budget.attempts.map(|most| most.0)),
+    ];
+    let set = all.into_iter().filter_map(|(budget, most)| Some((budget, most?)));
+    set.filter_map(|(budget, most)| Some((budget, u64::try_from(most).ok()?))).collect()
+}
+
+/// The variables of the environment that expressions may read.
+fn env(writer: &Writer) -> Result<Map<String, Value>, Problem> {
+    let config = writer.reader.config()?;
+    let allowed = config.env_allow.iter();
+    Ok(allowed
+        .filter_map(|name| Some((name.clone(), Value::String(writer.variable(name)?))))
+        .collect())
+}
+
+/// The project a run belongs to, or the working directory.
+pub(crate) fn workspace(writer: &Writer) -> String {
+    let locations = writer.reader.locations();
+    let folder = locations.project.as_deref().unwrap_or(&locations.working);
+    folder.display().to_string()
+}
+
+/// Who calls.
+pub(crate) fn actor(writer: &Writer, call: &dyn Call) -> Actor {
+    match call.caller() {
+        Caller::Person => {
+            let name = writer.variable("USER").or_else(|| writer.variable("LOGNAME"));
+            Actor { kind: ActorKind::Person, name: name.unwrap_or_default() }
+        }
+        Caller::Agent => Actor { kind: ActorKind::Agent, name: String::new() },
+    }
+}
+
+/// What nobody outside can know.
+fn seal() -> Result<String, Problem> {
+    let id = Runs::new_id().map_err(|error| of_runs(&error))?;
+    Ok(id.as_str().trim_start_matches("run_").to_owned())
+}
+
+/// What is said about a request without a workflow.
+pub(crate) fn nothing_to_run() -> Problem {
+    let hint = "give `workflow_id`, or `manifest` with the text of a workflow";
+    Problem::new(Code::ParamsInvalid, "there is no workflow to run", hint)
+}

@@ -1,0 +1,65 @@
+//! `workflow.cancel`: a run is stopped.
+
+use std::time::Duration;
+
+use milepost_engine::signal::Signal;
+use milepost_model::problem::Problem;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::begin;
+use super::view::RunView;
+use crate::call::Call;
+use crate::later::Later;
+use crate::operation::Door;
+use crate::writer::Writer;
+
+/// How long a run has to let go of what is on its way.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Stops a run.
+#[derive(Debug)]
+pub struct Cancel;
+
+/// Which run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The run.
+    pub run_id: String,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Later for Cancel {
+    type Request = Request;
+    type Response = RunView;
+    type Hands = Writer;
+
+    const NAME: &'static str = "workflow.cancel";
+    const TITLE: &'static str = "Cancel a run";
+    const DESCRIPTION: &'static str = include_str!("cancel.md");
+    const DOORS: &'static [Door] = &[Door::Command("cancel")];
+
+    fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
+        let drive = writer.drive()?;
+        let run = super::find(&drive.inner.runs, &request.run_id)?;
+        let ended = super::shown(&drive.inner.runs, &run)?.next.is_none();
+        Ok((!ended).then(|| format!("Run `{run}` would be stopped where it is.")))
+    }
+
+    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<RunView, Problem> {
+        let drive = writer.drive()?;
+        let run = super::find(&drive.inner.runs, &request.run_id)?;
+        let by = begin::actor(writer, call);
+        let signal = Signal::Cancel { by, reason: request.reason };
+        super::tell(&drive, &run, &signal).await?;
+        super::follow(&drive, &run, PATIENCE).await
+    }
+
+    fn example() -> Request {
+        let run_id = "run_00000000000000000000000001".to_owned();
+        Request { run_id, reason: Some("no longer needed".to_owned()) }
+    }
+}

@@ -1,0 +1,145 @@
+//! `workflow.approve` and `workflow.reject`: a person decides.
+
+use milepost_engine::Key;
+use milepost_engine::event::Presence;
+use milepost_engine::signal::{Decided, Signal};
+use milepost_model::problem::{Code, Problem};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::view::{RunView, WaitingView};
+use super::{begin, journal};
+use crate::call::{Call, Caller};
+use crate::later::Later;
+use crate::operation::Door;
+use crate::writer::Writer;
+
+/// Says yes.
+#[derive(Debug)]
+pub struct Approve;
+
+/// Says no.
+#[derive(Debug)]
+pub struct Reject;
+
+/// The decision.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The run.
+    pub run_id: String,
+    /// The question; the one that is open unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_id: Option<String>,
+    /// The digest of what was shown: another question is not answered by this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// What to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// The answer, when the question has a form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
+}
+
+macro_rules! decision {
+    ($name:ident, $approve:literal, $operation:literal, $title:literal, $told:literal,
+     $door:literal) => {
+        impl Later for $name {
+            type Request = Request;
+            type Response = RunView;
+            type Hands = Writer;
+
+            const NAME: &'static str = $operation;
+            const TITLE: &'static str = $title;
+            const DESCRIPTION: &'static str = $told;
+            const DOORS: &'static [Door] = &[Door::Command($door)];
+
+            async fn run(
+                writer: &Writer,
+                call: &dyn Call,
+                request: Request,
+            ) -> Result<RunView, Problem> {
+                decide(writer, call, request, $approve).await
+            }
+
+            fn example() -> Request {
+                let run_id = "run_00000000000000000000000001".to_owned();
+                Request { run_id, ..Request::default() }
+            }
+        }
+    };
+}
+
+decision!(
+    Approve,
+    true,
+    "workflow.approve",
+    "Approve",
+    "A person approves what a run asks. What was shown is what will be done: if it changes, the \
+     run asks again.",
+    "approve"
+);
+decision!(
+    Reject,
+    false,
+    "workflow.reject",
+    "Reject",
+    "A person rejects what a run asks; the run goes back or fails, as its author said.",
+    "reject"
+);
+
+async fn decide(
+    writer: &Writer,
+    call: &dyn Call,
+    request: Request,
+    approve: bool,
+) -> Result<RunView, Problem> {
+    if call.caller() != Caller::Person {
+        let hint = "stop, and tell the person to run `milepost inbox`";
+        let message = "only a person can decide this";
+        return Err(Problem::new(Code::PresenceRequired, message, hint));
+    }
+    let drive = writer.drive()?;
+    let runs = &drive.inner.runs;
+    let run = super::find(runs, &request.run_id)?;
+    let loaded = journal::load(runs, &run)?;
+    let view = RunView::of(&loaded.flow, &loaded.state, false);
+    let question = question(&view, request.step_id.as_deref())?;
+    let asked = question.digest.clone().unwrap_or_default();
+    let digest = request.digest.unwrap_or(asked);
+    let mut decided = Decided {
+        key: Key::of_walk(question.step.as_deref().unwrap_or_default()),
+        digest,
+        approve,
+        by: begin::actor(writer, call),
+        comment: request.comment,
+        answer: request.answer,
+        presence: Presence::Policy,
+        signature: None,
+    };
+    super::person::present(writer, call, &loaded.state.head, &mut decided)?;
+    super::tell(&drive, &run, &Signal::Decide(decided)).await?;
+    super::follow(&drive, &run, super::AFTER).await
+}
+
+/// The open question of a run.
+fn question<'v>(view: &'v RunView, step: Option<&str>) -> Result<&'v WaitingView, Problem> {
+    let open: Vec<&WaitingView> =
+        view.waiting.iter().filter(|one| one.kind == "approval").collect();
+    let found = match step {
+        Some(step) => open.iter().find(|one| one.step.as_deref() == Some(step)).copied(),
+        None if open.len() > 1 => {
+            let hint = "say which one with the step";
+            let message = "several questions are open";
+            return Err(Problem::new(Code::ParamsInvalid, message, hint));
+        }
+        None => open.first().copied(),
+    };
+    found.ok_or_else(|| {
+        let message = format!("run `{}` asks nothing", view.run_id);
+        let hint = "see what waits with `milepost inbox`";
+        Problem::new(Code::RunConflict, message, hint).context("run_id", view.run_id.clone())
+    })
+}

@@ -1,0 +1,379 @@
+//! The embedded engine: drives runs of this process, and tells those of others.
+//!
+//! One task drives a run while it holds the run's lease. A run that waits for somebody is let go
+//! of, so that waiting costs a row and nothing else; whoever tells it something takes it up again.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, SystemTime};
+
+use milepost_engine::event::{ChildOutcome, Entry, Event, Parent, RunCreated};
+use milepost_engine::pilot::{Pilot, Work};
+use milepost_engine::signal::{Reply, Signal};
+use milepost_engine::state::{End, State};
+use milepost_engine::{Flow, Key};
+use milepost_model::id::{RunId, WorkflowId};
+use milepost_model::problem::{Code, Problem};
+use milepost_model::secret::Secret;
+use milepost_store::runs::{
+    Beat, Created, Durability, HolderId, InboxId, InboxRow, Lease, Listener, NewRun, Runs,
+    RunsError,
+};
+use serde_json::{Map, Value};
+use tokio::sync::{Notify, oneshot};
+
+use super::caller::Caller;
+use super::journal::{self, of_runs};
+use super::task::Task;
+
+/// For how long a process counts as alive without a sign of life.
+const TTL: Duration = Duration::from_secs(6);
+/// How often it gives one while it drives something.
+const BEAT: Duration = Duration::from_secs(2);
+/// How often whoever waits for an answer of another process looks for it.
+const LOOK: Duration = Duration::from_millis(15);
+/// Runs that are taken up at a time.
+const SWEPT: usize = 32;
+
+/// The runs of a data directory, as one process drives them. A clone is the same.
+#[derive(Debug, Clone)]
+pub(crate) struct Drive {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) runs: Runs,
+    pub(crate) caller: Caller,
+    pub(crate) holder: HolderId,
+    tasks: Mutex<HashMap<RunId, Arc<Active>>>,
+}
+
+/// A run that this process drives.
+#[derive(Debug, Default)]
+pub(crate) struct Active {
+    /// There is something in its inbox.
+    pub(crate) told: Notify,
+    /// It went on.
+    pub(crate) moved: Notify,
+}
+
+/// A run that is to begin.
+#[derive(Debug)]
+pub(crate) struct Beginning {
+    pub(crate) id: RunId,
+    pub(crate) workflow: WorkflowId,
+    pub(crate) title: String,
+    pub(crate) text: String,
+    pub(crate) flow: Flow,
+    pub(crate) created: RunCreated,
+    pub(crate) secrets: BTreeMap<String, Secret>,
+    pub(crate) durability: Durability,
+}
+
+/// A workflow that a step runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Child {
+    pub(crate) parent: RunId,
+    pub(crate) key: Key,
+    pub(crate) run: RunId,
+    pub(crate) workflow: String,
+    pub(crate) inputs: Map<String, Value>,
+}
+
+impl Drive {
+    /// Over the runs of a directory. Listening begins when the first run is driven.
+    pub(crate) fn open(runs: Runs, caller: Caller) -> Result<Drive, Problem> {
+        let holder = HolderId::random().map_err(|error| of_runs(&error))?;
+        let inner = Inner { runs, caller, holder, tasks: Mutex::default() };
+        Ok(Drive { inner: Arc::new(inner) })
+    }
+
+    /// Starts a run: when this returns it is on disk, and under way.
+    pub(crate) async fn start(&self, beginning: Beginning) -> Result<RunId, Problem> {
+        let inner = &self.inner;
+        self.listen();
+        let now = now_ms();
+        inner.caller.keep(beginning.id.as_str(), beginning.secrets);
+        let event = Event::RunCreated(Box::new(beginning.created));
+        let first = Entry { seq: 1, at_ms: now, event };
+        let state = State::begin(&first).map_err(|error| internal(&error.to_string()))?;
+        let parent = state.head.parent.clone();
+        let opened = Pilot::open(beginning.flow, state, now, &inner.caller);
+        let (pilot, work) = opened.map_err(|error| internal(&error.to_string()))?;
+        let mut entries = vec![first];
+        entries.extend(work.entries.iter().cloned());
+        let head = &pilot.state().head;
+        let new = NewRun {
+            id: beginning.id.clone(),
+            workflow: beginning.workflow,
+            title: beginning.title,
+            text: beginning.text,
+            actor: milepost_engine::view::who(&head.actor),
+            workspace: head.workspace.clone(),
+            parent: parent.and_then(|parent| RunId::parse(&parent.run).ok()),
+            durability: beginning.durability,
+            created_ms: now,
+            standing: journal::standing(&pilot),
+            events: journal::written(&entries)?,
+        };
+        self.beat();
+        let holder = inner.holder.clone();
+        let created = wait(|done| inner.runs.create(new, Some(holder), done)).await;
+        let Created { already, lease } = created.map_err(|error| of_runs(&error))?;
+        if let Some(lease) = lease.filter(|_| !already) {
+            let written = Work { entries: Vec::new(), answers: Vec::new(), acts: work.acts };
+            self.spawn(lease, pilot, written, beginning.durability);
+        }
+        Ok(beginning.id)
+    }
+
+    /// Drives a run if nobody does; whether this process drives it now.
+    pub(crate) async fn take_up(&self, run: &RunId) -> Result<bool, Problem> {
+        if self.active(run).is_some() {
+            return Ok(true);
+        }
+        self.listen();
+        self.beat();
+        let (id, holder) = (run.clone(), self.inner.holder.clone());
+        let lease = wait(|done| self.inner.runs.take(id, holder, now_ms(), done)).await;
+        let Some(lease) = lease.map_err(|error| of_runs(&error))? else { return Ok(false) };
+        let loaded = match journal::load(&self.inner.runs, run) {
+            Ok(loaded) => loaded,
+            Err(problem) => {
+                self.inner.runs.release(lease, drop);
+                return Err(problem);
+            }
+        };
+        let caller = &self.inner.caller;
+        let opened = Pilot::open(loaded.flow, loaded.state, now_ms(), caller);
+        let (pilot, work) = opened.map_err(|error| internal(&error.to_string()))?;
+        self.spawn(lease, pilot, work, loaded.row.durability);
+        Ok(true)
+    }
+
+    fn spawn(&self, lease: Lease, pilot: Pilot, work: Work, durability: Durability) {
+        let active = Arc::new(Active::default());
+        let run = lease.run.clone();
+        let mut tasks = self.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.insert(run.clone(), Arc::clone(&active));
+        drop(tasks);
+        let drive = self.clone();
+        tokio::spawn(async move {
+            let task = Task::new(drive.clone(), lease, pilot, durability, Arc::clone(&active));
+            task.drive(work).await;
+            let mut tasks = drive.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+            // Somebody may have taken it up again meanwhile.
+            if tasks.get(&run).is_some_and(|own| Arc::ptr_eq(own, &active)) {
+                tasks.remove(&run);
+            }
+            drop(tasks);
+            active.moved.notify_waiters();
+        });
+    }
+
+    /// The run, if this process drives it.
+    pub(crate) fn active(&self, run: &RunId) -> Option<Arc<Active>> {
+        self.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner).get(run).cloned()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Tells a run something and waits for its answer, at most for a time. The message is on disk
+    /// before anything else happens.
+    pub(crate) async fn tell(
+        &self,
+        run: &RunId,
+        id: &InboxId,
+        signal: &Signal,
+        patience: Duration,
+    ) -> Result<Option<Reply>, Problem> {
+        let data = serde_json::to_vec(signal).map_err(|error| internal(&error.to_string()))?;
+        let row = InboxRow { id: id.clone(), run: run.clone(), at_ms: now_ms(), data };
+        let sent = wait(|done| self.inner.runs.send(row, done)).await;
+        sent.map_err(|error| of_runs(&error))?;
+        let deadline = tokio::time::Instant::now() + patience;
+        let mut woken = false;
+        loop {
+            if let Some(answer) = self.answer(id)? {
+                return Ok(Some(answer));
+            }
+            match self.active(run) {
+                Some(active) => {
+                    active.told.notify_one();
+                    let moved = active.moved.notified();
+                    let _ = tokio::time::timeout(LOOK, moved).await;
+                }
+                None if self.take_up(run).await? => {}
+                None => {
+                    if !woken {
+                        woken = true;
+                        self.inner.runs.wake_all().map_err(|error| of_runs(&error))?;
+                    }
+                    tokio::time::sleep(LOOK).await;
+                }
+            }
+            if tokio::time::Instant::now() >= deadline {
+                return self.answer(id);
+            }
+        }
+    }
+
+    fn answer(&self, id: &InboxId) -> Result<Option<Reply>, Problem> {
+        let answer = self.inner.runs.answer(id).map_err(|error| of_runs(&error))?;
+        let reply = answer.map(|bytes| serde_json::from_slice(&bytes)).transpose();
+        reply.map_err(|error| internal(&error.to_string()))
+    }
+
+    /// Waits until a run has gone beyond an event, at most for a time.
+    pub(crate) async fn beyond(
+        &self,
+        run: &RunId,
+        seq: u64,
+        patience: Duration,
+    ) -> Result<(), Problem> {
+        let deadline = tokio::time::Instant::now() + patience;
+        loop {
+            let active = self.active(run);
+            let moved = active.as_ref().map(|active| active.moved.notified());
+            let row = self.inner.runs.run(run).map_err(|error| of_runs(&error))?;
+            if row.last_seq > seq || tokio::time::Instant::now() >= deadline {
+                return Ok(());
+            }
+            match moved {
+                Some(moved) => {
+                    let _ = tokio::time::timeout_at(deadline, moved).await;
+                }
+                None => tokio::time::sleep(LOOK * 4).await,
+            }
+        }
+    }
+
+    /// Starts the workflow of a step, or goes on with it, or tells its end.
+    pub(crate) async fn child(&self, child: Child) {
+        let outcome = match self.inner.runs.run(&child.run) {
+            Ok(_) => self.go_on(&child).await,
+            Err(RunsError::NotFound { .. }) => self.begin_child(&child).await,
+            Err(error) => Err(of_runs(&error)),
+        };
+        if let Err(problem) = outcome {
+            let failure = super::caller::failure(&problem);
+            self.child_ended(&child, 0, ChildOutcome::Failed { failure }).await;
+        }
+    }
+
+    async fn go_on(&self, child: &Child) -> Result<(), Problem> {
+        let loaded = journal::load(&self.inner.runs, &child.run)?;
+        match ended(&loaded.state) {
+            Some(outcome) => self.child_ended(child, loaded.state.seq, outcome).await,
+            None => drop(self.take_up(&child.run).await?),
+        }
+        Ok(())
+    }
+
+    async fn begin_child(&self, child: &Child) -> Result<(), Problem> {
+        let parent = journal::load(&self.inner.runs, &child.parent)?;
+        let head = &parent.state.head;
+        let depth = head.parent.as_ref().map_or(0, |parent| parent.depth) + 1;
+        let above = Parent { run: head.run.clone(), key: child.key.clone(), depth };
+        let beginning = super::begin::child(self, child, above, &parent).await?;
+        self.start(beginning).await.map(drop)
+    }
+
+    /// Tells a run that one of its steps' runs has ended.
+    pub(crate) async fn child_ended(&self, child: &Child, seq: u64, outcome: ChildOutcome) {
+        let text = format!("child:{}:{seq}", child.run);
+        let Ok(id) = InboxId::parse(&text) else { return };
+        let run = child.run.as_str().to_owned();
+        let signal = Signal::ChildEnded { key: child.key.clone(), run, outcome };
+        // A message that does not arrive is sent again when the parent is taken up.
+        let _ = self.tell(&child.parent, &id, &signal, Duration::from_secs(1)).await;
+    }
+
+    /// Gives a sign of life. It need not survive a loss of power, so nobody waits for it.
+    fn beat(&self) {
+        let ttl_ms = u64::try_from(TTL.as_millis()).unwrap_or(u64::MAX);
+        let holder = self.inner.holder.clone();
+        let beat = Beat { holder, pid: std::process::id(), now_ms: now_ms(), ttl_ms };
+        self.inner.runs.beat(beat, drop);
+    }
+
+    /// Listens for others, and gives signs of life while something is driven.
+    fn listen(&self) {
+        static BEGUN: Mutex<Vec<HolderId>> = Mutex::new(Vec::new());
+        let mut begun = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
+        if begun.contains(&self.inner.holder) {
+            return;
+        }
+        begun.push(self.inner.holder.clone());
+        let inner = Arc::downgrade(&self.inner);
+        tokio::spawn(async move {
+            while let Some(inner) = inner.upgrade() {
+                let drive = Drive { inner };
+                if !drive.is_idle() {
+                    drive.beat();
+                }
+                drop(drive);
+                tokio::time::sleep(BEAT).await;
+            }
+        });
+        let (directory, holder) =
+            (self.inner.runs.directory().to_owned(), self.inner.holder.clone());
+        let Ok(listener) = Listener::bind(&directory, &holder) else { return };
+        let weak = Arc::downgrade(&self.inner);
+        std::thread::spawn(move || hear(&listener, &weak));
+    }
+
+    /// Takes up runs that nobody drives.
+    pub(crate) async fn sweep(&self) {
+        let adrift = self.inner.runs.adrift(now_ms(), SWEPT).unwrap_or_default();
+        for run in adrift {
+            // A run that cannot be taken up is told of when somebody asks for it.
+            let _ = self.take_up(&run).await;
+        }
+    }
+}
+
+/// Wakes the runs of this process when another process has told one something.
+fn hear(listener: &Listener, inner: &Weak<Inner>) {
+    loop {
+        let woken = listener.recv(Duration::from_mins(1));
+        let Some(inner) = inner.upgrade() else { return };
+        if woken {
+            let tasks = inner.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+            tasks.values().for_each(|active| active.told.notify_one());
+        }
+    }
+}
+
+/// How a run that a step started ended.
+pub(crate) fn ended(state: &State) -> Option<ChildOutcome> {
+    Some(match state.end.as_ref()? {
+        End::Succeeded(output) => {
+            ChildOutcome::Succeeded { output: output.clone().unwrap_or_default() }
+        }
+        End::Failed(failure) => ChildOutcome::Failed { failure: (**failure).clone() },
+        End::Canceled => ChildOutcome::Canceled,
+    })
+}
+
+/// Hands a write to the store and waits for its end without blocking.
+pub(crate) async fn wait<T: Send + 'static>(
+    write: impl FnOnce(Box<dyn FnOnce(Result<T, RunsError>) + Send>),
+) -> Result<T, RunsError> {
+    let (done, outcome) = oneshot::channel();
+    write(Box::new(move |result| drop(done.send(result))));
+    outcome.await.unwrap_or(Err(RunsError::Failed))
+}
+
+/// The time, in milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+pub(crate) fn internal(why: &str) -> Problem {
+    Problem::new(Code::Internal, why, "report this with the workflow and its journal")
+}

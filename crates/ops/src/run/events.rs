@@ -1,0 +1,102 @@
+//! `run.events`: the journal of a run, as it may be shown.
+
+use std::time::Duration;
+
+use milepost_engine::shown;
+use milepost_model::problem::{Code, Problem};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::journal;
+use crate::call::Call;
+use crate::later::Later;
+use crate::operation::Door;
+use crate::writer::Writer;
+
+/// Reads the journal of a run.
+#[derive(Debug)]
+pub struct Events;
+
+/// Which part of it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The run.
+    pub run_id: String,
+    /// Only what comes behind this event.
+    #[serde(default)]
+    pub after_seq: u64,
+    /// Seconds to wait when there is nothing yet; at most 25.
+    #[serde(default)]
+    pub wait_s: u64,
+}
+
+/// Events in order.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// The run.
+    pub run_id: String,
+    /// What happened.
+    pub events: Vec<EventView>,
+    /// Whether the run has ended.
+    pub ended: bool,
+}
+
+/// What happened.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct EventView {
+    /// Its number.
+    pub seq: u64,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The event with its fields.
+    #[serde(flatten)]
+    pub event: Value,
+}
+
+impl Later for Events {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Writer;
+
+    const NAME: &'static str = "run.events";
+    const TITLE: &'static str = "Read the journal of a run";
+    const DESCRIPTION: &'static str = "Read what happened in a run, event by event, in order. With \
+         `wait_s` the answer comes as soon as there is something behind `after_seq`.";
+    const DOORS: &'static [Door] = &[Door::Command("logs")];
+
+    async fn run(writer: &Writer, _: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let drive = writer.drive()?;
+        let runs = &drive.inner.runs;
+        let run = super::find(runs, &request.run_id)?;
+        if request.wait_s > 0 {
+            let patience = Duration::from_secs(request.wait_s.min(super::WAIT_MAX_S));
+            drive.beyond(&run, request.after_seq, patience).await?;
+        }
+        let loaded = journal::load(runs, &run)?;
+        let seal = loaded.state.head.seal.as_str();
+        let entries = journal::entries(runs, &run, request.after_seq)?;
+        let events = entries.iter().map(|entry| {
+            let mut event = serde_json::to_value(&entry.event)?;
+            if let Some(map) = event.as_object_mut() {
+                // Whoever knows it could forge the place of a secret.
+                map.remove("seal");
+            }
+            let event = shown(seal, &event);
+            Ok(EventView { seq: entry.seq, at_ms: entry.at_ms, event })
+        });
+        let events: Result<Vec<EventView>, serde_json::Error> = events.collect();
+        let events = events.map_err(|error| {
+            let hint = "report this with the workflow";
+            Problem::new(Code::Internal, error.to_string(), hint)
+        })?;
+        let ended = loaded.state.end.is_some();
+        Ok(Response { run_id: run.as_str().to_owned(), events, ended })
+    }
+
+    fn example() -> Request {
+        let run_id = "run_00000000000000000000000001".to_owned();
+        Request { run_id, ..Request::default() }
+    }
+}

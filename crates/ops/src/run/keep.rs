@@ -1,0 +1,200 @@
+//! What is kept, and what is not: backups, old runs, remembered inputs.
+
+use std::path::Path;
+
+use milepost_model::id::WorkflowId;
+use milepost_model::problem::{Code, Problem};
+use milepost_store::runs::PurgeFilter;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::drive::now_ms;
+use super::journal::of_runs;
+use crate::call::Call;
+use crate::later::Later;
+use crate::operation::Door;
+use crate::writer::Writer;
+
+/// Copies all runs.
+#[derive(Debug)]
+pub struct Backup;
+
+/// Where to.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BackupRequest {
+    /// The folder to write; it must not exist.
+    pub to: String,
+}
+
+/// Where it is.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct BackupResponse {
+    /// The folder.
+    pub path: String,
+}
+
+impl Later for Backup {
+    type Request = BackupRequest;
+    type Response = BackupResponse;
+    type Hands = Writer;
+
+    const NAME: &'static str = "runs.backup";
+    const TITLE: &'static str = "Back up all runs";
+    const DESCRIPTION: &'static str = "Copy all runs to a folder, consistent while others \
+         go on, with the key they are checked by.";
+    const DOORS: &'static [Door] = &[Door::Command("backup")];
+
+    async fn run(
+        writer: &Writer,
+        _: &dyn Call,
+        request: BackupRequest,
+    ) -> Result<BackupResponse, Problem> {
+        let drive = writer.drive()?;
+        drive.inner.runs.backup(Path::new(&request.to)).map_err(|error| of_runs(&error))?;
+        Ok(BackupResponse { path: request.to })
+    }
+
+    fn example() -> BackupRequest {
+        BackupRequest { to: "runs-backup".to_owned() }
+    }
+}
+
+/// Removes runs that ended.
+#[derive(Debug)]
+pub struct Purge;
+
+/// Which runs.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PurgeRequest {
+    /// Only those that ended this many seconds ago, or earlier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub older_than_s: Option<u64>,
+    /// Only those of this workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow_id: Option<String>,
+    /// Shows what would be removed, and removes nothing.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What was removed.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct PurgeResponse {
+    /// How many runs.
+    pub runs: u64,
+    /// Whether nothing was removed.
+    pub dry_run: bool,
+}
+
+impl Later for Purge {
+    type Request = PurgeRequest;
+    type Response = PurgeResponse;
+    type Hands = Writer;
+
+    const NAME: &'static str = "runs.purge";
+    const TITLE: &'static str = "Remove old runs";
+    const DESCRIPTION: &'static str =
+        "Remove runs that ended, with their journals and what only they referred to.";
+    const DOORS: &'static [Door] = &[Door::Command("runs purge")];
+
+    fn loss(writer: &Writer, request: &PurgeRequest) -> Result<Option<String>, Problem> {
+        if request.dry_run {
+            return Ok(None);
+        }
+        let drive = writer.drive()?;
+        let report = drive.inner.runs.purgeable(&filter(request)?);
+        let count = report.map_err(|error| of_runs(&error))?.runs;
+        Ok((count > 0).then(|| format!("{count} runs and their journals would be gone.")))
+    }
+
+    async fn run(
+        writer: &Writer,
+        _: &dyn Call,
+        request: PurgeRequest,
+    ) -> Result<PurgeResponse, Problem> {
+        let drive = writer.drive()?;
+        let filter = filter(&request)?;
+        let report = match request.dry_run {
+            true => drive.inner.runs.purgeable(&filter),
+            false => drive.inner.runs.purge(&filter),
+        };
+        let report = report.map_err(|error| of_runs(&error))?;
+        Ok(PurgeResponse { runs: report.runs, dry_run: request.dry_run })
+    }
+
+    fn example() -> PurgeRequest {
+        let older_than_s = Some(30 * 24 * 60 * 60);
+        PurgeRequest { older_than_s, dry_run: true, ..PurgeRequest::default() }
+    }
+}
+
+fn filter(request: &PurgeRequest) -> Result<PurgeFilter, Problem> {
+    let age = request.older_than_s.unwrap_or(0).saturating_mul(1000);
+    let mut filter = PurgeFilter {
+        ended_before_ms: Some(now_ms().saturating_sub(age)),
+        ..PurgeFilter::default()
+    };
+    filter.workflow = request.workflow_id.as_deref().map(workflow).transpose()?;
+    Ok(filter)
+}
+
+/// Forgets remembered inputs.
+#[derive(Debug)]
+pub struct Forget;
+
+/// Whose.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ForgetRequest {
+    /// Those of one workflow; all of them when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow_id: Option<String>,
+}
+
+/// What was forgotten.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ForgetResponse {
+    /// How many values.
+    pub removed: usize,
+}
+
+impl Later for Forget {
+    type Request = ForgetRequest;
+    type Response = ForgetResponse;
+    type Hands = Writer;
+
+    const NAME: &'static str = "workflow.purge_history";
+    const TITLE: &'static str = "Forget remembered inputs";
+    const DESCRIPTION: &'static str =
+        "Forget the input values that earlier runs left for defaults. Runs stay as they are.";
+    const DOORS: &'static [Door] = &[Door::Command("inputs forget")];
+
+    fn loss(_: &Writer, request: &ForgetRequest) -> Result<Option<String>, Problem> {
+        let whose = request.workflow_id.as_ref();
+        let whose = whose.map_or("all workflows".to_owned(), |id| format!("`{id}`"));
+        Ok(Some(format!("The remembered inputs of {whose} would be gone.")))
+    }
+
+    async fn run(
+        writer: &Writer,
+        _: &dyn Call,
+        request: ForgetRequest,
+    ) -> Result<ForgetResponse, Problem> {
+        let drive = writer.drive()?;
+        let id = request.workflow_id.as_deref().map(workflow).transpose()?;
+        let removed = drive.inner.runs.forget_inputs(id).map_err(|error| of_runs(&error))?;
+        Ok(ForgetResponse { removed })
+    }
+
+    fn example() -> ForgetRequest {
+        ForgetRequest { workflow_id: Some("refund-order".to_owned()) }
+    }
+}
+
+fn workflow(id: &str) -> Result<WorkflowId, Problem> {
+    WorkflowId::parse(id).map_err(|error| {
+        Problem::new(Code::IdInvalid, error.to_string(), "see `milepost workflow list`")
+    })
+}

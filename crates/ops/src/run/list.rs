@@ -1,0 +1,153 @@
+//! `runs.list`: runs, newest first.
+
+use milepost_model::id::WorkflowId;
+use milepost_model::problem::{Code, Problem};
+use milepost_store::runs::{Cursor, RunFilter, RunRow, RunStatus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{begin, journal};
+use crate::call::Call;
+use crate::later::Later;
+use crate::operation::Door;
+use crate::writer::Writer;
+
+/// Runs on a page, unless asked for.
+const PAGE: usize = 50;
+/// Runs on a page at most.
+const PAGE_MAX: usize = 1_000;
+
+/// Lists runs.
+#[derive(Debug)]
+pub struct List;
+
+/// Which runs.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Only those that stand like this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// Only those of this workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow_id: Option<String>,
+    /// Only those that have not ended.
+    #[serde(default)]
+    pub open: bool,
+    /// Those of every workspace, not only of this one.
+    #[serde(default)]
+    pub all_workspaces: bool,
+    /// How many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+    /// Where the page before ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+/// A page of runs.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// Newest first.
+    pub runs: Vec<Listed>,
+    /// Where the next page begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// A run in short.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Listed {
+    /// The run.
+    pub run_id: String,
+    /// Its workflow.
+    pub workflow: String,
+    /// The workflow's name for people.
+    pub title: String,
+    /// How it stands.
+    pub status: String,
+    /// What it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<String>,
+    /// Who started it.
+    pub actor: String,
+    /// The project it belongs to.
+    pub workspace: String,
+    /// The run whose step it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// When it began, in milliseconds since 1970.
+    pub started_ms: u64,
+    /// When something happened last.
+    pub updated_ms: u64,
+    /// It was set aside because its journal is damaged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quarantined: bool,
+}
+
+impl Listed {
+    pub(crate) fn of(row: &RunRow) -> Listed {
+        Listed {
+            run_id: row.id.as_str().to_owned(),
+            workflow: row.workflow.as_str().to_owned(),
+            title: row.title.clone(),
+            status: row.standing.status.as_str().to_owned(),
+            waiting: row.standing.waiting.clone(),
+            actor: row.actor.clone(),
+            workspace: row.workspace.clone(),
+            parent: row.parent.as_ref().map(|run| run.as_str().to_owned()),
+            started_ms: row.created_ms,
+            updated_ms: row.standing.updated_ms,
+            quarantined: row.quarantined,
+        }
+    }
+}
+
+impl Later for List {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Writer;
+
+    const NAME: &'static str = "runs.list";
+    const TITLE: &'static str = "List runs";
+    const DESCRIPTION: &'static str = "List runs, newest first: those of this workspace unless \
+         `all_workspaces` is given, filtered by status or workflow.";
+    const DOORS: &'static [Door] = &[Door::Command("runs")];
+
+    async fn run(writer: &Writer, _: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let drive = writer.drive()?;
+        let status = request.status.as_deref().map(status).transpose()?;
+        let workflow = request.workflow_id.as_deref().map(WorkflowId::parse).transpose();
+        let workflow = workflow.map_err(|error| invalid(&error.to_string()))?;
+        let before = request.cursor.as_deref().map(str::parse::<u64>).transpose();
+        let before = before.map_err(|_| invalid("this is no cursor"))?.map(Cursor::from_number);
+        let filter = RunFilter {
+            status,
+            workflow,
+            workspace: (!request.all_workspaces).then(|| begin::workspace(writer)),
+            open_only: request.open,
+            before,
+            ..RunFilter::default()
+        };
+        let limit = request.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
+        let page = drive.inner.runs.list(&filter, limit);
+        let page = page.map_err(|error| journal::of_runs(&error))?;
+        Ok(Response {
+            runs: page.runs.iter().map(Listed::of).collect(),
+            next_cursor: page.next.map(|next| next.get().to_string()),
+        })
+    }
+
+    fn example() -> Request {
+        Request { open: true, ..Request::default() }
+    }
+}
+
+fn status(word: &str) -> Result<RunStatus, Problem> {
+    RunStatus::parse(word).ok_or_else(|| invalid(&format!("`{word}` is no status of a run")))
+}
+
+fn invalid(message: &str) -> Problem {
+    let hint = "use running, waiting, succeeded, failed or canceled, and cursors as they came";
+    Problem::new(Code::ParamsInvalid, message, hint)
+}

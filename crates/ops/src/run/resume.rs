@@ -1,0 +1,305 @@
+//! `workflow.resume`: a run goes on; what that means is told first.
+
+use std::collections::BTreeMap;
+
+use milepost_engine::event::Budget;
+use milepost_engine::resume::{self, Origin, ResumePlan, ResumeRequest, Tally, Verdict};
+use milepost_engine::signal::Signal;
+use milepost_engine::state::Status;
+use milepost_engine::view;
+use milepost_engine::{Flow, limits, sentinel};
+use milepost_model::plan;
+use milepost_model::problem::{Code, Problem};
+use milepost_store::Digest;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::begin;
+use super::drive::{Drive, now_ms};
+use super::journal::{self, Loaded, of_runs};
+use super::past::Journaled;
+use super::view::RunView;
+use crate::call::Call;
+use crate::inputs::{self, Subject};
+use crate::later::Later;
+use crate::operation::Door;
+use crate::writer::Writer;
+
+/// Goes on with a run.
+#[derive(Debug)]
+pub struct Resume;
+
+/// Where and how.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The run.
+    pub run_id: String,
+    /// `failed` unless given; `start`, or a step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Only that step; else everything that depends on it as well.
+    #[serde(default)]
+    pub only: bool,
+    /// On the newest version of the workflow instead of the pinned one.
+    #[serde(default)]
+    pub latest: bool,
+    /// Inputs with another value.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub inputs: Map<String, Value>,
+    /// Steps to do again though they succeeded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redo: Vec<String>,
+    /// Outputs to put in the place of a step's own.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub overrides: Map<String, Value>,
+    /// Budgets from now on: `http_calls`, `writes`, `attempts`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub budget: BTreeMap<String, u64>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Shows what would be kept and what would run, and changes nothing.
+    #[serde(default)]
+    pub plan_only: bool,
+}
+
+/// What is kept, what runs, and the run.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// The steps in order, with what becomes of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plan: Vec<StepPlanView>,
+    /// What it costs, and what is saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<ForecastView>,
+    /// The run as it stands.
+    pub run: RunView,
+}
+
+/// What becomes of a step.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct StepPlanView {
+    /// The step.
+    pub step: String,
+    /// What it does.
+    pub kind: String,
+    /// What becomes of it: kept, will run, may run, may repeat a write, overridden, …
+    pub verdict: String,
+    /// The write that may be repeated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<String>,
+    /// Why.
+    pub why: String,
+}
+
+/// What a resumption costs, and what is saved.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ForecastView {
+    /// Requests, at least and at most.
+    pub calls: Range,
+    /// Those of them that change something.
+    pub writes: Range,
+    /// Steps for an agent.
+    pub agent_steps: Range,
+    /// Questions for a person.
+    pub approvals: Range,
+    /// Requests that are not made again.
+    pub saved_calls: u64,
+    /// Writes that are not made again.
+    pub saved_writes: u64,
+    /// Steps that no agent does again.
+    pub saved_agent_steps: u64,
+}
+
+/// How many, at least and at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Range {
+    /// At least.
+    pub least: u64,
+    /// At most; absent when that cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<u64>,
+}
+
+impl Later for Resume {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Writer;
+
+    const NAME: &'static str = "workflow.resume";
+    const TITLE: &'static str = "Go on with a run";
+    const DESCRIPTION: &'static str = include_str!("resume.md");
+    const DOORS: &'static [Door] = &[Door::Command("resume")];
+
+    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let drive = writer.drive()?;
+        let run = super::find(&drive.inner.runs, &request.run_id)?;
+        let loaded = journal::load(&drive.inner.runs, &run)?;
+        if request.is_plain() && is_open(&loaded) {
+            let by = begin::actor(writer, call);
+            match view::status(&loaded.flow, &loaded.state) {
+                Status::Paused => super::tell(&drive, &run, &Signal::Unpause { by }).await?,
+                _ => drop(drive.take_up(&run).await?),
+            }
+            let run = super::follow(&drive, &run, super::AFTER).await?;
+            return Ok(Response { plan: Vec::new(), forecast: None, run });
+        }
+        let wanted = Wanted::of(writer, call, &drive, &request, &loaded).await?;
+        let planned = resume::plan(
+            &loaded.flow,
+            &wanted.flow,
+            &loaded.state,
+            &drive.inner.caller,
+            &wanted.request,
+        );
+        let planned = planned.map_err(|failure| super::refused(&failure, &run))?;
+        let (plan, forecast) = told(&planned);
+        if !request.plan_only {
+            drive.inner.caller.keep(run.as_str(), wanted.secrets);
+            if let Some(text) = wanted.text {
+                drive.inner.runs.keep_text(text).map_err(|error| of_runs(&error))?;
+            }
+            let (seq, resumption) = (loaded.state.seq, Box::new(planned.resumption));
+            super::tell(&drive, &run, &Signal::Resume { seq, resumption }).await?;
+        }
+        let run = match request.plan_only {
+            true => super::shown(&drive.inner.runs, &run)?,
+            false => super::follow(&drive, &run, super::AFTER).await?,
+        };
+        Ok(Response { plan, forecast: Some(forecast), run })
+    }
+
+    fn example() -> Request {
+        Request {
+            run_id: "run_00000000000000000000000001".to_owned(),
+            plan_only: true,
+            ..Request::default()
+        }
+    }
+}
+
+impl Request {
+    /// Nothing is to be different: the run only goes on.
+    fn is_plain(&self) -> bool {
+        self.from.is_none()
+            && !self.latest
+            && !self.plan_only
+            && self.inputs.is_empty()
+            && self.redo.is_empty()
+            && self.overrides.is_empty()
+            && self.budget.is_empty()
+    }
+}
+
+/// A run that is paused, or that only nobody drives, goes on as it is.
+fn is_open(loaded: &Loaded) -> bool {
+    loaded.state.end.is_none() && loaded.state.parked.is_none()
+}
+
+/// What is wanted, with everything it refers to looked up.
+struct Wanted {
+    flow: Flow,
+    text: Option<String>,
+    request: ResumeRequest,
+    secrets: BTreeMap<String, milepost_model::secret::Secret>,
+}
+
+impl Wanted {
+    async fn of(
+        writer: &Writer,
+        call: &dyn Call,
+        drive: &Drive,
+        request: &Request,
+        loaded: &Loaded,
+    ) -> Result<Wanted, Problem> {
+        let state = &loaded.state;
+        let mut wish = ResumeRequest::of(state, begin::actor(writer, call));
+        wish.origin = match request.from.as_deref() {
+            None | Some("failed") => Origin::Failed,
+            Some("start") => Origin::Start,
+            Some(step) => Origin::Step(step.to_owned()),
+        };
+        wish.only = request.only;
+        wish.latest = request.latest;
+        wish.redo.clone_from(&request.redo);
+        wish.overrides = request.overrides.clone().into_iter().collect();
+        wish.reason.clone_from(&request.reason);
+        for (name, limit) in &request.budget {
+            wish.budget.insert(budget(name)?, *limit);
+        }
+        let (mut flow, mut text) = (loaded.flow.clone(), None);
+        if request.latest {
+            let id = state.head.workflow.as_str();
+            let document = Subject::find(&writer.reader, None, Some(id))?.document;
+            let source = document.source.as_ref().map(|source| source.text().to_owned());
+            let newest = source.unwrap_or_default();
+            wish.plan_hash = plan::hash(&document).unwrap_or_default();
+            wish.text_hash = Digest::of(newest.as_bytes()).to_string();
+            if let Some(workflow) = document.workflow {
+                flow = Flow::of(std::sync::Arc::new(workflow));
+            }
+            text = Some(newest);
+        }
+        let timeout = flow.workflow().timeout.as_ref().map(|period| period.0.as_millis());
+        let timeout = timeout.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(limits::RUN_MS);
+        wish.deadline_ms = now_ms() + timeout;
+        let mut secrets = BTreeMap::new();
+        if !request.inputs.is_empty() {
+            let mut given = state.head.inputs.clone();
+            state.head.secrets.iter().for_each(|name| drop(given.remove(name)));
+            given.extend(request.inputs.clone());
+            let past = Journaled { runs: &drive.inner.runs };
+            let resolved = inputs::resolve(writer, call, flow.workflow(), given, &past).await?;
+            secrets = resolved.secrets;
+            for (name, value) in resolved.values {
+                if secrets.contains_key(&name) {
+                    let sealed = sentinel(&state.head.seal, &format!("input:{name}"));
+                    wish.inputs.insert(name, sealed.into());
+                } else if state.head.inputs.get(&name) != Some(&value) {
+                    wish.inputs.insert(name, value);
+                }
+            }
+        }
+        Ok(Wanted { flow, text, request: wish, secrets })
+    }
+}
+
+fn budget(name: &str) -> Result<Budget, Problem> {
+    match name {
+        "http_calls" => Ok(Budget::HttpCalls),
+        "writes" => Ok(Budget::Writes),
+        "attempts" => Ok(Budget::Attempts),
+        _ => {
+            let message = format!("`{name}` is no budget");
+            let hint = "use `http_calls`, `writes` or `attempts`";
+            Err(Problem::new(Code::ParamsInvalid, message, hint))
+        }
+    }
+}
+
+fn told(planned: &ResumePlan) -> (Vec<StepPlanView>, ForecastView) {
+    let steps = planned.steps.iter().map(|step| StepPlanView {
+        step: step.key.as_str().to_owned(),
+        kind: step.kind.to_owned(),
+        verdict: step.verdict.words().to_owned(),
+        write: match &step.verdict {
+            Verdict::MayRepeatWrite { request } => Some(request.clone()),
+            _ => None,
+        },
+        why: step.why.clone(),
+    });
+    let range = |tally: &Tally| Range { least: tally.least, most: tally.most };
+    let forecast = &planned.forecast;
+    let view = ForecastView {
+        calls: range(&forecast.calls),
+        writes: range(&forecast.writes),
+        agent_steps: range(&forecast.agent_steps),
+        approvals: range(&forecast.approvals),
+        saved_calls: forecast.saved.calls,
+        saved_writes: forecast.saved.writes,
+        saved_agent_steps: forecast.saved.agent_steps,
+    };
+    (steps.collect(), view)
+}

@@ -1,0 +1,115 @@
+//! `workflow.decide`: a person says what became of a request nobody saw the end of, or of a step
+//! that no submission was good enough for.
+
+use milepost_engine::Key;
+use milepost_engine::event::Decision;
+use milepost_engine::signal::Signal;
+use milepost_model::problem::{Code, Problem};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::view::RunView;
+use super::{begin, journal};
+use crate::call::{Call, Caller};
+use crate::later::Later;
+use crate::operation::Door;
+use crate::writer::Writer;
+
+/// Says what became of a step.
+#[derive(Debug)]
+pub struct Settle;
+
+/// What became of which step.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The run.
+    pub run_id: String,
+    /// The step; the one that waits unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_id: Option<String>,
+    /// What became of it.
+    pub outcome: OutcomeWord,
+    /// What came of it, when it happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+}
+
+/// What became of a step.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OutcomeWord {
+    /// It happened.
+    Happened,
+    /// It did not: it is done again.
+    DidNotHappen,
+    /// The step has failed.
+    GiveUp,
+}
+
+impl Later for Settle {
+    type Request = Request;
+    type Response = RunView;
+    type Hands = Writer;
+
+    const NAME: &'static str = "workflow.decide";
+    const TITLE: &'static str = "Say what became of a step";
+    const DESCRIPTION: &'static str = "A person says what became of a request that must not be \
+         repeated and whose end nobody saw: it happened, it did not, or give up.";
+    const DOORS: &'static [Door] = &[Door::Command("decide")];
+
+    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<RunView, Problem> {
+        if call.caller() != Caller::Person {
+            let hint = "stop, and ask the person to run `milepost decide`";
+            let message = "only a person can decide this";
+            return Err(Problem::new(Code::PresenceRequired, message, hint));
+        }
+        let drive = writer.drive()?;
+        let run = super::find(&drive.inner.runs, &request.run_id)?;
+        let loaded = journal::load(&drive.inner.runs, &run)?;
+        let key = match request.step_id {
+            Some(step) => step,
+            None => waiting(&RunView::of(&loaded.flow, &loaded.state, false))?,
+        };
+        let key = Key::of_walk(&key);
+        // The word is about the try that is shown now, and about no later one.
+        let asked = loaded.state.step(&key).and_then(|step| step.asked);
+        let decision = match request.outcome {
+            OutcomeWord::Happened => {
+                Decision::Happened { output: request.output.unwrap_or_default() }
+            }
+            OutcomeWord::DidNotHappen => Decision::DidNot,
+            OutcomeWord::GiveUp => Decision::GiveUp,
+        };
+        let by = begin::actor(writer, call);
+        let signal = Signal::Settle { key, by, decision, asked };
+        super::tell(&drive, &run, &signal).await?;
+        super::follow(&drive, &run, super::AFTER).await
+    }
+
+    fn example() -> Request {
+        Request {
+            run_id: "run_00000000000000000000000001".to_owned(),
+            step_id: Some("refund".to_owned()),
+            outcome: OutcomeWord::DidNotHappen,
+            output: None,
+        }
+    }
+}
+
+/// The one step that waits for such a word.
+fn waiting(view: &RunView) -> Result<String, Problem> {
+    let mut all = view.waiting.iter().filter(|one| ["decision", "person"].contains(&&*one.kind));
+    match (all.next(), all.next()) {
+        (Some(one), None) => Ok(one.step.clone().unwrap_or_default()),
+        (None, _) => {
+            let hint = "see what waits with `milepost inbox`";
+            Err(Problem::new(Code::RunConflict, "nobody has to say what became of a step", hint))
+        }
+        (Some(_), Some(_)) => {
+            let hint = "say which one with `step_id`";
+            Err(Problem::new(Code::ParamsInvalid, "several steps wait for that", hint))
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! `workflow.submit`: an agent hands in what it did.
+
+use std::time::Duration;
+
+use milepost_engine::signal::{Reply, Signal, Submitted};
+use milepost_model::problem::Problem;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::begin;
+use super::view::{IssueView, RunView};
+use crate::call::Call;
+use crate::later::Later;
+use crate::operation::Door;
+use crate::writer::Writer;
+
+/// How long a submission may be checked before the caller is told to look again.
+const PATIENCE: Duration = Duration::from_secs(25);
+
+/// Hands in what an agent did.
+#[derive(Debug)]
+pub struct Submit;
+
+/// What was done.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The run.
+    pub run_id: String,
+    /// The step; the one that is due unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_id: Option<String>,
+    /// What was done: a text, or a value when the step has a schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// Variables to add to the run's.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub context: Map<String, Value>,
+    /// Which try this is; a late submission of an earlier one is then refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// Whether it will do. Absent while it is still being checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<bool>,
+    /// Everything that is wrong with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub issues: Vec<IssueView>,
+    /// Tries that are left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts_left: Option<u32>,
+    /// The run as it stands now, with the next step.
+    pub run: RunView,
+}
+
+impl Later for Submit {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Writer;
+
+    const NAME: &'static str = "workflow.submit";
+    const TITLE: &'static str = "Hand in a step";
+    const DESCRIPTION: &'static str = include_str!("submit.md");
+    const DOORS: &'static [Door] = &[Door::Command("submit")];
+
+    async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let drive = writer.drive()?;
+        let run = super::find(&drive.inner.runs, &request.run_id)?;
+        let submitted = Submitted {
+            step: request.step_id,
+            attempt: request.attempt,
+            output: request.output,
+            context: request.context,
+            by: begin::actor(writer, call),
+        };
+        let signal = Signal::Submit(submitted);
+        let id = super::message_id("submit")?;
+        let reply = drive.tell(&run, &id, &signal, PATIENCE).await?;
+        let (accepted, issues, attempts_left) = match reply {
+            None => (None, Vec::new(), None),
+            Some(Reply::Done | Reply::Accepted { .. }) => (Some(true), Vec::new(), None),
+            Some(Reply::Rejected { issues, attempts_left, .. }) => {
+                let issues = issues.into_iter().map(IssueView::of).collect();
+                (Some(false), issues, Some(attempts_left))
+            }
+            Some(Reply::Refused { failure }) => return Err(super::refused(&failure, &run)),
+        };
+        // What follows at once belongs into the answer: it spares the caller a call.
+        let run = super::follow(&drive, &run, super::AFTER).await?;
+        Ok(Response { accepted, issues, attempts_left, run })
+    }
+
+    fn example() -> Request {
+        Request {
+            run_id: "run_00000000000000000000000001".to_owned(),
+            step_id: Some("decide".to_owned()),
+            output: Some(serde_json::json!({"refund": true, "why": "it arrived broken"})),
+            ..Request::default()
+        }
+    }
+}

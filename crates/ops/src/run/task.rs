@@ -1,0 +1,288 @@
+//! Driving one run: what was decided is written down, then done; what comes back is decided on.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use milepost_engine::pilot::{Act, Input, Outcome, Pilot, Work};
+use milepost_engine::signal::{Reply, Signal};
+use milepost_engine::state::{Phase, Status};
+use milepost_engine::{Failure, Key, Trouble};
+use milepost_model::id::RunId;
+use milepost_model::problem::Code;
+use milepost_store::runs::{Append, Durability, InboxId, Lease, RunsError};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use super::caller::Context;
+use super::drive::{Active, Child, Drive, ended, now_ms, wait};
+use super::journal;
+use super::sealed::Sealed;
+
+/// Ends of requests that wait to be looked at.
+const OUTCOMES: usize = 64;
+/// How often a run looks for messages and for the runs its steps started, should a wake-up be
+/// lost.
+const NET: Duration = Duration::from_secs(5);
+/// A run that goes on by itself within this time is not let go of.
+const SOON_MS: u64 = 60_000;
+/// How long a run waits before it writes again on a disk that is full.
+const FULL: Duration = Duration::from_secs(2);
+
+/// A run that is being driven.
+pub(super) struct Task {
+    drive: Drive,
+    lease: Lease,
+    pilot: Pilot,
+    durability: Durability,
+    active: Arc<Active>,
+    calls: HashMap<Key, AbortHandle>,
+    sender: mpsc::Sender<(Key, Outcome)>,
+    outcomes: mpsc::Receiver<(Key, Outcome)>,
+}
+
+impl Task {
+    pub(super) fn new(
+        drive: Drive,
+        lease: Lease,
+        pilot: Pilot,
+        durability: Durability,
+        active: Arc<Active>,
+    ) -> Task {
+        let (sender, outcomes) = mpsc::channel(OUTCOMES);
+        let calls = HashMap::new();
+        Task { drive, lease, pilot, durability, active, calls, sender, outcomes }
+    }
+
+    /// Drives until the run ends, waits for somebody, or belongs to another process.
+    pub(super) async fn drive(mut self, work: Work) {
+        if self.commit(work).await.is_err() || self.hear().await.is_err() {
+            return self.give_up();
+        }
+        while !self.is_done() {
+            let nap = self.nap();
+            let step = tokio::select! {
+                Some((key, outcome)) = self.outcomes.recv() => {
+                    self.calls.remove(&key);
+                    let mut done = self.handle(Input::Called { key, outcome }).await;
+                    while done.is_ok() && let Ok((key, outcome)) = self.outcomes.try_recv() {
+                        self.calls.remove(&key);
+                        done = self.handle(Input::Called { key, outcome }).await;
+                    }
+                    done
+                }
+                () = self.active.told.notified() => self.hear().await,
+                () = tokio::time::sleep(nap) => self.look().await,
+            };
+            if step.is_err() {
+                return self.give_up();
+            }
+        }
+        self.leave().await;
+    }
+
+    /// Whether nothing is left to do here for now.
+    fn is_done(&self) -> bool {
+        let status = self.pilot.status();
+        if status.has_ended() {
+            return true;
+        }
+        let soon = self.pilot.wakes_at().is_some_and(|at| at < now_ms() + SOON_MS);
+        let idle = self.calls.is_empty() && matches!(status, Status::Waiting | Status::Paused);
+        idle && !soon && self.children().is_empty()
+    }
+
+    /// How long until something happens by itself.
+    fn nap(&self) -> Duration {
+        let until = self.pilot.wakes_at().map(|at| at.saturating_sub(now_ms()));
+        let until = until.map_or(NET, Duration::from_millis);
+        until.min(NET)
+    }
+
+    async fn look(&mut self) -> Result<(), RunsError> {
+        for (key, run) in self.children() {
+            let child = self.child(key, run, String::new());
+            let drive = self.drive.clone();
+            tokio::spawn(async move { drive.child(child).await });
+        }
+        self.handle(Input::Tick).await?;
+        self.hear().await
+    }
+
+    fn children(&self) -> Vec<(Key, RunId)> {
+        let open = self.pilot.state().open().filter_map(|(key, step)| match &step.phase {
+            Phase::Child(run) => Some((key.clone(), RunId::parse(run).ok()?)),
+            _ => None,
+        });
+        open.collect()
+    }
+
+    fn child(&self, key: Key, run: RunId, workflow: String) -> Child {
+        let parent = self.lease.run.clone();
+        Child { parent, key, run, workflow, inputs: serde_json::Map::new() }
+    }
+
+    /// Takes in what others told the run.
+    async fn hear(&mut self) -> Result<(), RunsError> {
+        let pending = self.drive.inner.runs.pending(&self.lease.run)?;
+        for message in pending.messages {
+            let id = message.id.as_str().to_owned();
+            if self.pilot.is_waited_for(&id) {
+                continue;
+            }
+            match serde_json::from_slice::<Signal>(&message.data) {
+                Ok(signal) => {
+                    if let Signal::Resume { seq, resumption } = &signal
+                        && *seq == self.pilot.state().seq
+                        && resumption.text_hash != self.pilot.state().head.text_hash
+                    {
+                        let hash = &resumption.text_hash;
+                        let flow = journal::flow(&self.drive.inner.runs, &self.lease.run, hash);
+                        let Ok(flow) = flow else { continue };
+                        self.pilot.set_flow(flow);
+                    }
+                    self.handle(Input::Signal { id, signal }).await?;
+                }
+                Err(error) => {
+                    let hint = "say it with the same version of the program";
+                    let failure = Failure::new(Code::ParamsInvalid, error.to_string(), hint);
+                    let answers = vec![(id, Reply::Refused { failure })];
+                    self.commit(Work { answers, ..Work::default() }).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn handle(&mut self, input: Input) -> Result<(), RunsError> {
+        let caller = &self.drive.inner.caller;
+        match self.pilot.handle(input, now_ms(), caller) {
+            Ok(work) => self.commit(work).await,
+            // What the pilot decides always fits; a run that disagrees is not driven on.
+            Err(_) => Err(RunsError::Quarantined { run: self.lease.run.clone() }),
+        }
+    }
+
+    /// Writes down what was decided, then does it.
+    async fn commit(&mut self, work: Work) -> Result<(), RunsError> {
+        if !work.entries.is_empty() || !work.answers.is_empty() {
+            self.write(&work).await?;
+        }
+        let answered = !work.answers.is_empty();
+        for act in work.acts {
+            self.act(act);
+        }
+        self.active.moved.notify_waiters();
+        if answered {
+            // Somebody in another process may wait for it.
+            self.active.moved.notify_one();
+        }
+        Ok(())
+    }
+
+    async fn write(&self, work: &Work) -> Result<(), RunsError> {
+        let Ok(events) = journal::written(&work.entries) else { return Err(RunsError::Failed) };
+        let answers = work.answers.iter().filter_map(|(id, reply)| {
+            Some((InboxId::parse(id).ok()?, serde_json::to_vec(reply).ok()?))
+        });
+        let first = work.entries.first().map(|entry| entry.seq - 1);
+        let append = Append {
+            lease: self.lease.clone(),
+            after_seq: first.unwrap_or(self.pilot.state().seq),
+            events,
+            standing: Some(journal::standing(&self.pilot)),
+            answers: answers.collect(),
+            at_ms: now_ms(),
+            durability: self.durability,
+        };
+        loop {
+            let again = append.clone();
+            match wait(|done| self.drive.inner.runs.append(again, done)).await {
+                // Nothing was acted on, so the run stands still until there is room.
+                Err(RunsError::Full | RunsError::Busy) => tokio::time::sleep(FULL).await,
+                written => return written.map(drop),
+            }
+        }
+    }
+
+    fn act(&mut self, act: Act) {
+        match act {
+            Act::Call { key, call, idempotency_key } => {
+                let context = self.context();
+                let (drive, sender) = (self.drive.clone(), self.sender.clone());
+                let own = key.clone();
+                let task = tokio::spawn(async move {
+                    let caller = &drive.inner.caller;
+                    let outcome = caller.call(&context, &call, &idempotency_key).await;
+                    // Without a receiver nobody drives the run here any more.
+                    let _ = sender.send((own, outcome)).await;
+                });
+                self.calls.insert(key, task.abort_handle());
+            }
+            Act::Abort { key } => {
+                if let Some(call) = self.calls.remove(&key) {
+                    call.abort();
+                    let sender = self.sender.clone();
+                    tokio::spawn(async move {
+                        let _ = sender.send((key, aborted())).await;
+                    });
+                }
+            }
+            Act::StartChild { key, run, workflow, inputs } => {
+                let Ok(run) = RunId::parse(&run) else { return };
+                let child = Child { inputs, ..self.child(key, run, workflow) };
+                let drive = self.drive.clone();
+                tokio::spawn(async move { drive.child(child).await });
+            }
+            Act::CancelChild { run } => {
+                let Ok(run) = RunId::parse(&run) else { return };
+                let Ok(id) = InboxId::parse(&format!("cancel:{run}")) else { return };
+                let by = milepost_engine::engine("parent");
+                let signal = Signal::Cancel { by, reason: None };
+                let drive = self.drive.clone();
+                tokio::spawn(async move {
+                    let _ = drive.tell(&run, &id, &signal, Duration::from_secs(5)).await;
+                });
+            }
+        }
+    }
+
+    fn context(&self) -> Context {
+        let head = &self.pilot.state().head;
+        Context { run: head.run.clone(), sealed: Sealed(head.seal.clone()), mock: head.mock }
+    }
+
+    /// Lets go of a run that has ended or waits, and tells the run above it.
+    async fn leave(self) {
+        let state = self.pilot.state();
+        let outcome = ended(state);
+        let above = state.head.parent.clone().zip(outcome);
+        let seq = state.seq;
+        if self.pilot.status().has_ended() {
+            self.drive.inner.caller.forget(self.lease.run.as_str());
+        }
+        let lease = self.lease.clone();
+        // A lease that is not given back runs out.
+        let _ = wait(|done| self.drive.inner.runs.release(lease, done)).await;
+        if let Some((parent, outcome)) = above
+            && let Ok(run) = RunId::parse(&parent.run)
+        {
+            let key = parent.key;
+            let child =
+                Child { parent: run, ..self.child(key, self.lease.run.clone(), String::new()) };
+            let drive = self.drive.clone();
+            tokio::spawn(async move { drive.child_ended(&child, seq, outcome).await });
+        }
+    }
+
+    /// Another process drives it now, or the disk failed: nothing more is done here.
+    fn give_up(self) {
+        self.calls.values().for_each(AbortHandle::abort);
+    }
+}
+
+fn aborted() -> Outcome {
+    let message = "the request was given up because the run was canceled";
+    let failure = Failure::new(Code::RunCanceled, message, "find out whether it took effect");
+    Outcome::Failed { failure, trouble: Trouble::Timeout, unsent: false, retry_after_ms: None }
+}

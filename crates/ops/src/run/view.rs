@@ -1,0 +1,378 @@
+//! A run as people and agents see it: one shape for every door.
+
+use milepost_engine::event::{Budget, Request};
+use milepost_engine::state::{End, Phase, State, Status, StepState};
+use milepost_engine::view::{self, Brief, Waiting};
+use milepost_engine::{Failure, Flow, Key, shown};
+use milepost_model::problem::Code;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A run.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RunView {
+    /// The run.
+    pub run_id: String,
+    /// Its workflow.
+    pub workflow: String,
+    /// `running`, `waiting`, `paused`, `succeeded`, `failed` or `canceled`.
+    pub status: String,
+    /// Its steps in order.
+    pub steps: Vec<StepView>,
+    /// What it came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_output: Option<Value>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<ProblemView>,
+    /// Who has to do what before it goes on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<WaitingView>,
+    /// The steps an agent may work on now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub due: Vec<DueView>,
+    /// What to do next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// The number of its last event.
+    pub seq: u64,
+    /// When it began, in milliseconds since 1970.
+    pub started_ms: u64,
+    /// What it was given; secrets as marks.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub inputs: Map<String, Value>,
+    /// It need not survive a loss of power.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub relaxed: bool,
+    /// Every call is answered by the mock of its catalog.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mock: bool,
+}
+
+/// A step of a run.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct StepView {
+    /// The step, or one execution of it.
+    pub id: String,
+    /// `pending`, `running`, `waiting`, `succeeded`, `failed`, `skipped` or `canceled`.
+    pub status: String,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// How long it took, waiting included.
+    pub duration_ms: u64,
+    /// What it came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<ProblemView>,
+}
+
+/// A failure.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ProblemView {
+    /// Its code.
+    pub code: String,
+    /// What happened.
+    pub message: String,
+    /// The one next action.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hint: String,
+    /// Where, and what else is known.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub context: Map<String, Value>,
+}
+
+/// Who has to do what.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct WaitingView {
+    /// `approval`, `decision`, `person`, `budget`, `agent` or `variable`.
+    pub kind: String,
+    /// The step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// What is asked, or what is known.
+    pub message: String,
+    /// The digest of what is shown; a decision names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// What will be done after a yes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<ShownView>,
+    /// What differs from what was approved before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangeView>,
+    /// When it lapses, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_ms: Option<u64>,
+}
+
+/// A request that depends on an approval.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ShownView {
+    /// The step.
+    pub step: String,
+    /// The request in short.
+    pub request: String,
+    /// Its arguments.
+    pub arguments: Value,
+}
+
+/// Something that differs from what was approved before.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ChangeView {
+    /// The step.
+    pub step: String,
+    /// What was shown.
+    pub before: Value,
+    /// What it would be.
+    pub after: Value,
+}
+
+/// A step that is due.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct DueView {
+    /// The step.
+    pub step_id: String,
+    /// Its name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What to do.
+    pub prompt: String,
+    /// Who to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_role: Option<String>,
+    /// Hints.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guidance: Vec<String>,
+    /// What will be checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<String>,
+    /// The schema of the output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
+    /// Which try it is.
+    pub attempt: u32,
+    /// Tries that are left, this one included.
+    pub attempts_left: u32,
+    /// What was wrong with the last one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub issues: Vec<IssueView>,
+    /// What a person said when it was sent back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
+}
+
+/// What is wrong with a submission.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct IssueView {
+    /// What.
+    pub message: String,
+    /// What to do.
+    pub suggestion: String,
+}
+
+impl RunView {
+    /// Of a run as its journal has it.
+    pub(crate) fn of(flow: &Flow, state: &State, relaxed: bool) -> RunView {
+        let status = view::status(flow, state);
+        let seal = state.head.seal.as_str();
+        let (final_output, problem) = match &state.end {
+            Some(End::Succeeded(output)) => (output.as_ref().map(|one| shown(seal, one)), None),
+            Some(End::Failed(failure)) => (None, Some(ProblemView::of(failure))),
+            Some(End::Canceled) | None => (None, None),
+        };
+        let waiting: Vec<WaitingView> =
+            view::waiting(flow, state).iter().map(WaitingView::of).collect();
+        let due: Vec<DueView> = view::briefs(flow, state).into_iter().map(DueView::of).collect();
+        let next = next(&state.head.run, status, &waiting);
+        RunView {
+            run_id: state.head.run.clone(),
+            workflow: state.head.workflow.clone(),
+            status: status.name().to_owned(),
+            steps: steps(flow, state),
+            final_output,
+            problem,
+            waiting,
+            due,
+            next,
+            seq: state.seq,
+            started_ms: state.began_ms,
+            inputs: view::shown_inputs(state),
+            relaxed,
+            mock: state.head.mock,
+        }
+    }
+}
+
+/// Steps in the order of the workflow, each with its executions behind it.
+fn steps(flow: &Flow, state: &State) -> Vec<StepView> {
+    let mut all = Vec::new();
+    for node in flow.nodes() {
+        let own = state.step(&node.key);
+        let inner = state.steps.iter().filter(|(key, step)| {
+            let below = **key != node.key && key.is_within(&node.key);
+            // Checks of a claim belong to the step that made it.
+            let below = below && !key.as_str().contains("::verify@");
+            below && (step.began_ms.is_some() || step.phase.is_closed())
+        });
+        let inner: Vec<(&Key, &StepState)> = inner.collect();
+        // A loop of a guide has no execution of its own.
+        let walked = own.is_none() && !inner.is_empty();
+        if !walked {
+            let pending = StepState::default();
+            all.push(step(&node.key, own.unwrap_or(&pending), state));
+        }
+        all.extend(inner.into_iter().map(|(key, own)| step(key, own, state)));
+    }
+    all
+}
+
+fn step(key: &Key, own: &StepState, state: &State) -> StepView {
+    let end = own.ended_ms.unwrap_or(state.now_ms);
+    let took = own.began_ms.map_or(0, |began| end.saturating_sub(began));
+    let failed = matches!(own.phase, Phase::Failed | Phase::Backoff(_) | Phase::Unknown(_));
+    let output = own.output.as_ref().filter(|_| own.phase == Phase::Succeeded);
+    StepView {
+        id: key.as_str().to_owned(),
+        status: own.phase.status().to_owned(),
+        attempts: own.attempts,
+        duration_ms: took,
+        output: output.map(|output| shown(&state.head.seal, output)),
+        problem: own.failure.as_ref().filter(|_| failed).map(ProblemView::of),
+    }
+}
+
+impl ProblemView {
+    pub(crate) fn of(failure: &Failure) -> ProblemView {
+        ProblemView {
+            code: failure.code.clone(),
+            message: failure.message.clone(),
+            hint: failure.hint.clone(),
+            context: failure.context.as_deref().cloned().unwrap_or_default(),
+        }
+    }
+
+    /// The kind of problem, where it is a known one.
+    pub fn kind(&self) -> Option<Code> {
+        Code::ALL.iter().copied().find(|code| code.name() == self.code)
+    }
+}
+
+impl WaitingView {
+    fn of(waiting: &Waiting) -> WaitingView {
+        let plain = |kind: &str, step: Option<&str>, message: String| WaitingView {
+            kind: kind.to_owned(),
+            step: step.map(str::to_owned),
+            message,
+            digest: None,
+            shown: Vec::new(),
+            changes: Vec::new(),
+            expires_ms: None,
+        };
+        match waiting {
+            Waiting::Approval(request) => approval(request),
+            Waiting::Unknown { key, failure } => {
+                plain("decision", Some(key.as_str()), failure.message.clone())
+            }
+            Waiting::Exhausted { key, issues } => {
+                let last = issues.first().map(|issue| format!(": {}", issue.message));
+                let message = format!("no submission was accepted{}", last.unwrap_or_default());
+                plain("person", Some(key.as_str()), message)
+            }
+            Waiting::Budget(budget) => {
+                let word = match budget {
+                    Budget::HttpCalls => "requests",
+                    Budget::Writes => "writes",
+                    Budget::Attempts => "attempts",
+                };
+                plain("budget", None, format!("the budget of {word} is used up"))
+            }
+            Waiting::Agent(key) => {
+                plain("agent", Some(key.as_str()), "an agent works on it".to_owned())
+            }
+            Waiting::Variable { step, variable, expected } => {
+                let values = expected
+                    .as_ref()
+                    .map(|values| format!("; expected: {}", Value::from(values.clone())));
+                let message = format!("`{variable}` is not set{}", values.unwrap_or_default());
+                plain("variable", Some(step), message)
+            }
+        }
+    }
+}
+
+fn approval(request: &Request) -> WaitingView {
+    WaitingView {
+        kind: "approval".to_owned(),
+        step: Some(request.key.as_str().to_owned()),
+        message: request.message.clone(),
+        digest: Some(request.digest.clone()),
+        shown: request
+            .shown
+            .iter()
+            .map(|shown| ShownView {
+                step: shown.key.as_str().to_owned(),
+                request: shown.request.clone(),
+                arguments: shown.arguments.clone(),
+            })
+            .collect(),
+        changes: request
+            .changes
+            .iter()
+            .map(|change| ChangeView {
+                step: change.key.as_str().to_owned(),
+                before: change.before.clone(),
+                after: change.after.clone(),
+            })
+            .collect(),
+        expires_ms: request.expires_at_ms,
+    }
+}
+
+impl DueView {
+    fn of(brief: Brief) -> DueView {
+        DueView {
+            step_id: brief.key.as_str().to_owned(),
+            title: brief.title,
+            prompt: brief.prompt,
+            agent_role: brief.role,
+            guidance: brief.guidance,
+            checks: brief.checks,
+            output_schema: brief.output_schema,
+            attempt: brief.attempt,
+            attempts_left: brief.attempts_left,
+            issues: brief.issues.into_iter().map(IssueView::of).collect(),
+            feedback: brief.feedback,
+        }
+    }
+}
+
+impl IssueView {
+    pub(crate) fn of(issue: milepost_engine::event::Issue) -> IssueView {
+        IssueView { message: issue.message, suggestion: issue.suggestion }
+    }
+}
+
+/// The one thing to do next, by whom it concerns.
+fn next(run: &str, status: Status, waiting: &[WaitingView]) -> Option<String> {
+    let of = |kind: &str| waiting.iter().find(|one| one.kind == kind);
+    match status {
+        Status::Running => Some(format!("milepost show {run}")),
+        Status::Paused => Some(format!("milepost resume {run}")),
+        Status::Failed | Status::Canceled => Some(format!("milepost resume {run} --plan")),
+        Status::Succeeded => None,
+        Status::Waiting if of("approval").is_some() => Some(format!("milepost approve {run}")),
+        Status::Waiting if of("decision").or_else(|| of("person")).is_some() => {
+            Some(format!("milepost decide {run}"))
+        }
+        Status::Waiting if of("budget").is_some() => {
+            Some(format!("milepost resume {run} --budget"))
+        }
+        Status::Waiting => {
+            let step = waiting.iter().find_map(|one| one.step.clone()).unwrap_or_default();
+            Some(format!("milepost submit {run} {step} <file>"))
+        }
+    }
+}

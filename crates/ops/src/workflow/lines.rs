@@ -1,0 +1,314 @@
+//! What differs between two texts, line by line, in the form that every tool reads: a unified
+//! diff.
+//!
+//! By Myers' algorithm, which finds the fewest lines to change. Texts that have too little in
+//! common for that are told as one taking the place of the other.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::ops::Range;
+
+/// Lines that are shown before and after those that differ.
+const CONTEXT: usize = 3;
+/// Changed lines that are looked for the fewest of: the work grows with their square, and so does
+/// the memory, to some 16 MB.
+const CHANGES: usize = 2_000;
+
+/// What differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Difference {
+    /// The unified diff; empty when nothing differs.
+    pub(crate) text: String,
+    /// How many lines are new.
+    pub(crate) added: usize,
+    /// How many lines are gone.
+    pub(crate) removed: usize,
+}
+
+/// What to do with a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Edit {
+    /// It is in both.
+    Keep {
+        old: usize,
+        new: usize,
+    },
+    Remove {
+        old: usize,
+    },
+    Add {
+        new: usize,
+    },
+}
+
+/// Compares two texts; `names` says what they are.
+pub(crate) fn difference(old: &str, new: &str, names: [&str; 2]) -> Difference {
+    let (old, new): (Vec<&str>, Vec<&str>) =
+        (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+    let edits = edits(&old, &new);
+    let count = |wanted: fn(&Edit) -> bool| edits.iter().filter(|edit| wanted(edit)).count();
+    let added = count(|edit| matches!(edit, Edit::Add { .. }));
+    let removed = count(|edit| matches!(edit, Edit::Remove { .. }));
+    let mut text = String::new();
+    if added + removed > 0 {
+        text = format!("--- {}\n+++ {}\n", names[0], names[1]);
+    }
+    for hunk in hunks(&edits) {
+        write_hunk(&edits[hunk], &old, &new, &mut text);
+    }
+    Difference { text, added, removed }
+}
+
+/// The whole way from one text to the other.
+fn edits(old: &[&str], new: &[&str]) -> Vec<Edit> {
+    let same = |(one, other): &(&&str, &&str)| one == other;
+    let head = old.iter().zip(new).take_while(same).count();
+    let (old_rest, new_rest) = (&old[head..], &new[head..]);
+    let tail = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(same).count();
+    let (old_end, new_end) = (old.len() - tail, new.len() - tail);
+    let keep = |from: (usize, usize), count: usize| {
+        (0..count).map(move |index| Edit::Keep { old: from.0 + index, new: from.1 + index })
+    };
+    let mut edits: Vec<Edit> = keep((0, 0), head).collect();
+    edits.extend(middle(old, head..old_end, new, head..new_end));
+    edits.extend(keep((old_end, new_end), tail));
+    edits
+}
+
+/// The way through the part that differs at both of its ends.
+fn middle(old: &[&str], olds: Range<usize>, new: &[&str], news: Range<usize>) -> Vec<Edit> {
+    let mut known = HashMap::new();
+    let old_numbers = numbered(&old[olds.clone()], &mut known);
+    let new_numbers = numbered(&new[news.clone()], &mut known);
+    let Some(trace) = shortest(&old_numbers, &new_numbers) else {
+        let removed = olds.map(|old| Edit::Remove { old });
+        return removed.chain(news.map(|new| Edit::Add { new })).collect();
+    };
+    walk_back(&trace, olds, news)
+}
+
+/// The same number for the same line: numbers are compared faster.
+fn numbered<'t>(lines: &[&'t str], known: &mut HashMap<&'t str, usize>) -> Vec<usize> {
+    let number = |line: &&'t str| {
+        let next = known.len();
+        *known.entry(*line).or_insert(next)
+    };
+    lines.iter().map(number).collect()
+}
+
+/// How far down each diagonal one gets with so many changes, for each number of changes up to the
+/// fewest that will do; none when they are too many. Diagonal `k` of `d` changes is at `k + d`.
+fn shortest(old: &[usize], new: &[usize]) -> Option<Vec<Vec<usize>>> {
+    let mut trace: Vec<Vec<usize>> = Vec::new();
+    for changes in 0..=CHANGES.min(old.len() + new.len()) {
+        let mut reached = vec![0; 2 * changes + 1];
+        for at in (0..=2 * changes).step_by(2) {
+            let mut x = match trace.last() {
+                Some(before) => step(before, at, changes),
+                None => 0,
+            };
+            // The diagonal is `x - y`, and `at` is `changes` more.
+            let mut y = x + changes - at;
+            while x < old.len() && y < new.len() && old[x] == new[y] {
+                (x, y) = (x + 1, y + 1);
+            }
+            reached[at] = x;
+            if x >= old.len() && y >= new.len() {
+                trace.push(reached);
+                return Some(trace);
+            }
+        }
+        trace.push(reached);
+    }
+    None
+}
+
+/// How far one gets on a diagonal with one more change: by a removal from the diagonal before it,
+/// or by an addition from the one behind it, whichever leads further.
+fn step(before: &[usize], at: usize, changes: usize) -> usize {
+    match is_addition(before, at, changes) {
+        true => before[at],
+        false => before[at - 2] + 1,
+    }
+}
+
+/// `before` has one change less, so its diagonal `k` is at `k + changes - 1`: that of `at` lies
+/// between `at - 2`, which a removal leads from, and `at`, which an addition does.
+fn is_addition(before: &[usize], at: usize, changes: usize) -> bool {
+    at == 0 || (at != 2 * changes && before[at - 2] < before[at])
+}
+
+fn walk_back(trace: &[Vec<usize>], olds: Range<usize>, news: Range<usize>) -> Vec<Edit> {
+    let (mut x, mut y) = (olds.len(), news.len());
+    let mut edits = Vec::new();
+    let keep = |x: usize, y: usize| Edit::Keep { old: olds.start + x, new: news.start + y };
+    for changes in (1..trace.len()).rev() {
+        let before = &trace[changes - 1];
+        let at = x + changes - y;
+        let addition = is_addition(before, at, changes);
+        let (from_x, from_y) = match addition {
+            true => (before[at], before[at] + changes - 1 - at),
+            false => (before[at - 2], before[at - 2] + changes - 1 - (at - 2)),
+        };
+        let (after_x, after_y) = if addition { (from_x, from_y + 1) } else { (from_x + 1, from_y) };
+        while x > after_x && y > after_y {
+            (x, y) = (x - 1, y - 1);
+            edits.push(keep(x, y));
+        }
+        edits.push(match addition {
+            true => Edit::Add { new: news.start + from_y },
+            false => Edit::Remove { old: olds.start + from_x },
+        });
+        (x, y) = (from_x, from_y);
+    }
+    while x > 0 && y > 0 {
+        (x, y) = (x - 1, y - 1);
+        edits.push(keep(x, y));
+    }
+    edits.reverse();
+    edits
+}
+
+/// The parts of the way that are shown: what changes, and some lines around it.
+fn hunks(edits: &[Edit]) -> Vec<Range<usize>> {
+    let mut hunks: Vec<Range<usize>> = Vec::new();
+    let changed = edits.iter().enumerate().filter(|(_, edit)| !matches!(edit, Edit::Keep { .. }));
+    for (index, _) in changed {
+        let around = index.saturating_sub(CONTEXT)..(index + 1 + CONTEXT).min(edits.len());
+        match hunks.last_mut() {
+            Some(last) if around.start <= last.end => last.end = around.end,
+            _ => hunks.push(around),
+        }
+    }
+    hunks
+}
+
+fn write_hunk(edits: &[Edit], old: &[&str], new: &[&str], text: &mut String) {
+    let olds: Vec<usize> = edits.iter().filter_map(|edit| edit.in_old()).collect();
+    let news: Vec<usize> = edits.iter().filter_map(|edit| edit.in_new()).collect();
+    let _ = writeln!(text, "@@ -{} +{} @@", range(&olds), range(&news));
+    for edit in edits {
+        let (mark, line) = match edit {
+            Edit::Keep { old: at, .. } => (' ', old[*at]),
+            Edit::Remove { old: at } => ('-', old[*at]),
+            Edit::Add { new: at } => ('+', new[*at]),
+        };
+        let _ = write!(text, "{mark}{line}");
+        if !line.ends_with('\n') {
+            text.push_str("\n\\ No newline at end of file\n");
+        }
+    }
+}
+
+impl Edit {
+    fn in_old(self) -> Option<usize> {
+        match self {
+            Edit::Keep { old, .. } | Edit::Remove { old } => Some(old),
+            Edit::Add { .. } => None,
+        }
+    }
+
+    fn in_new(self) -> Option<usize> {
+        match self {
+            Edit::Keep { new, .. } | Edit::Add { new } => Some(new),
+            Edit::Remove { .. } => None,
+        }
+    }
+}
+
+/// `first,count`, as the heading of a hunk has it.
+fn range(lines: &[usize]) -> String {
+    match (lines.first(), lines.len()) {
+        (None, _) => "0,0".to_owned(),
+        (Some(first), 1) => (first + 1).to_string(),
+        (Some(first), count) => format!("{},{count}", first + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHANGES, Edit, difference, edits};
+
+    /// The way leads from the one text to the other, and is as short as another algorithm finds.
+    fn check(old: &[&str], new: &[&str]) {
+        let way = edits(old, new);
+        let olds: Vec<&str> =
+            way.iter().filter_map(|edit| edit.in_old()).map(|at| old[at]).collect();
+        let news: Vec<&str> =
+            way.iter().filter_map(|edit| edit.in_new()).map(|at| new[at]).collect();
+        assert_eq!((olds.as_slice(), news.as_slice()), (old, new), "{way:?}");
+        let kept = way.iter().filter(|edit| matches!(edit, Edit::Keep { .. })).count();
+        assert_eq!(kept, in_common(old, new), "{old:?} {new:?} {way:?}");
+    }
+
+    /// The length of the longest sequence that is in both.
+    fn in_common(old: &[&str], new: &[&str]) -> usize {
+        let mut above = vec![0; new.len() + 1];
+        for one in old {
+            let mut row = vec![0];
+            for (at, other) in new.iter().enumerate() {
+                let longest = if one == other { above[at] + 1 } else { row[at].max(above[at + 1]) };
+                row.push(longest);
+            }
+            above = row;
+        }
+        above[new.len()]
+    }
+
+    #[test]
+    fn the_way_is_right_and_short() {
+        // Every pair of texts of up to four lines of three kinds.
+        let mut texts: Vec<Vec<&str>> = vec![vec![]];
+        let mut at = 0;
+        while texts[at].len() < 4 {
+            for line in ["a", "b", "c"] {
+                let longer = texts[at].iter().copied().chain([line]).collect();
+                texts.push(longer);
+            }
+            at += 1;
+        }
+        for old in &texts {
+            for new in &texts {
+                check(old, new);
+            }
+        }
+    }
+
+    #[test]
+    fn a_change_is_shown_with_what_is_around_it() {
+        let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+        let new = "1\n2\n3\n4\nfive\n6\n7\n8\n9\n10";
+        let difference = difference(old, new, ["old", "new"]);
+        assert_eq!((difference.added, difference.removed), (2, 1));
+        assert_eq!(
+            difference.text,
+            "--- old\n+++ new\n@@ -2,8 +2,9 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n 9\n+10\n\
+             \\ No newline at end of file\n"
+        );
+    }
+
+    #[test]
+    fn changes_apart_are_apart() {
+        let lines = |first: &str, last: &str| format!("{first}\n{}{last}\n", "same\n".repeat(9));
+        let shown = difference(&lines("a", "b"), &lines("c", "d"), ["old", "new"]).text;
+        assert_eq!(shown.matches("@@ -").count(), 2, "{shown}");
+    }
+
+    #[test]
+    fn the_same_and_nothing() {
+        assert_eq!(difference("a\n", "a\n", ["old", "new"]).text, "");
+        assert_eq!(difference("", "", ["old", "new"]).text, "");
+        assert_eq!(difference("", "a\n", ["o", "n"]).text, "--- o\n+++ n\n@@ -0,0 +1 @@\n+a\n");
+        assert_eq!(difference("a\n", "", ["o", "n"]).text, "--- o\n+++ n\n@@ -1 +0,0 @@\n-a\n");
+    }
+
+    #[test]
+    fn texts_with_nothing_in_common_take_each_others_place() {
+        let lines = |letter: char| {
+            let lines: Vec<String> = (0..CHANGES).map(|n| format!("{letter}{n}\n")).collect();
+            lines.concat()
+        };
+        let difference = difference(&lines('a'), &lines('b'), ["old", "new"]);
+        assert_eq!((difference.added, difference.removed), (CHANGES, CHANGES));
+    }
+}

@@ -1,0 +1,50 @@
+//! Every certain fix of a document applied, round after round.
+
+use milepost_model::check::World;
+use milepost_model::document::Document;
+use milepost_model::finding::Severity;
+
+/// Rounds of fixing: a fix may uncover what it hid, a syntax error most of all.
+const ROUNDS: usize = 32;
+
+/// A document after its fixes.
+#[derive(Debug)]
+pub struct Mended {
+    /// The document.
+    pub document: Document,
+    /// Its bytes; outside the fixes they are those it had.
+    pub bytes: Vec<u8>,
+    /// How many errors are gone.
+    pub fixed: usize,
+}
+
+/// Applies certain fixes of errors until there are none; none when there is nothing to fix.
+pub fn mended(document: &Document, world: World<'_>) -> Option<Mended> {
+    let mut mended: Option<Mended> = None;
+    for _ in 0..ROUNDS {
+        let before = mended.as_ref().map_or(document, |mended| &mended.document);
+        let (Some(text), Some(source)) = (before.fixed(), &before.source) else { break };
+        let bytes = source.with_text(&text);
+        let after = Document::read(&bytes, Some(source.format()), world);
+        // A fix that mends nothing would be offered for ever, and must not be written.
+        if told(&after) == told(before) {
+            break;
+        }
+        let round = fixable(before).saturating_sub(fixable(&after)).max(1);
+        let fixed = mended.as_ref().map_or(0, |mended| mended.fixed) + round;
+        mended = Some(Mended { document: after, bytes, fixed });
+    }
+    mended
+}
+
+/// How many errors have a certain fix.
+pub fn fixable(document: &Document) -> usize {
+    let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
+    errors.filter(|one| one.fix.is_some()).count()
+}
+
+/// The errors of a document, as far as a person tells them apart.
+fn told(document: &Document) -> Vec<(&'static str, &str)> {
+    let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
+    errors.map(|one| (one.rule.name(), one.message.as_str())).collect()
+}

@@ -1,0 +1,115 @@
+//! Why a workflow was not changed, for whoever wanted it.
+
+use milepost_model::document::Document;
+use milepost_model::id::WorkflowId;
+use milepost_model::problem::{Code, Problem};
+use milepost_store::workflows::WorkflowError;
+
+use super::elsewhere;
+use crate::problems;
+use crate::reader::Reader;
+
+/// What a failed change comes to.
+pub(super) fn of_change(error: WorkflowError, reader: &Reader) -> Problem {
+    let message = error.to_string();
+    match error {
+        WorkflowError::NotFound { id } => missing(reader, &id),
+        WorkflowError::Exists { id, version, path } => {
+            let hint = "give the version that you have seen (`--expect`, `expected_version`), or \
+                        say `overwrite`";
+            Problem::new(Code::WorkflowExists, message, hint)
+                .context("workflow_id", id.as_str())
+                .context("version", version.to_string())
+                .context("path", path.display().to_string())
+        }
+        WorkflowError::Conflict { id, expected, found } => {
+            let (now, hint) = match found {
+                Some(found) => {
+                    let hint = "read it again, repeat your edit on that text, and give its version";
+                    (format!("it is {:.12}", found.to_string()), hint)
+                }
+                None => ("it is gone".to_owned(), "leave the version out to write it anew"),
+            };
+            let found = found.map(|found| found.to_string());
+            Problem::new(Code::WorkflowVersionConflict, format!("{message}: {now}"), hint)
+                .context("workflow_id", id.as_str())
+                .context("expected", expected.to_string())
+                .context("found", found)
+        }
+        WorkflowError::Taken { id, path } => {
+            let hint = format!("rename the file that is there, or give `{id}` another id");
+            Problem::new(Code::WorkflowExists, message, hint)
+                .context("workflow_id", id.as_str())
+                .context("path", path.display().to_string())
+        }
+        WorkflowError::OtherId { id, found } => {
+            let hint = format!("say `{id}` in the text, or save it as `{found}`");
+            Problem::new(Code::WorkflowInvalid, message, hint).context("workflow_id", id.as_str())
+        }
+        WorkflowError::NoHold { id } => {
+            let hint = "write the id as a plain word that nothing else in the document refers to";
+            Problem::new(Code::WorkflowInvalid, message, hint).context("workflow_id", id.as_str())
+        }
+        WorkflowError::Unfit { id, violations } => {
+            let why = violations.first().map(|one| one.message.clone()).unwrap_or_default();
+            let message = format!("{message}: {why}");
+            let mut problem = Problem::new(Code::WorkflowInvalid, message, "choose another id")
+                .context("workflow_id", id.as_str());
+            problem.violations = violations;
+            problem
+        }
+        WorkflowError::NoVersion { id, version } => no_version(&id, &version.to_string()),
+        WorkflowError::Damaged { path } => {
+            Problem::new(Code::StorageFailed, message, "restore another version")
+                .context("path", path.display().to_string())
+        }
+        WorkflowError::File(error) => problems::of_file(&error),
+    }
+}
+
+/// There is nothing to change; or there is, where nothing is changed.
+pub(super) fn missing(reader: &Reader, id: &WorkflowId) -> Problem {
+    let Some((there, _)) = elsewhere(reader, id) else { return reader.no_workflow(id.as_str()) };
+    let message =
+        format!("workflow `{id}` comes from a source that is only read ({})", there.source);
+    let hint = "save it under this id to have one of your own, which then counts";
+    Problem::new(Code::WorkflowReadOnly, message, hint)
+        .context("workflow_id", id.as_str())
+        .context("source", there.source)
+        .context("path", there.path)
+}
+
+pub(super) fn no_version(id: &WorkflowId, version: &str) -> Problem {
+    let message = format!("workflow `{id}` has no version `{version}`");
+    let hint = format!("see `milepost workflow versions {id}`");
+    Problem::new(Code::WorkflowVersionNotFound, message, hint)
+        .context("workflow_id", id.as_str())
+        .context("version", version)
+}
+
+/// A document that is not written because it has errors.
+pub(super) fn invalid(document: &Document, what: &str) -> Problem {
+    use milepost_model::finding::Severity;
+    let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
+    let errors: Vec<_> = errors.cloned().collect();
+    let first = errors.first();
+    let more = match errors.len() {
+        0 | 1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    let message = match first {
+        Some(one) => format!("{what} is not valid: line {}: {}{more}", one.line, one.message),
+        None => format!("{what} is not valid"),
+    };
+    let suggestion = first.and_then(|one| one.suggestion.clone());
+    let hint = suggestion.unwrap_or_else(|| "mend every violation, then save again".to_owned());
+    let mut problem = Problem::new(Code::WorkflowInvalid, message, hint);
+    if let Some(one) = first {
+        problem = problem.context("line", one.line).context("column", one.column);
+    }
+    if let Some(id) = &document.id {
+        problem = problem.context("workflow_id", id.as_str());
+    }
+    problem.violations = errors;
+    problem
+}

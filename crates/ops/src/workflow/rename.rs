@@ -1,0 +1,90 @@
+//! `workflow.rename`: a workflow gets another id.
+
+use milepost_model::problem::{Code, Problem};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Written, change, expecting, id_of, problem, runners};
+use crate::call::Call;
+use crate::later::Later;
+use crate::operation::Door;
+use crate::writer::Writer;
+
+/// Renames a workflow.
+#[derive(Debug)]
+pub struct Rename;
+
+/// From what to what.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The id it has.
+    pub workflow_id: String,
+    /// The id it gets.
+    pub new_id: String,
+    /// The version that the caller has seen; whatever is there unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<String>,
+}
+
+/// What it is now.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// Its id.
+    pub workflow_id: String,
+    /// The id it had.
+    pub previous_id: String,
+    /// Its file.
+    pub path: String,
+    /// How it is written.
+    pub format: Written,
+    /// Its version: another one, because its text says the new id.
+    pub version: String,
+    /// The version it had, which can be restored.
+    pub previous_version: String,
+    /// Which workflows still run the old id.
+    pub warnings: Vec<String>,
+}
+
+impl Later for Rename {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Writer;
+
+    const NAME: &'static str = "workflow.rename";
+    const TITLE: &'static str = "Rename a workflow";
+    const DESCRIPTION: &'static str = include_str!("rename.md");
+    const DOORS: &'static [Door] = &[Door::Command("workflow rename")];
+
+    async fn run(writer: &Writer, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let (from, to) = (id_of(&request.workflow_id)?, id_of(&request.new_id)?);
+        let change = change(expecting(request.expected_version.as_deref())?);
+        let saved = writer.workflows.rename(&from, &to, change);
+        let saved = saved.map_err(|error| {
+            let mut problem = problem::of_change(error, &writer.reader);
+            if problem.code == Code::WorkflowExists {
+                "choose another id, or delete or rename the other one first"
+                    .clone_into(&mut problem.hint);
+            }
+            problem
+        })?;
+        let warnings = match from == to {
+            true => Vec::new(),
+            false => runners(&writer.reader, &from, &format!("change that to `{to}`"))?,
+        };
+        Ok(Response {
+            workflow_id: to.to_string(),
+            previous_id: from.to_string(),
+            path: saved.path.display().to_string(),
+            format: saved.format.into(),
+            version: saved.version.to_string(),
+            previous_version: saved.previous.unwrap_or(saved.version).to_string(),
+            warnings,
+        })
+    }
+
+    fn example() -> Request {
+        let (workflow_id, new_id) = ("greet".to_owned(), "greet-newcomers".to_owned());
+        Request { workflow_id, new_id, expected_version: None }
+    }
+}

@@ -1,0 +1,172 @@
+//! `workflow.save`: a text becomes a workflow, or takes the place of one.
+
+use milepost_model::document::Document;
+use milepost_model::finding::{Rule, Severity};
+use milepost_model::id::WorkflowId;
+use milepost_model::problem::{Code, Problem};
+use milepost_model::source::{Format, Source};
+use milepost_model::violation::Violation as Found;
+use milepost_store::workflows::{Draft, Expected, Saved, WorkflowError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Elsewhere, Violation, Written, change, elsewhere, expecting, problem, read, violations,
+};
+use crate::call::Call;
+use crate::later::Later;
+use crate::operation::Door;
+use crate::reader::Reader;
+use crate::writer::Writer;
+
+/// Saves a workflow.
+#[derive(Debug)]
+pub struct Save;
+
+/// What to save, and over what.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The whole text, which is kept byte for byte.
+    pub content: String,
+    /// The id it is meant to have: one that the text does not say is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow_id: Option<String>,
+    /// How it is written; seen from its first character unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Written>,
+    /// Whether a workflow of this id may be replaced, whatever it says.
+    #[serde(default)]
+    pub overwrite: bool,
+    /// The version that may be replaced, from `workflow.get`: safer than `overwrite`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<String>,
+}
+
+/// What was saved.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// Its id.
+    pub workflow_id: String,
+    /// Its file.
+    pub path: String,
+    /// How it is written.
+    pub format: Written,
+    /// Its version: the hash of its bytes.
+    pub version: String,
+    /// The version that it took the place of, and that can be restored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_version: Option<String>,
+    /// The workflow of a source that is only read, before which this one counts from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<Elsewhere>,
+    /// Everything that deserves a look.
+    pub warnings: Vec<Violation>,
+}
+
+impl Later for Save {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Writer;
+
+    const NAME: &'static str = "workflow.save";
+    const TITLE: &'static str = "Save a workflow";
+    const DESCRIPTION: &'static str = include_str!("save.md");
+    const DOORS: &'static [Door] = &[Door::Command("workflow save")];
+
+    async fn run(writer: &Writer, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let expected = match (expecting(request.expected_version.as_deref())?, request.overwrite) {
+            (Expected::Any, false) => Expected::Absent,
+            (expected, _) => expected,
+        };
+        let document = document(&writer.reader, &request);
+        let id = sound(&document, request.workflow_id.as_deref())?;
+        let format = document.source.as_ref().map_or(Format::Yaml, Source::format);
+        let overrides = elsewhere(&writer.reader, &id);
+        let draft = Draft { bytes: request.content.as_bytes(), format };
+        let base = overrides.as_ref().map(|(_, version)| version.as_str());
+        let saved = save(writer, &id, draft, expected, base)
+            .map_err(|error| problem::of_change(error, &writer.reader))?;
+        Ok(Response {
+            workflow_id: id.to_string(),
+            path: saved.path.display().to_string(),
+            format: saved.format.into(),
+            version: saved.version.to_string(),
+            previous_version: saved.previous.map(|previous| previous.to_string()),
+            overrides: overrides.map(|(there, _)| there),
+            warnings: violations(&document, Severity::Warning),
+        })
+    }
+
+    fn example() -> Request {
+        let content = "workflow: greet\nsteps:\n  - {id: hello, prompt: Say hello.}\n";
+        Request { content: content.to_owned(), ..Request::default() }
+    }
+}
+
+/// Writes the text. Whoever has seen the version of a source that is only read writes the first one
+/// of the runtime directory.
+fn save(
+    writer: &Writer,
+    id: &WorkflowId,
+    draft: Draft<'_>,
+    expected: Expected,
+    base: Option<&str>,
+) -> Result<Saved, WorkflowError> {
+    match writer.workflows.save(id, draft, change(expected)) {
+        Err(WorkflowError::Conflict { expected, found: None, .. })
+            if base == Some(expected.to_string().as_str()) =>
+        {
+            writer.workflows.save(id, draft, change(Expected::Absent))
+        }
+        outcome => outcome,
+    }
+}
+
+/// Reads the text. YAML may begin like JSON and go on in its own way.
+fn document(reader: &Reader, request: &Request) -> Document {
+    let bytes = request.content.as_bytes();
+    let document = read(reader, bytes, request.format.map(Into::into));
+    if request.format.is_none() && !document.is_valid() {
+        let yaml = read(reader, bytes, Some(Format::Yaml));
+        if yaml.is_valid() {
+            return yaml;
+        }
+    }
+    document
+}
+
+/// The id of a document that may be saved.
+fn sound(document: &Document, meant: Option<&str>) -> Result<WorkflowId, Problem> {
+    let workflow = match &document.workflow {
+        Some(workflow) if document.is_valid() => workflow,
+        _ => return Err(problem::invalid(document, "the workflow")),
+    };
+    let id = &workflow.id;
+    let Some(meant) = meant.filter(|meant| *meant != id.value.as_str()) else {
+        return Ok(id.value.clone());
+    };
+    let source = document.source.as_ref();
+    let (line, column) = source.map_or((1, 1), |source| source.position(id.at.start));
+    let message = format!("the text is that of `{}`, not of `{meant}`", id.value);
+    let hint = format!("write `{meant}` there, or leave `workflow_id` out");
+    let mut problem = Problem::new(Code::WorkflowInvalid, message.clone(), hint.clone())
+        .context("workflow_id", meant)
+        .context("line", line)
+        .context("column", column);
+    problem.violations.push(Found {
+        severity: Severity::Error,
+        path: document.pointer(id.at),
+        rule: Rule::Id,
+        message,
+        expected: Some(format!("`{meant}`")),
+        actual: Some(format!("`{}`", id.value)),
+        line,
+        column,
+        suggestion: Some(hint),
+        fix: None,
+        at: id.at,
+        related: None,
+    });
+    Err(problem)
+}

@@ -1,0 +1,114 @@
+//! `workflow.validate`: every fault of a document at once. One that is not valid is a good answer.
+
+use milepost_model::document::Document;
+use milepost_model::finding::Severity;
+use milepost_model::problem::{Code, Problem};
+use milepost_model::workflow::Spelling;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Violation, Written, get, read, violations};
+use crate::call::Call;
+use crate::later::Later;
+use crate::operation::Door;
+use crate::reader::Reader;
+
+/// Validates a workflow.
+#[derive(Debug)]
+pub struct Validate;
+
+/// A text, or a workflow of the library.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The text of a manifest or a guide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<String>,
+    /// The id of a workflow, instead of a text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow_id: Option<String>,
+    /// How the text is written; seen from its first character unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Written>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// Whether it can be saved and run.
+    pub valid: bool,
+    /// Its id, when one could be read.
+    pub workflow_id: Option<String>,
+    /// `manifest` or `guide`, when that can be told.
+    pub kind: Option<String>,
+    /// Everything that keeps it from being valid.
+    pub violations: Vec<Violation>,
+    /// Everything that deserves a look.
+    pub warnings: Vec<Violation>,
+    /// Commands that could not be checked, because their catalog is not imported.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<Unchecked>,
+}
+
+/// A command that could not be checked.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Unchecked {
+    /// JSON pointer of where it is named.
+    pub path: String,
+    /// What is named.
+    pub target: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+impl Later for Validate {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Reader;
+
+    const NAME: &'static str = "workflow.validate";
+    const TITLE: &'static str = "Validate a workflow";
+    const DESCRIPTION: &'static str = include_str!("validate.md");
+    const DOORS: &'static [Door] = &[Door::Command("workflow validate")];
+
+    async fn run(reader: &Reader, call: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let format = request.format.map(Into::into);
+        match (request.manifest, request.workflow_id) {
+            (Some(manifest), None) => Ok(of_document(&read(reader, manifest.as_bytes(), format))),
+            (None, Some(workflow_id)) => {
+                let found = get::Get::run(reader, call, get::Request { workflow_id }).await?;
+                let format = found.format.map(Into::into);
+                Ok(of_document(&read(reader, found.content.as_bytes(), format)))
+            }
+            (None, None) | (Some(_), Some(_)) => {
+                let message = "give either `manifest` or `workflow_id`";
+                let hint = "send the text as `manifest`";
+                Err(Problem::new(Code::ParamsInvalid, message, hint))
+            }
+        }
+    }
+
+    fn example() -> Request {
+        let manifest = "workflow: greet\nsteps:\n  - {id: hello, prompt: Say hello.}\n";
+        Request { manifest: Some(manifest.to_owned()), ..Request::default() }
+    }
+}
+
+/// What is told of a document that has been read.
+pub fn of_document(document: &Document) -> Response {
+    let unchecked = document.unchecked.iter().map(|one| {
+        let (line, column) =
+            document.source.as_ref().map_or((1, 1), |source| source.position(one.at.start));
+        Unchecked { path: document.pointer(one.at), target: one.target.clone(), line, column }
+    });
+    Response {
+        valid: document.is_valid(),
+        workflow_id: document.id.clone(),
+        kind: document.spelling.map(Spelling::name).map(str::to_owned),
+        violations: violations(document, Severity::Error),
+        warnings: violations(document, Severity::Warning),
+        unchecked: unchecked.collect(),
+    }
+}

@@ -1,0 +1,181 @@
+//! `workflow.versions`: what a workflow said before, and what made it so.
+
+use milepost_model::id::WorkflowId;
+use milepost_model::problem::{Code, Problem};
+use milepost_model::source::{Format, Source};
+use milepost_store::workflows::{History, Versions as Past};
+use milepost_store::{Digest, Found, SourceKind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Written, content, id_of, instant, problem};
+use crate::call::Call;
+use crate::later::Later;
+use crate::operation::Door;
+use crate::problems;
+use crate::reader::Reader;
+
+/// Versions that are told unless more are asked for.
+const TOLD: usize = 50;
+/// Versions that are told at most.
+const TOLD_MAX: usize = 1_000;
+/// Digits that a version is called by at least.
+const DIGITS: usize = 4;
+
+/// Lists the versions of a workflow.
+#[derive(Debug)]
+pub struct Versions;
+
+/// Of which one.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Its id; also that of a workflow that was deleted.
+    pub workflow_id: String,
+    /// How many at most; 50 unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub limit: Option<usize>,
+}
+
+/// Every version.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// The id of the workflow.
+    pub workflow_id: String,
+    /// The newest first; a text that came back is there again.
+    pub versions: Vec<Item>,
+    /// Whether there are older ones.
+    pub more: bool,
+    /// When it was deleted, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<String>,
+}
+
+/// A version.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Item {
+    /// The hash of its bytes.
+    pub version: String,
+    /// When it came to be; absent of what was written by other means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// What made it: `save`, `rename`, `restore`, or `edit` by other means.
+    pub operation: String,
+    /// How it is written.
+    pub format: Written,
+    /// The id that the workflow had before this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed_from: Option<String>,
+    /// It is what the workflow says now.
+    pub current: bool,
+}
+
+impl Later for Versions {
+    type Request = Request;
+    type Response = Response;
+    type Hands = Reader;
+
+    const NAME: &'static str = "workflow.versions";
+    const TITLE: &'static str = "List versions of a workflow";
+    const DESCRIPTION: &'static str = include_str!("versions.md");
+    const DOORS: &'static [Door] = &[Door::Command("workflow versions")];
+
+    async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let Record { id, past, .. } = Record::of(reader, &request.workflow_id)?;
+        let limit = request.limit.unwrap_or(TOLD).clamp(1, TOLD_MAX);
+        let items = past.items.iter().take(limit).map(|one| Item {
+            version: one.version.to_string(),
+            at: one.at_ms.map(instant::text),
+            operation: one.operation.name().to_owned(),
+            format: one.format.into(),
+            renamed_from: one.renamed_from.clone(),
+            current: one.current,
+        });
+        Ok(Response {
+            workflow_id: id.to_string(),
+            versions: items.collect(),
+            more: past.cut || past.items.len() > limit,
+            deleted_at: past.deleted_ms.map(instant::text),
+        })
+    }
+
+    fn example() -> Request {
+        Request { workflow_id: "greet".to_owned(), limit: None }
+    }
+}
+
+/// A workflow of the runtime directory with its past.
+pub(super) struct Record {
+    pub(super) id: WorkflowId,
+    pub(super) past: Past,
+    history: History,
+    /// What the file says now.
+    current: Option<(Digest, String)>,
+}
+
+impl Record {
+    /// That of an id, which has or had a workflow.
+    pub(super) fn of(reader: &Reader, id: &str) -> Result<Record, Problem> {
+        let id = id_of(id)?;
+        let now = now(reader, &id)?;
+        let history = History::open(reader.locations());
+        let known = now.as_ref().map(|(text, format)| (Digest::of(text.as_bytes()), *format));
+        let past = history.versions(&id, known).map_err(|error| problems::of_file(&error))?;
+        if past.items.is_empty() {
+            return Err(problem::missing(reader, &id));
+        }
+        let current = now.map(|(text, _)| (Digest::of(text.as_bytes()), text));
+        Ok(Record { id, past, history, current })
+    }
+
+    /// The version that somebody called by the beginning of its hash.
+    pub(super) fn called(&self, text: &str) -> Result<Digest, Problem> {
+        let asked = text.to_ascii_lowercase();
+        let fits = |version: &Digest| version.to_string().starts_with(&asked);
+        let mut found: Vec<Digest> =
+            self.past.items.iter().map(|one| one.version).filter(fits).collect();
+        found.sort();
+        found.dedup();
+        match found.as_slice() {
+            [version] if asked.len() >= DIGITS => Ok(*version),
+            [_, _, ..] if asked.len() >= DIGITS => {
+                let message = format!("several versions of `{}` begin with `{asked}`", self.id);
+                let hint = "give more of its digits";
+                Err(Problem::new(Code::WorkflowVersionNotFound, message, hint)
+                    .context("workflow_id", self.id.as_str())
+                    .context("version", asked))
+            }
+            _ => Err(problem::no_version(&self.id, text)),
+        }
+    }
+
+    /// What a version says.
+    pub(super) fn text(&self, version: Digest, reader: &Reader) -> Result<String, Problem> {
+        if let Some((_, text)) = self.current.as_ref().filter(|(held, _)| *held == version) {
+            return Ok(text.clone());
+        }
+        let kept = self.history.text(&self.id, version);
+        let kept = kept.map_err(|error| problem::of_change(error, reader))?;
+        // What an editor left may be no text at all: it is shown as far as it is.
+        Ok(String::from_utf8_lossy(&kept.bytes).into_owned())
+    }
+}
+
+/// What the file of a workflow says now, and how it is written; none when it has none in the
+/// runtime directory.
+fn now(reader: &Reader, id: &WorkflowId) -> Result<Option<(String, Format)>, Problem> {
+    let document = match reader.found(id.as_str())? {
+        Some(Found::Workflow(entry)) if entry.source == SourceKind::Runtime => {
+            Some(std::sync::Arc::clone(&entry.document))
+        }
+        Some(Found::Invalid(invalid)) if reader.source_of(&invalid.path) == SourceKind::Runtime => {
+            invalid.document.clone()
+        }
+        _ => None,
+    };
+    Ok(document.and_then(|document| {
+        let format = document.source.as_ref().map(Source::format)?;
+        Some((content(&document)?, format))
+    }))
+}

@@ -1,0 +1,182 @@
+//! A depot that is open: a catalog, a server on loopback, and the operations that know both.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use milepost_ops::catalog::import::{Import, Request as ImportRequest};
+use milepost_ops::inputs::Past;
+use milepost_ops::inputs::resolve_inputs::{self, ResolveInputs};
+use milepost_ops::{Call, Caller, Later, Operations, Problem, Reader, Writer};
+use milepost_store::Locations;
+use milepost_store::secrets::Environment;
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::server::{self, Reply, Request, Server};
+
+/// A person who waits for the result.
+pub(crate) struct Person;
+
+impl Call for Person {
+    fn progress(&self, _: &str) {}
+
+    fn warn(&self, _: &str) {}
+
+    fn ask(&self, _: &str) -> Option<bool> {
+        None
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+
+    fn caller(&self) -> Caller {
+        Caller::Person
+    }
+}
+
+pub(crate) struct Depot {
+    folder: TempDir,
+    pub(crate) server: Server,
+    pub(crate) operations: Operations,
+    variables: Vec<(&'static str, &'static str)>,
+    past: Option<Arc<dyn Past>>,
+    runtime: Runtime,
+}
+
+/// The depot answers with its shelves, and says which aisle was asked for.
+fn shelves(request: &Request) -> Reply {
+    let aisle = request.target.split_once("aisle=").map_or("0", |(_, rest)| &rest[..1]);
+    let shelf =
+        |nr: u32| json!({"code": format!("{aisle}{nr}"), "label": format!("Nr {nr}"), "nr": nr});
+    match request.path() {
+        "/shelves" => server::json(
+            200,
+            &json!({"items": [shelf(1), shelf(2), shelf(1)], "others": ["x", "y"]}),
+        ),
+        _ => server::json(404, &json!({"error": "there is no such shelf"})),
+    }
+}
+
+impl Depot {
+    pub(crate) fn new() -> Depot {
+        Depot::built("", &[], None, shelves)
+    }
+
+    pub(crate) fn answering(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Depot {
+        Depot::built("", &[], None, answer)
+    }
+
+    /// With a configuration, variables and what earlier runs left behind.
+    pub(crate) fn with(
+        config: &str,
+        variables: &[(&'static str, &'static str)],
+        past: impl Past + 'static,
+    ) -> Depot {
+        Depot::built(config, variables, Some(Arc::new(past)), shelves)
+    }
+
+    fn built(
+        config: &str,
+        variables: &[(&'static str, &'static str)],
+        past: Option<Arc<dyn Past>>,
+        answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    ) -> Depot {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("config.toml"), config).expect("written");
+        let source = folder.path().join("depot.yaml");
+        std::fs::write(&source, include_str!("depot.yaml")).expect("written");
+        let server = Server::start(answer);
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let variables = variables.to_vec();
+        let operations = Operations::new(writer(&folder, &variables, past.as_ref()));
+        let depot = Depot { folder, server, operations, variables, past, runtime };
+        let request = ImportRequest {
+            source: source.display().to_string(),
+            source_type: None,
+            catalog_title: None,
+            vendor: None,
+            base_url: Some(depot.server.url.clone()),
+            overwrite: false,
+            enabled: true,
+            allow_refs: Vec::new(),
+            refs_root: None,
+        };
+        depot.run::<Import>(request).expect("imported");
+        depot
+    }
+
+    /// The same directories in a process that begins anew.
+    pub(crate) fn restarted(mut self) -> Depot {
+        self.operations = Operations::new(self.writer());
+        self
+    }
+
+    pub(crate) fn writer(&self) -> Writer {
+        writer(&self.folder, &self.variables, self.past.as_ref())
+    }
+
+    pub(crate) fn wait<F: Future>(&self, work: F) -> F::Output {
+        self.runtime.block_on(work)
+    }
+
+    pub(crate) fn run<T: Later>(&self, request: T::Request) -> Result<T::Response, Problem> {
+        self.wait(self.operations.run::<T>(&Person, request))
+    }
+
+    /// Calls an operation as a door does: JSON in, JSON out.
+    pub(crate) fn call(&self, name: &str, arguments: Value) -> Result<Value, Problem> {
+        let answer = self.wait(self.operations.call_and_wait(name, &Person, arguments))?;
+        Ok(serde_json::from_str(answer.json()).expect("JSON"))
+    }
+
+    /// What `workflow.resolve_inputs` makes of some inputs.
+    pub(crate) fn resolve(&self, inputs: &str, given: Value) -> resolve_inputs::Response {
+        let response = self.run::<ResolveInputs>(resolve_inputs::Request {
+            manifest: Some(manifest(inputs).into()),
+            partial_inputs: map(given),
+            ..resolve_inputs::Request::default()
+        });
+        response.unwrap_or_else(|problem| panic!("{problem:?}"))
+    }
+
+    /// How often the shelves were asked for.
+    pub(crate) fn asked(&self) -> usize {
+        self.server.seen().iter().filter(|request| request.path() == "/shelves").count()
+    }
+}
+
+fn writer(
+    folder: &TempDir,
+    variables: &[(&'static str, &'static str)],
+    past: Option<&Arc<dyn Past>>,
+) -> Writer {
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let variable = |name: &str| match name {
+        "REGISTRY_CONFIG_PATH" => Some(at("config.toml")),
+        "WORKFLOW_STORAGE_PATH" => Some(at("flows")),
+        "HOME" => Some(at("home")),
+        _ => None,
+    };
+    let locations = Locations::resolve(&variable, &PathBuf::from(at("work")));
+    let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
+    let reader = Reader::open(locations);
+    let reader = match past {
+        Some(past) => reader.with_past(Arc::clone(past)),
+        None => reader,
+    };
+    Writer::open(reader, Environment::from_variables(variables))
+}
+
+pub(crate) fn map(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => panic!("{other} is no object"),
+    }
+}
+
+/// A workflow with these inputs.
+pub(crate) fn manifest(inputs: &str) -> String {
+    format!("workflow: fill\ninputs: {{{inputs}}}\nsteps: [{{id: do, prompt: Do it}}]\n")
+}

@@ -1,0 +1,143 @@
+//! Choices that providers yielded, kept for when they cannot be asked. In the cache: they may be
+//! deleted at any time, and what is damaged is not there.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::digest::Digest;
+use crate::directory::Directory;
+use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::limits;
+use crate::locations::Locations;
+
+/// The choices of all providers.
+#[derive(Debug)]
+pub struct Choices {
+    path: PathBuf,
+}
+
+/// Choices as they were kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptChoices {
+    /// How long ago. A clock that was set back makes them new.
+    pub age: Duration,
+    /// What was kept.
+    pub bytes: Vec<u8>,
+}
+
+/// Stands in front of every file, with the time and the checksum of what follows behind it.
+const MAGIC: &[u8; 8] = b"mpchoic1";
+const HEAD: usize = MAGIC.len() + 8 + 32;
+
+impl Choices {
+    /// Those in the cache. Looks at nothing yet.
+    pub fn open(locations: &Locations) -> Choices {
+        Choices { path: locations.cache.join("choices") }
+    }
+
+    /// What was kept under a key; `None` whenever it is not there whole.
+    pub fn read(&self, key: &str) -> Option<KeptChoices> {
+        let directory = Directory::open(&self.path).ok()??;
+        let limit = limits::CHOICES_BYTES + HEAD;
+        let mut bytes = directory.read(Path::new(&file_name(key)), limit).ok()?;
+        let (magic, rest) = bytes.split_at_checked(MAGIC.len())?;
+        let (when, rest) = rest.split_first_chunk::<8>()?;
+        let (sum, body) = rest.split_at_checked(32)?;
+        if magic != MAGIC || sum != Digest::of_parts(&[key.as_bytes(), when, body]).bytes() {
+            return None;
+        }
+        let then = UNIX_EPOCH + Duration::from_secs(u64::from_le_bytes(*when));
+        let age = SystemTime::now().duration_since(then).unwrap_or_default();
+        bytes.drain(..HEAD);
+        Some(KeptChoices { age, bytes })
+    }
+
+    /// Keeps choices instead of those that were kept under the same key.
+    ///
+    /// # Errors
+    /// When they are too large, or the system refuses.
+    pub fn write(&self, key: &str, bytes: &[u8]) -> Result<(), FileError> {
+        let path = self.path.join(file_name(key));
+        if bytes.len() > limits::CHOICES_BYTES {
+            return Err(FileError::TooLarge { path, bytes: bytes.len() as u64 });
+        }
+        file::make_directory(&self.path, Readers::Owner)?;
+        self.make_room();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let when = now.to_le_bytes();
+        let mut whole = Vec::with_capacity(HEAD + bytes.len());
+        whole.extend(MAGIC);
+        whole.extend(when);
+        whole.extend(Digest::of_parts(&[key.as_bytes(), &when, bytes]).bytes());
+        whole.extend(bytes);
+        // What is there is of no worth: a link is replaced, not written through.
+        file::remove(&path)?;
+        let manner =
+            Manner { replace: Replace::Yes, readers: Readers::Owner, lasting: Lasting::Unsynced };
+        file::write(&path, &whole, manner)
+    }
+
+    /// Lets go of the oldest when there are as many as may be.
+    fn make_room(&self) {
+        let Ok(entries) = std::fs::read_dir(&self.path) else { return };
+        let mut files: Vec<(SystemTime, PathBuf)> = entries
+            .flatten()
+            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+            .collect();
+        files.sort();
+        let over = (files.len() + 1).saturating_sub(limits::CHOICES);
+        for (_, path) in files.iter().take(over) {
+            // One that cannot be removed is tried again with the next write.
+            let _ = file::remove(path);
+        }
+    }
+}
+
+/// A key may hold the arguments of a call; its digest tells nothing of them.
+fn file_name(key: &str) -> String {
+    format!("{}.bin", Digest::of(key.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choices() -> (tempfile::TempDir, Choices) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let choices = Choices { path: folder.path().join("choices") };
+        (folder, choices)
+    }
+
+    #[test]
+    fn what_was_kept_is_read_again_whole_or_not_at_all() {
+        let (_folder, choices) = choices();
+        assert_eq!(choices.read("a"), None);
+        choices.write("a", b"[1, 2]").expect("written");
+        choices.write("b", b"[3]").expect("written");
+        let kept = choices.read("a").expect("kept");
+        assert_eq!(kept.bytes, b"[1, 2]");
+        assert!(kept.age < Duration::from_mins(1), "{:?}", kept.age);
+        let path = choices.path.join(file_name("a"));
+        let mut bytes = std::fs::read(&path).expect("read");
+        for at in 0..bytes.len() {
+            bytes[at] ^= 1;
+            std::fs::write(&path, &bytes).expect("written");
+            assert_eq!(choices.read("a"), None, "byte {at}");
+            bytes[at] ^= 1;
+        }
+        std::fs::write(&path, &bytes[..20]).expect("written");
+        assert_eq!(choices.read("a"), None);
+    }
+
+    #[test]
+    fn the_oldest_go_and_too_much_is_refused() {
+        let (_folder, choices) = choices();
+        for index in 0..limits::CHOICES + 5 {
+            choices.write(&index.to_string(), b"[]").expect("written");
+        }
+        let files = std::fs::read_dir(&choices.path).expect("a folder").count();
+        assert_eq!(files, limits::CHOICES);
+        let large = vec![b' '; limits::CHOICES_BYTES + 1];
+        assert!(matches!(choices.write("large", &large), Err(FileError::TooLarge { .. })));
+    }
+}

@@ -1,0 +1,226 @@
+//! The person's PIN: what a decision is signed with.
+//!
+//! The PIN itself is nowhere. A key pair follows from it and a salt; the public half is kept, and
+//! pinned in every run, so that anybody can tell a decision the person made from one that was
+//! written into a file. Who can read the file can try PINs against it, slowly: a longer PIN is the
+//! only help against that.
+
+use std::path::{Path, PathBuf};
+
+use milepost_model::document::hex;
+use milepost_model::secret::Secret;
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+use serde::{Deserialize, Serialize};
+
+use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::lock::Lock;
+
+/// Wrong PINs in a row before no more are taken.
+pub const TRIES: u32 = 5;
+/// Characters of the shortest PIN.
+pub const PIN_CHARS_MIN: usize = 6;
+/// The cost of trying one PIN: 2 to this many blocks.
+const COST: u8 = 15;
+
+/// Why something cannot be signed.
+#[derive(Debug, thiserror::Error)]
+pub enum PersonError {
+    /// No PIN is set.
+    #[error("no PIN is set")]
+    NotSet,
+    /// The PIN is not the one that was set.
+    #[error("this is not the PIN; {left} tries are left")]
+    Wrong {
+        /// Tries that are left.
+        left: u32,
+    },
+    /// Too many were wrong.
+    #[error("the PIN is locked after {TRIES} wrong tries")]
+    Locked,
+    /// It is too easy to guess.
+    #[error("a PIN has at least {PIN_CHARS_MIN} characters")]
+    TooShort,
+    /// The file is no such file.
+    #[error("`{}` is damaged", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The system has no randomness to give.
+    #[error("the system gives no random numbers")]
+    NoRandomness,
+    /// The file could not be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Kept {
+    salt: String,
+    cost: u8,
+    key: String,
+    wrong: u32,
+}
+
+/// The person of a data directory.
+#[derive(Debug, Clone)]
+pub struct Person {
+    directory: PathBuf,
+}
+
+impl Person {
+    /// Of a data directory. Nothing is read yet.
+    pub fn of(directory: &Path) -> Person {
+        Person { directory: directory.to_owned() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.join("person.json")
+    }
+
+    /// The public key, when a PIN is set.
+    pub fn key(&self) -> Result<Option<String>, PersonError> {
+        Ok(self.kept()?.map(|kept| kept.key))
+    }
+
+    /// Sets the PIN. One that is set already is needed to change it.
+    pub fn set_pin(&self, pin: &Secret, old: Option<&Secret>) -> Result<(), PersonError> {
+        if pin.reveal().chars().count() < PIN_CHARS_MIN {
+            return Err(PersonError::TooShort);
+        }
+        if self.kept()?.is_some() {
+            self.sign(old.unwrap_or(&Secret::new("")), "change the PIN")?;
+        }
+        let mut salt = [0; 16];
+        getrandom::fill(&mut salt).map_err(|_| PersonError::NoRandomness)?;
+        let pair = pair(pin, &salt, COST)?;
+        let key = hex(pair.public_key().as_ref());
+        let _lock = self.lock()?;
+        self.keep(&Kept { salt: hex(&salt), cost: COST, key, wrong: 0 })
+    }
+
+    /// Signs a text; a wrong PIN is counted before it is told.
+    pub fn sign(&self, pin: &Secret, text: &str) -> Result<String, PersonError> {
+        let _lock = self.lock()?;
+        let mut kept = self.kept()?.ok_or(PersonError::NotSet)?;
+        if kept.wrong >= TRIES {
+            return Err(PersonError::Locked);
+        }
+        // Counted first: whoever kills the process while it thinks gains no try by it.
+        kept.wrong += 1;
+        self.keep(&kept)?;
+        let salt = unhex(&kept.salt).ok_or_else(|| self.damaged())?;
+        let pair = pair(pin, &salt, kept.cost)?;
+        if hex(pair.public_key().as_ref()) != kept.key {
+            let left = TRIES.saturating_sub(kept.wrong);
+            return Err(if left == 0 { PersonError::Locked } else { PersonError::Wrong { left } });
+        }
+        kept.wrong = 0;
+        self.keep(&kept)?;
+        Ok(hex(pair.sign(text.as_bytes()).as_ref()))
+    }
+
+    fn lock(&self) -> Result<Lock, PersonError> {
+        file::make_directory(&self.directory, Readers::Owner)?;
+        Ok(Lock::of(&self.directory)?)
+    }
+
+    fn kept(&self) -> Result<Option<Kept>, PersonError> {
+        let path = self.path();
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(FileError::of(&path, error).into()),
+        };
+        serde_json::from_slice(&bytes).map(Some).map_err(|_| self.damaged())
+    }
+
+    fn keep(&self, kept: &Kept) -> Result<(), PersonError> {
+        let bytes = serde_json::to_vec_pretty(kept).map_err(|_| self.damaged())?;
+        let manner =
+            Manner { replace: Replace::Yes, readers: Readers::Owner, lasting: Lasting::Synced };
+        Ok(file::write(&self.path(), &bytes, manner)?)
+    }
+
+    fn damaged(&self) -> PersonError {
+        PersonError::Damaged { path: self.path() }
+    }
+}
+
+/// Whether a signature is the work of whoever has a key.
+pub fn is_signed(key: &str, text: &str, signature: &str) -> bool {
+    let (Some(key), Some(signature)) = (unhex(key), unhex(signature)) else { return false };
+    UnparsedPublicKey::new(&ED25519, key).verify(text.as_bytes(), &signature).is_ok()
+}
+
+fn pair(pin: &Secret, salt: &[u8], cost: u8) -> Result<Ed25519KeyPair, PersonError> {
+    let mut seed = [0; 32];
+    let unusable = || PersonError::NotSet;
+    let params = scrypt::Params::new(cost, 8, 1, 32).map_err(|_| unusable())?;
+    scrypt::scrypt(pin.reveal().as_bytes(), salt, &params, &mut seed).map_err(|_| unusable())?;
+    Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| unusable())
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes();
+    if !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    digits
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn person() -> (tempfile::TempDir, Person) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let person = Person::of(directory.path());
+        (directory, person)
+    }
+
+    #[test]
+    fn only_the_pin_signs_and_only_what_was_signed_is_signed() {
+        let (_directory, person) = person();
+        assert!(matches!(person.sign(&Secret::new("123456"), "x"), Err(PersonError::NotSet)));
+        assert!(matches!(person.set_pin(&Secret::new("12345"), None), Err(PersonError::TooShort)));
+        person.set_pin(&Secret::new("correct"), None).expect("is set");
+        let key = person.key().expect("is read").expect("is there");
+        let signature = person.sign(&Secret::new("correct"), "approve").expect("signs");
+        assert!(is_signed(&key, "approve", &signature));
+        assert!(!is_signed(&key, "reject", &signature));
+        assert!(!is_signed(&key, "approve", ""));
+        assert!(!is_signed(&"00".repeat(32), "approve", &signature));
+    }
+
+    #[test]
+    fn guesses_are_counted_and_locked() {
+        let (_directory, person) = person();
+        person.set_pin(&Secret::new("correct"), None).expect("is set");
+        for left in (1..TRIES).rev() {
+            let told = person.sign(&Secret::new("guessed"), "x");
+            assert!(matches!(told, Err(PersonError::Wrong { left: found }) if found == left));
+        }
+        let right = Secret::new("correct");
+        assert!(matches!(person.sign(&Secret::new("guess"), "x"), Err(PersonError::Locked)));
+        assert!(matches!(person.sign(&right, "x"), Err(PersonError::Locked)));
+        assert!(matches!(
+            person.set_pin(&Secret::new("another"), Some(&right)),
+            Err(PersonError::Locked)
+        ));
+    }
+
+    #[test]
+    fn a_pin_is_changed_by_whoever_knows_it() {
+        let (_directory, person) = person();
+        person.set_pin(&Secret::new("the old"), None).expect("is set");
+        let (new, wrong) = (Secret::new("the new"), Secret::new("not it"));
+        assert!(person.set_pin(&new, None).is_err());
+        assert!(person.set_pin(&new, Some(&wrong)).is_err());
+        person.set_pin(&new, Some(&Secret::new("the old"))).expect("is changed");
+        person.sign(&new, "x").expect("signs");
+    }
+}

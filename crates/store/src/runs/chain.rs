@@ -1,0 +1,170 @@
+//! The key of the journal, and the codes that only its holder can make.
+//!
+//! Every row carries a MAC, and that of an event covers the one before it. Whoever changes, adds,
+//! removes or reorders rows without the key is found out by the next reader. A process of the same
+//! user that reads the key is not: the file's mode is all that keeps it.
+
+use std::path::{Path, PathBuf};
+
+use hmac::{Hmac, KeyInit, Mac as _};
+use sha2::Sha256;
+
+use super::error::RunsError;
+use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::limits;
+
+const FILE: &str = "chain.key";
+const KEY_BYTES: usize = 32;
+
+/// A MAC: the first half of an HMAC-SHA-256.
+pub(super) type Mac = [u8; 16];
+
+/// What stands before the first event of a run.
+pub(super) const ORIGIN: Mac = [0; 16];
+
+/// The key, ready for use.
+#[derive(Clone)]
+pub(super) struct ChainKey {
+    keyed: Hmac<Sha256>,
+    bytes: [u8; KEY_BYTES],
+}
+
+impl ChainKey {
+    /// Reads the key of a directory; `None` when there is none.
+    pub(super) fn read(directory: &Path) -> Result<Option<ChainKey>, RunsError> {
+        let path = directory.join(FILE);
+        let bytes = match file::read_document(&path, limits::KEY_BYTES) {
+            Ok(bytes) => bytes,
+            Err(FileError::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        check_mode(&path)?;
+        let bytes = bytes.try_into().map_err(|_| RunsError::WrongKey { path })?;
+        Ok(Some(ChainKey::of(bytes)))
+    }
+
+    /// Makes the key of a directory, which has none. It is on the disk before anything is written
+    /// with it.
+    pub(super) fn make(directory: &Path) -> Result<ChainKey, RunsError> {
+        let mut bytes = [0; KEY_BYTES];
+        getrandom::fill(&mut bytes).map_err(|_| RunsError::NoRandomness)?;
+        let key = ChainKey::of(bytes);
+        key.write(directory)?;
+        Ok(key)
+    }
+
+    /// Writes the key into a directory that has none.
+    pub(super) fn write(&self, directory: &Path) -> Result<(), FileError> {
+        let manner =
+            Manner { replace: Replace::No, readers: Readers::Owner, lasting: Lasting::Synced };
+        file::write(&directory.join(FILE), &self.bytes, manner)
+    }
+
+    /// Where the key of a directory is.
+    pub(super) fn path(directory: &Path) -> PathBuf {
+        directory.join(FILE)
+    }
+
+    fn of(bytes: [u8; KEY_BYTES]) -> ChainKey {
+        let keyed = Hmac::new_from_slice(&bytes).expect("HMAC takes keys of any length");
+        ChainKey { keyed, bytes }
+    }
+
+    /// Begins a message. The purpose keeps a MAC of one kind of row from fitting another kind.
+    pub(super) fn over(&self, purpose: &str) -> Message {
+        Message(self.keyed.clone()).text(purpose)
+    }
+}
+
+/// A message so far. Each part goes in with its length, so that none runs into the next.
+pub(super) struct Message(Hmac<Sha256>);
+
+impl Message {
+    pub(super) fn bytes(mut self, bytes: &[u8]) -> Message {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+        self
+    }
+
+    pub(super) fn text(self, text: &str) -> Message {
+        self.bytes(text.as_bytes())
+    }
+
+    pub(super) fn number(self, number: u64) -> Message {
+        self.bytes(&number.to_le_bytes())
+    }
+
+    /// A text that may be missing, which is not the same as an empty one.
+    pub(super) fn maybe_text(self, text: Option<&str>) -> Message {
+        match text {
+            Some(text) => self.number(1).text(text),
+            None => self.number(0),
+        }
+    }
+
+    pub(super) fn maybe_number(self, number: Option<u64>) -> Message {
+        match number {
+            Some(number) => self.number(1).number(number),
+            None => self.number(0),
+        }
+    }
+
+    /// Its MAC.
+    pub(super) fn mac(self) -> Mac {
+        let whole = self.0.finalize().into_bytes();
+        let mut mac = ORIGIN;
+        mac.copy_from_slice(&whole[..ORIGIN.len()]);
+        mac
+    }
+
+    /// Whether this is its MAC. Takes the same time wherever the two differ.
+    pub(super) fn fits(self, mac: &[u8]) -> bool {
+        mac.len() == ORIGIN.len() && self.0.verify_truncated_left(mac).is_ok()
+    }
+}
+
+/// A key that others may read is no key any more.
+#[cfg(unix)]
+fn check_mode(path: &Path) -> Result<(), RunsError> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let metadata = std::fs::metadata(path).map_err(|error| FileError::of(path, error))?;
+    let mode = metadata.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(RunsError::KeyExposed { path: path.to_owned(), mode });
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_mode(_: &Path) -> Result<(), RunsError> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ChainKey, ORIGIN};
+
+    #[test]
+    fn a_mac_fits_its_message_alone() {
+        let key = ChainKey::of([7; 32]);
+        let message = || key.over("event").bytes(&ORIGIN).text("a").number(1);
+        let mac = message().mac();
+        assert!(message().fits(&mac));
+        assert!(!message().fits(&mac[..15]), "a part of it");
+        assert!(!message().fits(&[]), "nothing");
+        assert!(!message().number(1).fits(&mac), "more is said");
+        assert!(!key.over("inbox").bytes(&ORIGIN).text("a").number(1).fits(&mac), "other purpose");
+        assert!(!ChainKey::of([8; 32]).over("event").fits(&key.over("event").mac()), "other key");
+    }
+
+    #[test]
+    fn parts_do_not_run_into_each_other() {
+        let key = ChainKey::of([7; 32]);
+        assert_ne!(
+            key.over("x").text("ab").text("c").mac(),
+            key.over("x").text("a").text("bc").mac()
+        );
+        assert_ne!(key.over("x").maybe_text(None).mac(), key.over("x").maybe_text(Some("")).mac());
+    }
+}

@@ -1,0 +1,125 @@
+//! Whether all runs are as they were written: every page, every row, every chain.
+
+use milepost_model::id::RunId;
+use rusqlite::Connection;
+
+use super::chain::ChainKey;
+use super::db::{Db, Readers};
+use super::error::RunsError;
+use super::event::{self, Wanted};
+use super::inbox;
+use super::run::{self, RunRow};
+use crate::limits;
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CheckReport {
+    /// What `SQLite` says about the file; nothing when it is sound.
+    pub file: Vec<String>,
+    /// Runs that were looked at.
+    pub runs: u64,
+    /// Their events.
+    pub events: u64,
+    /// Runs that are not as they were written, with the first event that cannot be believed.
+    pub corrupt: Vec<(RunId, u64)>,
+    /// Messages that this program did not write as they are.
+    pub forged: u64,
+}
+
+impl CheckReport {
+    /// Whether everything is as it was written.
+    pub fn is_sound(&self) -> bool {
+        self.file.is_empty() && self.corrupt.is_empty() && self.forged == 0
+    }
+}
+
+/// What `SQLite` says about the pages of the file.
+pub(super) fn pages(connection: &Connection) -> Result<Vec<String>, RunsError> {
+    file(connection, "PRAGMA quick_check(100)")
+}
+
+/// What `SQLite` says about the pages of the file, and whether every index has every row: a run
+/// that no index leads to would look like one that never was.
+fn pages_and_indices(connection: &Connection) -> Result<Vec<String>, RunsError> {
+    file(connection, "PRAGMA integrity_check(100)")
+}
+
+fn file(connection: &Connection, sql: &str) -> Result<Vec<String>, RunsError> {
+    let lines = Db::reading(connection).all(sql, [], |row| row.get(0));
+    match lines {
+        Ok(lines) => Ok(lines.into_iter().filter(|line: &String| line != "ok").collect()),
+        Err(error) if error.is_damage() => Ok(vec![error.to_string()]),
+        Err(error) => Err(error),
+    }
+}
+
+/// Looks at everything. Each run is read at its own moment, so that the log can be moved
+/// meanwhile.
+pub(super) fn check(readers: &Readers, key: &ChainKey) -> Result<CheckReport, RunsError> {
+    let mut report =
+        CheckReport { file: readers.with(pages_and_indices)?, ..CheckReport::default() };
+    match runs(readers, key, &mut report) {
+        // There is no way to the runs behind it.
+        Err(error) if error.is_damage() => report.file.push(error.to_string()),
+        outcome => outcome?,
+    }
+    Ok(report)
+}
+
+fn runs(readers: &Readers, key: &ChainKey, report: &mut CheckReport) -> Result<(), RunsError> {
+    let mut after = 0;
+    loop {
+        let sql = "SELECT key, id FROM runs WHERE key > ?1 ORDER BY key LIMIT ?2";
+        let values = rusqlite::params![after, limits::RUNS_AT_ONCE];
+        let some: Vec<(u64, String)> =
+            readers.read(|db| db.all(sql, values, |row| Ok((row.get(0)?, row.get(1)?))))?;
+        let Some((last, _)) = some.last() else { return Ok(()) };
+        after = *last;
+        for (_, id) in &some {
+            let Ok(run) = RunId::parse(id) else {
+                report.file.push("the id of a run is none".to_owned());
+                continue;
+            };
+            readers.read(|db| one(db, key, &run, report))?;
+        }
+    }
+}
+
+fn one(db: Db<'_>, key: &ChainKey, run: &RunId, report: &mut CheckReport) -> Result<(), RunsError> {
+    let outcome = run::find(db, key, run).and_then(|row| chain(db, key, &row, report));
+    match outcome {
+        // It was purged meanwhile, or no index leads to it, which SQLite tells.
+        Err(RunsError::NotFound { .. }) => return Ok(()),
+        Err(RunsError::Corrupt { run, seq }) => report.corrupt.push((run, seq)),
+        outcome => outcome?,
+    }
+    report.runs += 1;
+    let (_, forged) = inbox::pending(db, key, run)?;
+    report.forged += forged.len() as u64;
+    Ok(())
+}
+
+fn chain(
+    db: Db<'_>,
+    key: &ChainKey,
+    row: &RunRow,
+    report: &mut CheckReport,
+) -> Result<(), RunsError> {
+    let text: Option<String> = db
+        .first("SELECT text FROM texts WHERE hash = ?1", [row.text.bytes()], |row| row.get(0))
+        .map_err(|error| error.of_run(&row.id, 0))?;
+    if text.is_none_or(|text| crate::digest::Digest::of(text.as_bytes()) != row.text) {
+        return Err(RunsError::Corrupt { run: row.id.clone(), seq: 0 });
+    }
+    let mut after_seq = 0;
+    loop {
+        let limit = limits::EVENTS_AT_ONCE;
+        let wanted = Wanted { after_seq, limit, bytes: limits::EVENTS_BYTES };
+        let page = event::read(db, key, row, wanted)?;
+        report.events += page.events.len() as u64;
+        match page.events.last() {
+            Some(last) if page.more => after_seq = last.seq,
+            _ => return Ok(()),
+        }
+    }
+}

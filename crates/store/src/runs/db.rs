@@ -1,0 +1,166 @@
+//! One connection to the database, and the one way statements are run on it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use rusqlite::{Connection, OpenFlags, Params, Row};
+
+use super::error::RunsError;
+use super::fault::{self, Faults, Point};
+use crate::limits;
+
+/// A connection, with the faults that its calls are to meet.
+#[derive(Clone, Copy)]
+pub(super) struct Db<'c> {
+    connection: &'c Connection,
+    faults: Option<&'c Faults>,
+}
+
+impl<'c> Db<'c> {
+    /// For reading, which meets no faults but real ones.
+    pub(super) fn reading(connection: &'c Connection) -> Db<'c> {
+        Db { connection, faults: None }
+    }
+
+    pub(super) fn writing(connection: &'c Connection, faults: Option<&'c Faults>) -> Db<'c> {
+        Db { connection, faults }
+    }
+
+    /// Runs a statement; how many rows it changed.
+    pub(super) fn execute(self, sql: &str, params: impl Params) -> Result<usize, RunsError> {
+        let call = || self.connection.prepare_cached(sql)?.execute(params);
+        Ok(fault::at(self.faults, Point::Statement, call)?)
+    }
+
+    /// The first row of a query.
+    pub(super) fn first<T>(
+        self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, RunsError> {
+        let call = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let mut rows = statement.query(params)?;
+            rows.next()?.map(read).transpose()
+        };
+        Ok(fault::at(self.faults, Point::Statement, call)?)
+    }
+
+    /// Every row of a query.
+    pub(super) fn all<T>(
+        self,
+        sql: &str,
+        params: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, RunsError> {
+        let mut found = Vec::new();
+        self.each(sql, params, |row| {
+            found.push(read(row)?);
+            Ok(true)
+        })?;
+        Ok(found)
+    }
+
+    /// The rows of a query, one after the other, until `read` says that it is enough.
+    pub(super) fn each(
+        self,
+        sql: &str,
+        params: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> Result<bool, RunsError>,
+    ) -> Result<(), RunsError> {
+        let call = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let mut rows = statement.query(params)?;
+            while let Some(row) = rows.next()? {
+                match read(row) {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) => return Ok(Err(error)),
+                }
+            }
+            Ok(Ok(()))
+        };
+        fault::at(self.faults, Point::Statement, call)?
+    }
+
+    /// Runs statements that are not worth keeping.
+    pub(super) fn batch(self, point: Point, sql: &str) -> rusqlite::Result<()> {
+        fault::at(self.faults, point, || self.connection.execute_batch(sql))
+    }
+}
+
+/// Opens the database and sets what does not last in the file.
+pub(super) fn connect(path: &Path) -> Result<Connection, RunsError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    // SQLite's own waits grow to a tenth of a second; a write here takes a few milliseconds.
+    connection.busy_handler(Some(|tries: i32| {
+        thread::sleep(limits::BUSY_EVERY);
+        u32::try_from(tries).is_ok_and(|tries| limits::BUSY_EVERY * tries < limits::BUSY_WAIT)
+    }))?;
+    connection.set_prepared_statement_cache_capacity(limits::STATEMENTS);
+    connection.execute_batch(
+        "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON;
+         PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;",
+    )?;
+    Ok(connection)
+}
+
+/// Connections that only read, kept for the next reader.
+pub(super) struct Readers {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    pub(super) fn of(path: PathBuf) -> Readers {
+        Readers { path, idle: Mutex::new(Vec::new()) }
+    }
+
+    /// Reads at one moment: what is committed meanwhile is not seen.
+    pub(super) fn read<T>(
+        &self,
+        work: impl FnOnce(Db<'_>) -> Result<T, RunsError>,
+    ) -> Result<T, RunsError> {
+        let connection = self.connection()?;
+        let outcome = {
+            let moment = connection.unchecked_transaction()?;
+            let outcome = work(Db::reading(&moment));
+            // Nothing was written; how it ends makes no difference to what was read.
+            drop(moment);
+            outcome
+        };
+        self.keep(connection);
+        outcome
+    }
+
+    /// A connection for as long as it takes: no transaction is begun.
+    pub(super) fn with<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, RunsError>,
+    ) -> Result<T, RunsError> {
+        let connection = self.connection()?;
+        let outcome = work(&connection);
+        self.keep(connection);
+        outcome
+    }
+
+    fn connection(&self) -> Result<Connection, RunsError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        if let Some(connection) = idle {
+            return Ok(connection);
+        }
+        let connection = connect(&self.path)?;
+        connection.execute_batch("PRAGMA query_only = ON")?;
+        Ok(connection)
+    }
+
+    fn keep(&self, connection: Connection) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < limits::READERS {
+            idle.push(connection);
+        }
+    }
+}

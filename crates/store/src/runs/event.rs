@@ -1,0 +1,297 @@
+//! The journal of a run: events in order, each bound to the one before it.
+//!
+//! What an event means is nobody's business here: bytes in, the same bytes out, or an error.
+
+use milepost_model::id::RunId;
+use rusqlite::{Row, params};
+
+use super::chain::{ChainKey, Mac, Message, ORIGIN};
+use super::db::Db;
+use super::error::RunsError;
+use super::inbox::{self, InboxId};
+use super::lease::{self, Lease};
+use super::run::{self, Durability, RunRow, Standing};
+use crate::digest::Digest;
+use crate::limits;
+
+/// An event to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEvent {
+    /// When it happened.
+    pub at_ms: u64,
+    /// What kind of event it is.
+    pub kind: String,
+    /// What it says.
+    pub data: Vec<u8>,
+}
+
+/// An event of the journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Its number in the run, from 1.
+    pub seq: u64,
+    /// When it happened.
+    pub at_ms: u64,
+    /// What kind of event it is.
+    pub kind: String,
+    /// What it says.
+    pub data: Vec<u8>,
+}
+
+/// Events that follow one another.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Events {
+    /// The events.
+    pub events: Vec<Event>,
+    /// There are later ones.
+    pub more: bool,
+}
+
+/// What happened in a run, to be written whole or not at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Append {
+    /// The right to write, which another holder may have taken meanwhile.
+    pub lease: Lease,
+    /// The number of the last event that the writer knows.
+    pub after_seq: u64,
+    /// What happened.
+    pub events: Vec<NewEvent>,
+    /// How the run stands now, where that changed.
+    pub standing: Option<Standing>,
+    /// Messages that were taken up, and what is answered.
+    pub answers: Vec<(InboxId, Vec<u8>)>,
+    /// When they were.
+    pub at_ms: u64,
+    /// What a loss of power may cost.
+    pub durability: Durability,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Appended {
+    /// The number of the last event.
+    pub last_seq: u64,
+}
+
+/// The end of a chain.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Last {
+    pub(super) run: u64,
+    pub(super) seq: u64,
+    pub(super) mac: Mac,
+}
+
+impl Last {
+    /// Of a run without events.
+    pub(super) fn origin(run: u64) -> Last {
+        Last { run, seq: 0, mac: ORIGIN }
+    }
+}
+
+/// Writes what happened in a run.
+pub(super) fn write(db: Db<'_>, key: &ChainKey, what: Append) -> Result<Appended, RunsError> {
+    let run = &what.lease.run;
+    let row = run::writable(db, run)?;
+    lease::check(db, row, &what.lease)?;
+    let last = last(db, row).map_err(|error| error.of_run(run, what.after_seq))?;
+    if last.seq != what.after_seq {
+        return Err(RunsError::OutOfOrder { run: run.clone(), last: last.seq });
+    }
+    let last = append(db, key, run, last, &what.events)?;
+    if let Some(standing) = what.standing {
+        run::stand(db, key, run, standing, &last)?;
+    }
+    for (id, answer) in &what.answers {
+        inbox::answer(db, key, (row, id), answer, what.at_ms)?;
+    }
+    Ok(Appended { last_seq: last.seq })
+}
+
+fn last(db: Db<'_>, run: u64) -> Result<Last, RunsError> {
+    let sql = "SELECT seq, mac FROM events WHERE run = ?1 ORDER BY seq DESC LIMIT 1";
+    let found = db.first(sql, [run], |row| Ok(Last { run, seq: row.get(0)?, mac: row.get(1)? }))?;
+    Ok(found.unwrap_or(Last::origin(run)))
+}
+
+/// Adds events to the end of a chain.
+pub(super) fn append(
+    db: Db<'_>,
+    key: &ChainKey,
+    run: &RunId,
+    mut last: Last,
+    events: &[NewEvent],
+) -> Result<Last, RunsError> {
+    let sql = "INSERT INTO events(run, seq, at_ms, kind, data, blob, mac) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    for NewEvent { at_ms, kind, data } in events {
+        let body = Body::of(data);
+        let head = Head { run, seq: last.seq + 1, at_ms: *at_ms, kind };
+        let mac = message(key, &last.mac, head, &body).mac();
+        if let Body::Kept(hash) = &body {
+            let keep = "INSERT INTO blobs(hash, bytes) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+            db.execute(keep, params![hash.bytes(), data])?;
+        }
+        let (data, blob) = body.columns();
+        db.execute(sql, params![last.run, last.seq + 1, at_ms, kind, data, blob, mac])?;
+        last = Last { run: last.run, seq: last.seq + 1, mac };
+    }
+    Ok(last)
+}
+
+/// Refuses what is never written, before it waits for anything.
+pub(super) fn check_size(events: &[NewEvent]) -> Result<(), RunsError> {
+    let too_large = |bytes, limit| Err(RunsError::TooLarge { bytes, limit });
+    if let Some(large) = events.iter().find(|event| event.data.len() > limits::EVENT_BYTES) {
+        return too_large(large.data.len(), limits::EVENT_BYTES);
+    }
+    let bytes = events.iter().map(|event| event.data.len() + event.kind.len()).sum();
+    if bytes > limits::APPEND_BYTES {
+        return too_large(bytes, limits::APPEND_BYTES);
+    }
+    Ok(())
+}
+
+/// Where the data of an event is.
+enum Body<'d> {
+    Inline(&'d [u8]),
+    /// Under its hash.
+    Kept(Digest),
+}
+
+impl<'d> Body<'d> {
+    fn of(data: &'d [u8]) -> Body<'d> {
+        if data.len() > limits::EVENT_INLINE_BYTES {
+            Body::Kept(Digest::of(data))
+        } else {
+            Body::Inline(data)
+        }
+    }
+
+    fn columns(&self) -> (Option<&[u8]>, Option<&[u8]>) {
+        match self {
+            Body::Inline(data) => (Some(data), None),
+            Body::Kept(hash) => (None, Some(hash.bytes())),
+        }
+    }
+}
+
+/// What an event says beside its data.
+#[derive(Clone, Copy)]
+struct Head<'e> {
+    run: &'e RunId,
+    seq: u64,
+    at_ms: u64,
+    kind: &'e str,
+}
+
+/// What is signed. Large data is named by its hash, which whoever reads it checks.
+fn message(key: &ChainKey, before: &Mac, head: Head<'_>, body: &Body<'_>) -> Message {
+    let message = key
+        .over("event")
+        .bytes(before)
+        .text(head.run.as_str())
+        .number(head.seq)
+        .number(head.at_ms)
+        .text(head.kind);
+    match body {
+        Body::Inline(data) => message.number(0).bytes(data),
+        Body::Kept(hash) => message.number(1).bytes(hash.bytes()),
+    }
+}
+
+/// Which events are asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) after_seq: u64,
+    pub(super) limit: usize,
+    pub(super) bytes: usize,
+}
+
+const READ: &str = "SELECT e.seq, e.at_ms, e.kind, e.data, e.blob, e.mac, b.bytes \
+                    FROM events e LEFT JOIN blobs b ON b.hash = e.blob \
+                    WHERE e.run = ?1 AND e.seq > ?2 ORDER BY e.seq";
+
+/// Reads events and checks each of them: its place in the chain, and the end of the chain against
+/// what the index says.
+pub(super) fn read(
+    db: Db<'_>,
+    key: &ChainKey,
+    row: &RunRow,
+    wanted: Wanted,
+) -> Result<Events, RunsError> {
+    let mut reading = Reading::from(db, key, row, wanted)?;
+    let outcome = db.each(READ, params![row.key, wanted.after_seq], |line| reading.take(line));
+    outcome.map_err(|error| error.of_run(&row.id, reading.last.seq + 1))?;
+    if !reading.found.more && reading.last.seq < row.last_seq {
+        // The end is missing: the index knows of later events.
+        return Err(reading.corrupt());
+    }
+    Ok(reading.found)
+}
+
+struct Reading<'r> {
+    key: &'r ChainKey,
+    row: &'r RunRow,
+    wanted: Wanted,
+    last: Last,
+    bytes: usize,
+    found: Events,
+}
+
+impl<'r> Reading<'r> {
+    fn from(
+        db: Db<'_>,
+        key: &'r ChainKey,
+        row: &'r RunRow,
+        wanted: Wanted,
+    ) -> Result<Reading<'r>, RunsError> {
+        let mut last = Last { seq: wanted.after_seq, ..Last::origin(row.key) };
+        if wanted.after_seq > 0 {
+            let sql = "SELECT mac FROM events WHERE run = ?1 AND seq = ?2";
+            let mac = db.first(sql, params![row.key, wanted.after_seq], |line| line.get(0));
+            match mac.map_err(|error| error.of_run(&row.id, wanted.after_seq))? {
+                Some(mac) => last.mac = mac,
+                None if wanted.after_seq <= row.last_seq => {
+                    return Err(RunsError::Corrupt { run: row.id.clone(), seq: wanted.after_seq });
+                }
+                // Nothing follows an event that nobody wrote yet.
+                None => {}
+            }
+        }
+        Ok(Reading { key, row, wanted, last, bytes: 0, found: Events::default() })
+    }
+
+    fn corrupt(&self) -> RunsError {
+        RunsError::Corrupt { run: self.row.id.clone(), seq: self.last.seq + 1 }
+    }
+
+    /// Takes an event; whether the next one is wanted too.
+    fn take(&mut self, line: &Row<'_>) -> Result<bool, RunsError> {
+        let full = self.bytes > self.wanted.bytes && !self.found.events.is_empty();
+        if full || self.found.events.len() >= self.wanted.limit {
+            self.found.more = true;
+            return Ok(false);
+        }
+        let (seq, at_ms, kind): (u64, u64, String) = (line.get(0)?, line.get(1)?, line.get(2)?);
+        let (data, blob): (Option<Vec<u8>>, Option<[u8; 32]>) = (line.get(3)?, line.get(4)?);
+        let (mac, kept): (Mac, Option<Vec<u8>>) = (line.get(5)?, line.get(6)?);
+        let hash = blob.map(Digest::from_bytes);
+        let body = match (&data, hash, &kept) {
+            (Some(data), None, _) => Body::Inline(data),
+            (None, Some(hash), Some(kept)) if Digest::of(kept) == hash => Body::Kept(hash),
+            _ => return Err(self.corrupt()),
+        };
+        let head = Head { run: &self.row.id, seq, at_ms, kind: &kind };
+        if seq != self.last.seq + 1
+            || !message(self.key, &self.last.mac, head, &body).fits(&mac)
+            || (seq == self.row.last_seq && mac != self.row.head)
+        {
+            return Err(self.corrupt());
+        }
+        let data = data.or(kept).unwrap_or_default();
+        self.bytes += data.len();
+        self.last = Last { seq, mac, ..self.last };
+        self.found.events.push(Event { seq, at_ms, kind, data });
+        Ok(true)
+    }
+}

@@ -1,0 +1,184 @@
+//! What is said to a run by whoever does not drive it: each message once, each answered once.
+
+use std::fmt;
+
+use milepost_model::id::RunId;
+use rusqlite::params;
+
+use super::chain::{ChainKey, Message};
+use super::db::Db;
+use super::error::RunsError;
+use super::run;
+use crate::limits;
+
+/// The identity of a message, chosen by its sender: sending it twice is sending it once.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InboxId(String);
+
+/// A text that identifies no message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the id of a message has 1 to {} visible ASCII characters", InboxId::CHARS)]
+pub struct InvalidInboxId;
+
+impl InboxId {
+    /// Characters of the longest id.
+    pub const CHARS: usize = 256;
+
+    /// Checks a text.
+    pub fn parse(text: &str) -> Result<InboxId, InvalidInboxId> {
+        let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
+        if visible && (1..=InboxId::CHARS).contains(&text.len()) {
+            return Ok(InboxId(text.to_owned()));
+        }
+        Err(InvalidInboxId)
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for InboxId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A message to a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InboxRow {
+    /// Its identity.
+    pub id: InboxId,
+    /// The run.
+    pub run: RunId,
+    /// When it was sent.
+    pub at_ms: u64,
+    /// What it says.
+    pub data: Vec<u8>,
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    /// It is in the inbox.
+    New,
+    /// It was there already.
+    Same,
+    /// Another one of this id was there already, and is as it was.
+    Other,
+}
+
+/// The messages of a run that nobody answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pending {
+    /// The messages, in the order in which they came.
+    pub messages: Vec<InboxRow>,
+    /// Messages that were left out because this program did not write them as they are.
+    pub forged: usize,
+}
+
+/// Puts a message into the inbox of a run.
+pub(super) fn send(db: Db<'_>, key: &ChainKey, message: &InboxRow) -> Result<Sent, RunsError> {
+    let run = run::writable(db, &message.run)?;
+    let there = "SELECT run, data FROM inbox WHERE id = ?1";
+    let there: Option<(u64, Vec<u8>)> =
+        db.first(there, [message.id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    match there {
+        Some((other, _)) if other != run => {
+            return Err(RunsError::OtherRun { run: message.run.clone() });
+        }
+        Some((_, data)) if data != message.data => return Ok(Sent::Other),
+        Some(_) => return Ok(Sent::Same),
+        None => {}
+    }
+    let sql = "INSERT INTO inbox(id, run, at_ms, data, mac) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let mac = signed(key, message).mac();
+    db.execute(sql, params![message.id.as_str(), run, message.at_ms, message.data, mac])?;
+    Ok(Sent::New)
+}
+
+/// Refuses what is never written, before it waits for anything.
+pub(super) fn check_size(data: &[u8]) -> Result<(), RunsError> {
+    let (bytes, limit) = (data.len(), limits::MESSAGE_BYTES);
+    if bytes > limit { Err(RunsError::TooLarge { bytes, limit }) } else { Ok(()) }
+}
+
+fn signed(key: &ChainKey, message: &InboxRow) -> Message {
+    key.over("inbox")
+        .text(message.id.as_str())
+        .text(message.run.as_str())
+        .number(message.at_ms)
+        .bytes(&message.data)
+}
+
+fn signed_answer(key: &ChainKey, id: &InboxId, answer: &[u8]) -> Message {
+    key.over("answer").text(id.as_str()).bytes(answer)
+}
+
+/// Answers a message of a run. The first answer stays.
+pub(super) fn answer(
+    db: Db<'_>,
+    key: &ChainKey,
+    (run, id): (u64, &InboxId),
+    answer: &[u8],
+    at_ms: u64,
+) -> Result<(), RunsError> {
+    let sql = "UPDATE inbox SET answer = ?3, answer_mac = ?4, answered_ms = ?5 \
+               WHERE id = ?1 AND run = ?2 AND answer IS NULL";
+    let mac = signed_answer(key, id, answer).mac();
+    db.execute(sql, params![id.as_str(), run, answer, mac, at_ms]).map(drop)
+}
+
+/// The messages of a run that nobody answered, and the keys of those that are forged.
+pub(super) fn pending(
+    db: Db<'_>,
+    key: &ChainKey,
+    run: &RunId,
+) -> Result<(Pending, Vec<u64>), RunsError> {
+    let sql = "SELECT i.key, i.id, i.at_ms, i.data, i.mac FROM inbox i JOIN runs r \
+               ON r.key = i.run WHERE r.id = ?1 AND i.answer IS NULL ORDER BY i.key";
+    let (mut pending, mut forged, mut bytes) = (Pending::default(), Vec::new(), 0);
+    db.each(sql, [run.as_str()], |row| {
+        let (id, at_ms): (String, u64) = (row.get(1)?, row.get(2)?);
+        let (data, mac): (Vec<u8>, Vec<u8>) = (row.get(3)?, row.get(4)?);
+        bytes += data.len();
+        let message =
+            InboxId::parse(&id).map(|id| InboxRow { id, run: run.clone(), at_ms, data }).ok();
+        match message.filter(|message| signed(key, message).fits(&mac)) {
+            Some(message) => pending.messages.push(message),
+            None => forged.push(row.get(0)?),
+        }
+        Ok(pending.messages.len() < limits::MESSAGES && bytes < limits::EVENTS_BYTES)
+    })?;
+    pending.forged = forged.len();
+    Ok((pending, forged))
+}
+
+/// Takes forged messages out of the way: an answer that is none, because nobody signed it.
+pub(super) fn discard(db: Db<'_>, forged: &[u64]) -> Result<(), RunsError> {
+    let sql = "UPDATE inbox SET answer = x'' WHERE key = ?1 AND answer IS NULL";
+    forged.iter().try_for_each(|key| db.execute(sql, [key]).map(drop))
+}
+
+/// Runs with messages that nobody answered.
+pub(super) fn runs_with_pending(db: Db<'_>) -> Result<Vec<RunId>, RunsError> {
+    let sql = "SELECT id FROM runs WHERE quarantined = 0 \
+               AND key IN (SELECT run FROM inbox WHERE answer IS NULL) ORDER BY key LIMIT ?1";
+    db.all(sql, [limits::RUNS_AT_ONCE], |row| run::run_id(&row.get::<_, String>(0)?))
+}
+
+/// The answer to a message, once there is one that this program gave.
+pub(super) fn answer_of(
+    db: Db<'_>,
+    key: &ChainKey,
+    id: &InboxId,
+) -> Result<Option<Vec<u8>>, RunsError> {
+    let sql = "SELECT answer, answer_mac FROM inbox WHERE id = ?1 AND answer IS NOT NULL";
+    let found: Option<(Vec<u8>, Option<Vec<u8>>)> =
+        db.first(sql, [id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(found.and_then(|(answer, mac)| {
+        let own = signed_answer(key, id, &answer).fits(&mac.unwrap_or_default());
+        own.then_some(answer)
+    }))
+}

@@ -1,0 +1,136 @@
+//! Who drives a run: one process at a time, and the next one when that is gone.
+//!
+//! A holder is alive for as long as its heartbeat says. Every change of hands raises the epoch of
+//! the lease, and what a holder writes names its epoch: one that was away too long and comes back
+//! finds that nothing it says counts any more.
+
+use std::fmt;
+
+use milepost_model::id::RunId;
+use rusqlite::params;
+
+use super::db::Db;
+use super::error::RunsError;
+use super::run::{self, RunRow};
+use crate::limits;
+
+/// A process that drives runs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HolderId(String);
+
+impl HolderId {
+    /// One that nobody has. Short, because the path of a socket may be no longer than about a
+    /// hundred bytes.
+    pub fn random() -> Result<HolderId, RunsError> {
+        let mut bytes = [0; 8];
+        getrandom::fill(&mut bytes).map_err(|_| RunsError::NoRandomness)?;
+        Ok(HolderId(format!("{:016x}", u64::from_be_bytes(bytes))))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for HolderId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The right to write to the journal of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The run.
+    pub run: RunId,
+    /// Who has it.
+    pub holder: HolderId,
+    /// How often it changed hands.
+    pub epoch: u64,
+}
+
+/// A sign of life of a holder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beat {
+    /// The holder.
+    pub holder: HolderId,
+    /// Its process, for people.
+    pub pid: u32,
+    /// The time.
+    pub now_ms: u64,
+    /// For how long it counts as alive.
+    pub ttl_ms: u64,
+}
+
+pub(super) fn beat(db: Db<'_>, beat: &Beat) -> Result<(), RunsError> {
+    // A holder that is not there is a holder that is gone: the dead need no rows.
+    db.execute("DELETE FROM holders WHERE expires_ms <= ?1", [beat.now_ms])?;
+    let sql = "INSERT INTO holders(id, pid, expires_ms) VALUES (?1, ?2, ?3) \
+               ON CONFLICT (id) DO UPDATE SET expires_ms = excluded.expires_ms";
+    let expires = beat.now_ms.saturating_add(beat.ttl_ms);
+    db.execute(sql, params![beat.holder.as_str(), beat.pid, expires]).map(drop)
+}
+
+/// The lease of a run that was just made.
+pub(super) fn first(db: Db<'_>, row: &RunRow, holder: HolderId) -> Result<Lease, RunsError> {
+    let sql = "INSERT INTO leases(run, holder, epoch) VALUES (?1, ?2, 1)";
+    db.execute(sql, params![row.key, holder.as_str()])?;
+    Ok(Lease { run: row.id.clone(), holder, epoch: 1 })
+}
+
+/// Takes the lease of a run that nobody alive has but perhaps the taker itself.
+pub(super) fn take(
+    db: Db<'_>,
+    run: &RunId,
+    holder: HolderId,
+    now_ms: u64,
+) -> Result<Option<Lease>, RunsError> {
+    let row = run::writable(db, run)?;
+    let sql = "INSERT INTO leases(run, holder, epoch) VALUES (?1, ?2, 1) \
+               ON CONFLICT (run) DO UPDATE SET holder = excluded.holder, epoch = epoch + 1 \
+               WHERE holder IS NULL OR holder = excluded.holder OR NOT EXISTS \
+               (SELECT 1 FROM holders WHERE id = leases.holder AND expires_ms > ?3) \
+               RETURNING epoch";
+    let epoch = db.first(sql, params![row, holder.as_str(), now_ms], |row| row.get(0))?;
+    Ok(epoch.map(|epoch| Lease { run: run.clone(), holder, epoch }))
+}
+
+/// Whether a lease is still held.
+pub(super) fn check(db: Db<'_>, run: u64, lease: &Lease) -> Result<(), RunsError> {
+    let sql = "SELECT 1 FROM leases WHERE run = ?1 AND holder = ?2 AND epoch = ?3";
+    let values = params![run, lease.holder.as_str(), lease.epoch];
+    let held: Option<u64> = db.first(sql, values, |row| row.get(0))?;
+    held.map(drop).ok_or_else(|| RunsError::Fenced { run: lease.run.clone() })
+}
+
+/// Gives a lease back. One that is not held any more is nobody's loss.
+pub(super) fn release(db: Db<'_>, lease: &Lease) -> Result<(), RunsError> {
+    let sql = "UPDATE leases SET holder = NULL WHERE holder = ?2 AND epoch = ?3 \
+               AND run = (SELECT key FROM runs WHERE id = ?1)";
+    let values = params![lease.run.as_str(), lease.holder.as_str(), lease.epoch];
+    db.execute(sql, values).map(drop)
+}
+
+/// Gives everything back that a holder has, and takes it off the list.
+pub(super) fn leave(db: Db<'_>, holder: &HolderId) -> Result<(), RunsError> {
+    db.execute("UPDATE leases SET holder = NULL WHERE holder = ?1", [holder.as_str()])?;
+    db.execute("DELETE FROM holders WHERE id = ?1", [holder.as_str()]).map(drop)
+}
+
+const ADRIFT: &str = "
+SELECT r.id FROM runs r
+  LEFT JOIN leases l ON l.run = r.key
+  LEFT JOIN holders h ON h.id = l.holder AND h.expires_ms > ?1
+WHERE h.id IS NULL AND r.quarantined = 0 AND r.key IN (
+  SELECT key FROM runs WHERE status IN ('pending', 'running')
+  UNION SELECT key FROM runs WHERE wake_ms IS NOT NULL AND wake_ms <= ?1
+  UNION SELECT run FROM inbox WHERE answer IS NULL)
+ORDER BY r.key LIMIT ?2";
+
+/// Runs that somebody has to drive and nobody alive does: there is something to do, their time
+/// has come, or there are messages. Those come to runs that ended, too, and want an answer.
+pub(super) fn adrift(db: Db<'_>, now_ms: u64, limit: usize) -> Result<Vec<RunId>, RunsError> {
+    let limit = limit.min(limits::RUNS_AT_ONCE);
+    db.all(ADRIFT, params![now_ms, limit], |row| run::run_id(&row.get::<_, String>(0)?))
+}

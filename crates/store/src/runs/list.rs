@@ -1,0 +1,158 @@
+//! The runs, newest first, a page at a time.
+
+use milepost_model::id::{RunId, WorkflowId};
+use rusqlite::{ToSql, params_from_iter};
+
+use super::chain::ChainKey;
+use super::db::Db;
+use super::error::{self, RunsError};
+use super::run::{self, RunRow, RunStatus, run_columns};
+use crate::limits;
+
+/// Which runs are asked for: those that meet every condition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// They stand like this.
+    pub status: Option<RunStatus>,
+    /// They are of this workflow.
+    pub workflow: Option<WorkflowId>,
+    /// They belong to this folder.
+    pub workspace: Option<String>,
+    /// They are steps of this run.
+    pub parent: Option<RunId>,
+    /// They did not end.
+    pub open_only: bool,
+    /// They come after the page that ended here.
+    pub before: Option<Cursor>,
+}
+
+/// Where a page of runs ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor(u64);
+
+impl Cursor {
+    /// As a number, for whoever has to write it down.
+    pub fn get(self) -> u64 {
+        self.0
+    }
+
+    /// From the number.
+    pub fn from_number(number: u64) -> Cursor {
+        Cursor(number)
+    }
+}
+
+/// A page of runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Page {
+    /// The runs, newest first. One whose row is not as it was written counts as set aside.
+    pub runs: Vec<RunRow>,
+    /// Rows that cannot be read at all.
+    pub unreadable: usize,
+    /// Where the next page begins; `None` when this is the last one.
+    pub next: Option<Cursor>,
+}
+
+/// What a page was read from.
+pub(super) struct Listed {
+    pub(super) page: Page,
+    /// Runs that are to be set aside.
+    pub(super) damaged: Vec<u64>,
+}
+
+pub(super) fn list(
+    db: Db<'_>,
+    key: &ChainKey,
+    filter: &RunFilter,
+    limit: usize,
+) -> Result<Listed, RunsError> {
+    let limit = limit.clamp(1, limits::RUNS_AT_ONCE);
+    let (conditions, mut values) = conditions(filter);
+    values.push(Box::new(limit + 1));
+    let conditions = if conditions.is_empty() { "TRUE".into() } else { conditions.join(" AND ") };
+    let columns = run_columns!();
+    let sql = format!("SELECT {columns} FROM runs WHERE {conditions} ORDER BY key DESC LIMIT ?");
+    let mut listed = Listed { page: Page::default(), damaged: Vec::new() };
+    let mut seen = 0;
+    let mut last = None;
+    db.each(&sql, params_from_iter(values), |line| {
+        seen += 1;
+        if seen > limit {
+            listed.page.next = last;
+            return Ok(false);
+        }
+        let row_key = line.get(0)?;
+        last = Some(Cursor(row_key));
+        match RunRow::read(line, key) {
+            Ok(mut read) => {
+                if !read.sound && !read.row.quarantined {
+                    listed.damaged.push(row_key);
+                }
+                read.row.quarantined |= !read.sound;
+                listed.page.runs.push(read.row);
+            }
+            Err(error) if error::is_damage(&error) => {
+                listed.page.unreadable += 1;
+                listed.damaged.push(row_key);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(true)
+    })?;
+    Ok(listed)
+}
+
+/// The conditions as SQL with their values, so that each combination finds its index.
+fn conditions(filter: &RunFilter) -> (Vec<&'static str>, Vec<Box<dyn ToSql>>) {
+    let mut conditions = Vec::new();
+    let mut values: Vec<Box<dyn ToSql>> = Vec::new();
+    let mut add = |condition, value: Option<Box<dyn ToSql>>| {
+        if let Some(value) = value {
+            conditions.push(condition);
+            values.push(value);
+        }
+    };
+    let text = |text: &str| -> Box<dyn ToSql> { Box::new(text.to_owned()) };
+    add("status = ?", filter.status.map(|status| text(status.as_str())));
+    add("workflow = ?", filter.workflow.as_ref().map(|workflow| text(workflow.as_str())));
+    add("workspace = ?", filter.workspace.as_deref().map(text));
+    add("parent = ?", filter.parent.as_ref().map(|parent| text(parent.as_str())));
+    add("key < ?", filter.before.map(|Cursor(before)| -> Box<dyn ToSql> { Box::new(before) }));
+    if filter.open_only {
+        conditions.push("ended_ms IS NULL");
+    }
+    (conditions, values)
+}
+
+/// The ids that begin with a text, which may leave out `run_`.
+pub(super) fn find_prefix(db: Db<'_>, text: &str) -> Result<Vec<RunId>, RunsError> {
+    let digits = text.strip_prefix("run_").unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Ok(Vec::new());
+    }
+    let from = format!("run_{digits}");
+    // Behind every digit of an id.
+    let to = format!("{from}~");
+    let sql = "SELECT id FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3";
+    let values = rusqlite::params![from, to, limits::RUNS_MEANT];
+    db.all(sql, values, |row| run::run_id(&row.get::<_, String>(0)?))
+}
+
+/// The run of a workflow that succeeded last.
+pub(super) fn newest_succeeded(
+    db: Db<'_>,
+    key: &ChainKey,
+    workflow: &WorkflowId,
+) -> Result<Option<RunRow>, RunsError> {
+    let sql = concat!(
+        "SELECT ",
+        run_columns!(),
+        " FROM runs WHERE workflow = ?1 AND status = 'succeeded' AND quarantined = 0 \
+         ORDER BY ended_ms DESC, key DESC LIMIT 1"
+    );
+    let found = db.first(sql, [workflow.as_str()], |row| RunRow::read(row, key))?;
+    match found {
+        Some(read) if !read.sound => Err(RunsError::Corrupt { run: read.row.id, seq: 0 }),
+        found => Ok(found.map(|read| read.row)),
+    }
+}

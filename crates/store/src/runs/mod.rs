@@ -1,0 +1,482 @@
+//! Runs on disk: an index of them, the journal of each, and what is said to them.
+//!
+//! One `SQLite` file that any number of processes share. Each of them has one thread that writes;
+//! readers have connections of their own and wait for nobody. The journal knows nothing of what
+//! events mean. What is acknowledged is on the disk, and a row that is not as it was written is
+//! never believed: its run is set aside, and all others go on.
+//!
+//! Who waits for a write blocks its thread; who must not gives a function to be called with the
+//! outcome. That function is called exactly once, on the writing thread: it hands the outcome on
+//! and does nothing else, and least of all does it wait for another write.
+
+mod backup;
+mod chain;
+mod check;
+mod db;
+mod error;
+mod event;
+mod fault;
+mod inbox;
+mod inputs;
+mod lease;
+mod list;
+mod purge;
+mod run;
+mod schema;
+mod usage;
+mod wake;
+mod writer;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use milepost_model::id::{InputName, RunId, WorkflowId};
+
+pub use check::CheckReport;
+pub use error::RunsError;
+pub use event::{Append, Appended, Event, Events, NewEvent};
+#[doc(hidden)]
+pub use fault::{Fault, Faults, Point};
+pub use inbox::{InboxId, InboxRow, InvalidInboxId, Pending, Sent};
+pub use inputs::Remembered;
+pub use lease::{Beat, HolderId, Lease};
+pub use list::{Cursor, Page, RunFilter};
+pub use purge::{PurgeFilter, PurgeReport};
+pub use run::{Created, Durability, NewRun, RunRow, RunStatus, Standing};
+pub use schema::FILE;
+pub use wake::Listener;
+
+use chain::ChainKey;
+use db::{Db, Readers};
+use event::Wanted;
+use usage::{Before, Usage};
+use writer::{Manner, Writer};
+
+use crate::digest::Digest;
+use crate::limits;
+use crate::lock::Lock;
+
+/// How the runs are opened.
+#[derive(Clone, Default)]
+pub struct OpenOptions {
+    /// What is to go wrong, for tests.
+    #[doc(hidden)]
+    pub faults: Option<Faults>,
+    /// Pages that the database may have at most, for tests: `SQLite` then says that the disk is
+    /// full.
+    #[doc(hidden)]
+    pub pages_max: Option<u32>,
+}
+
+impl fmt::Debug for OpenOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenOptions").finish_non_exhaustive()
+    }
+}
+
+/// What is known about the file as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Integrity {
+    /// The last use ended in order: there is no reason to doubt it.
+    Trusted,
+    /// The last use ended in a crash, and it is being looked at.
+    Checking,
+    /// The last use ended in a crash, and it is sound.
+    Sound,
+    /// It is damaged, or cannot be looked at; what is not hit can still be used.
+    Damaged(Vec<String>),
+}
+
+/// Every run of a directory, for as long as a process lives. A clone is the same.
+#[derive(Clone)]
+pub struct Runs {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    directory: PathBuf,
+    key: ChainKey,
+    readers: Arc<Readers>,
+    writer: Writer,
+    integrity: Arc<Mutex<Integrity>>,
+}
+
+impl fmt::Debug for Runs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runs").field("directory", &self.inner.directory).finish_non_exhaustive()
+    }
+}
+
+impl Runs {
+    /// Opens the runs of a directory, which is made if there is none. Nothing is scanned; after a
+    /// crash the file is looked at in the background.
+    pub fn open(directory: &Path, options: OpenOptions) -> Result<Runs, RunsError> {
+        let (connection, key) = schema::open(directory)?;
+        if let Some(pages) = options.pages_max {
+            connection.pragma_update(None, "max_page_count", pages)?;
+        }
+        let (usage, before) = Usage::begin(directory)?;
+        let readers = Arc::new(Readers::of(directory.join(schema::FILE)));
+        let integrity = match before {
+            Before::InOrder => Integrity::Trusted,
+            Before::Crashed => Integrity::Checking,
+        };
+        let integrity = Arc::new(Mutex::new(integrity));
+        if before == Before::Crashed {
+            look(Arc::clone(&readers), Arc::clone(&integrity));
+        }
+        let writer = Writer::start(connection, options.faults, move || usage.end())?;
+        let directory = directory.to_owned();
+        Ok(Runs { inner: Arc::new(Inner { directory, key, readers, writer, integrity }) })
+    }
+
+    /// The directory.
+    pub fn directory(&self) -> &Path {
+        &self.inner.directory
+    }
+
+    /// An id that no run has.
+    pub fn new_id() -> Result<RunId, RunsError> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|_| RunsError::NoRandomness)?;
+        Ok(RunId::from_bytes(bytes))
+    }
+
+    /// Whether the disk failed: nothing is acknowledged any more, and the process has to end.
+    pub fn has_failed(&self) -> bool {
+        self.inner.writer.has_failed()
+    }
+
+    /// What is known about the file as a whole.
+    pub fn integrity(&self) -> Integrity {
+        self.inner.integrity.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Looks at the whole file on a thread of its own.
+fn look(readers: Arc<Readers>, integrity: Arc<Mutex<Integrity>>) {
+    let say = |integrity: &Mutex<Integrity>, found| {
+        *integrity.lock().unwrap_or_else(PoisonError::into_inner) = found;
+    };
+    let unable = Arc::clone(&integrity);
+    let looking = thread::Builder::new().name("runs-check".to_owned()).spawn(move || {
+        say(
+            &integrity,
+            match readers.with(check::pages) {
+                Ok(faults) if faults.is_empty() => Integrity::Sound,
+                Ok(faults) => Integrity::Damaged(faults),
+                Err(error) => Integrity::Damaged(vec![error.to_string()]),
+            },
+        );
+    });
+    if let Err(error) = looking {
+        say(&unable, Integrity::Damaged(vec![error.to_string()]));
+    }
+}
+
+/// Writing. Each write is one transaction, committed together with others.
+impl Runs {
+    /// Records a run with its text and first events; with a holder, the lease is taken at once.
+    pub fn create(
+        &self,
+        new: NewRun,
+        holder: Option<HolderId>,
+        done: impl FnOnce(Result<Created, RunsError>) + Send + 'static,
+    ) {
+        if let Err(error) = event::check_size(&new.events) {
+            return done(Err(error));
+        }
+        let manner = manner(new.durability);
+        self.submit(manner, move |db, key| run::create(db, key, new, holder), done);
+    }
+
+    /// Records a run and waits.
+    pub fn create_now(&self, new: NewRun, holder: Option<HolderId>) -> Result<Created, RunsError> {
+        wait(|done| self.create(new, holder, done))
+    }
+
+    /// Writes what happened in a run: its events, how it stands and what is answered, whole or
+    /// not at all.
+    pub fn append(
+        &self,
+        what: Append,
+        done: impl FnOnce(Result<Appended, RunsError>) + Send + 'static,
+    ) {
+        let answers = what.answers.iter().try_for_each(|(_, answer)| inbox::check_size(answer));
+        if let Err(error) = event::check_size(&what.events).and(answers) {
+            return done(Err(error));
+        }
+        self.submit(manner(what.durability), move |db, key| event::write(db, key, what), done);
+    }
+
+    /// Writes what happened in a run and waits.
+    pub fn append_now(&self, what: Append) -> Result<Appended, RunsError> {
+        wait(|done| self.append(what, done))
+    }
+
+    /// Puts a message into the inbox of a run. Whoever drives it has to be woken.
+    pub fn send(
+        &self,
+        message: InboxRow,
+        done: impl FnOnce(Result<Sent, RunsError>) + Send + 'static,
+    ) {
+        if let Err(error) = inbox::check_size(&message.data) {
+            return done(Err(error));
+        }
+        self.submit(Manner::Durable, move |db, key| inbox::send(db, key, &message), done);
+    }
+
+    /// Puts a message into the inbox of a run and waits.
+    pub fn send_now(&self, message: InboxRow) -> Result<Sent, RunsError> {
+        wait(|done| self.send(message, done))
+    }
+
+    /// Says that a holder is alive.
+    pub fn beat(&self, beat: Beat, done: impl FnOnce(Result<(), RunsError>) + Send + 'static) {
+        // One that a loss of power takes back is of a process that is gone, too.
+        self.submit(Manner::Relaxed, move |db, _| lease::beat(db, &beat), done);
+    }
+
+    /// Says that a holder is alive and waits.
+    pub fn beat_now(&self, beat: Beat) -> Result<(), RunsError> {
+        wait(|done| self.beat(beat, done))
+    }
+
+    /// Takes the lease of a run; `None` when another holder that is alive has it. What the taker
+    /// had of an earlier epoch is void.
+    pub fn take(
+        &self,
+        run: RunId,
+        holder: HolderId,
+        now_ms: u64,
+        done: impl FnOnce(Result<Option<Lease>, RunsError>) + Send + 'static,
+    ) {
+        let take = move |db: Db<'_>, _: &ChainKey| lease::take(db, &run, holder, now_ms);
+        self.submit(Manner::Durable, take, done);
+    }
+
+    /// Takes the lease of a run and waits.
+    pub fn take_now(
+        &self,
+        run: RunId,
+        holder: HolderId,
+        now_ms: u64,
+    ) -> Result<Option<Lease>, RunsError> {
+        wait(|done| self.take(run, holder, now_ms, done))
+    }
+
+    /// Gives a lease back.
+    pub fn release(&self, lease: Lease, done: impl FnOnce(Result<(), RunsError>) + Send + 'static) {
+        self.submit(Manner::Durable, move |db, _| lease::release(db, &lease), done);
+    }
+
+    /// Gives a lease back and waits.
+    pub fn release_now(&self, lease: Lease) -> Result<(), RunsError> {
+        wait(|done| self.release(lease, done))
+    }
+
+    /// Gives all leases of a holder back, before its process ends, and waits.
+    pub fn leave_now(&self, holder: HolderId) -> Result<(), RunsError> {
+        wait(|done| self.submit(Manner::Durable, move |db, _| lease::leave(db, &holder), done))
+    }
+
+    /// Keeps a text that a run will be pinned to, and waits.
+    pub fn keep_text(&self, text: String) -> Result<(), RunsError> {
+        wait(|done| self.submit(Manner::Durable, move |db, _| run::keep_text(db, &text), done))
+    }
+
+    /// Remembers what was given for inputs, and waits.
+    pub fn remember_inputs(&self, what: Remembered) -> Result<(), RunsError> {
+        wait(|done| self.submit(Manner::Durable, move |db, _| inputs::remember(db, &what), done))
+    }
+
+    /// Forgets what was given for the inputs of a workflow, or of all; how many values.
+    pub fn forget_inputs(&self, workflow: Option<WorkflowId>) -> Result<usize, RunsError> {
+        let forget = move |db: Db<'_>, _: &ChainKey| inputs::forget(db, workflow.as_ref());
+        wait(|done| self.submit(Manner::Durable, forget, done))
+    }
+
+    /// Removes runs that ended, some at a time, and waits.
+    pub fn purge(&self, filter: &PurgeFilter) -> Result<PurgeReport, RunsError> {
+        let mut report = PurgeReport::default();
+        loop {
+            let filter = filter.clone();
+            let purge = move |db: Db<'_>, _: &ChainKey| purge::some(db, &filter);
+            let some = wait(|done| self.submit(Manner::Durable, purge, done))?;
+            if some.runs == 0 {
+                return Ok(report);
+            }
+            report.add(some);
+        }
+    }
+
+    /// Makes the file as small as what is in it, and waits. No other process that does the same,
+    /// or brings the tables to a new version, runs meanwhile; writes of all processes wait.
+    pub fn vacuum(&self) -> Result<(), RunsError> {
+        let _lock = Lock::of(&self.inner.directory)?;
+        let vacuum = |db: Db<'_>, _: &ChainKey| {
+            db.batch(Point::Statement, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")?;
+            Ok(())
+        };
+        wait(|done| self.submit(Manner::Alone, vacuum, done))
+    }
+
+    fn submit<T: Send + 'static>(
+        &self,
+        manner: Manner,
+        work: impl FnOnce(Db<'_>, &ChainKey) -> Result<T, RunsError> + Send + 'static,
+        done: impl FnOnce(Result<T, RunsError>) + Send + 'static,
+    ) {
+        let key = self.inner.key.clone();
+        self.inner.writer.submit(manner, move |db| work(db, &key), done);
+    }
+}
+
+fn manner(durability: Durability) -> Manner {
+    match durability {
+        Durability::Full => Manner::Durable,
+        Durability::Relaxed => Manner::Relaxed,
+    }
+}
+
+type Done<T> = Box<dyn FnOnce(Result<T, RunsError>) + Send>;
+
+/// Waits for the outcome of a write.
+fn wait<T: Send + 'static>(submit: impl FnOnce(Done<T>)) -> Result<T, RunsError> {
+    let (sender, outcome) = mpsc::sync_channel(1);
+    submit(Box::new(move |found| {
+        // Somebody waits for it, below.
+        drop(sender.send(found));
+    }));
+    outcome.recv().unwrap_or(Err(RunsError::Failed))
+}
+
+/// Reading. Each read is at one moment, on a connection of its own.
+impl Runs {
+    /// The run of an id.
+    pub fn run(&self, run: &RunId) -> Result<RunRow, RunsError> {
+        self.reading(|db, key| run::find(db, key, run))
+    }
+
+    /// The events of a run after one of them, at most so many. Each is checked.
+    pub fn events(&self, run: &RunId, after_seq: u64, limit: usize) -> Result<Events, RunsError> {
+        let limit = limit.clamp(1, limits::EVENTS_AT_ONCE);
+        let wanted = Wanted { after_seq, limit, bytes: limits::EVENTS_BYTES };
+        self.reading(|db, key| {
+            let row = run::find(db, key, run)?;
+            event::read(db, key, &row, wanted)
+        })
+    }
+
+    /// The text of a workflow that a run was started with.
+    pub fn text(&self, hash: Digest) -> Result<Option<String>, RunsError> {
+        let sql = "SELECT text FROM texts WHERE hash = ?1";
+        let text: Option<String> =
+            self.reading(|db, _| db.first(sql, [hash.bytes()], |row| row.get(0)))?;
+        Ok(text.filter(|text| Digest::of(text.as_bytes()) == hash))
+    }
+
+    /// Runs, newest first.
+    pub fn list(&self, filter: &RunFilter, limit: usize) -> Result<Page, RunsError> {
+        let listed = self.reading(|db, key| list::list(db, key, filter, limit))?;
+        let damaged = listed.damaged;
+        if !damaged.is_empty() {
+            let sql = "UPDATE runs SET quarantined = 1 WHERE key = ?1";
+            self.inner.writer.offer(move |db| {
+                damaged.iter().try_for_each(|key| db.execute(sql, [key]).map(drop))
+            });
+        }
+        Ok(listed.page)
+    }
+
+    /// The ids that begin with a text, with or without `run_`; of many, the first few.
+    pub fn find_prefix(&self, text: &str) -> Result<Vec<RunId>, RunsError> {
+        self.reading(|db, _| list::find_prefix(db, text))
+    }
+
+    /// The run of a workflow that succeeded last.
+    pub fn newest_succeeded(&self, workflow: &WorkflowId) -> Result<Option<RunRow>, RunsError> {
+        self.reading(|db, key| list::newest_succeeded(db, key, workflow))
+    }
+
+    /// The messages to a run that nobody answered.
+    pub fn pending(&self, run: &RunId) -> Result<Pending, RunsError> {
+        let (pending, forged) = self.reading(|db, key| inbox::pending(db, key, run))?;
+        if !forged.is_empty() {
+            self.inner.writer.offer(move |db| inbox::discard(db, &forged));
+        }
+        Ok(pending)
+    }
+
+    /// Runs with messages that nobody answered.
+    pub fn runs_with_pending(&self) -> Result<Vec<RunId>, RunsError> {
+        self.reading(|db, _| inbox::runs_with_pending(db))
+    }
+
+    /// The answer to a message, once there is one.
+    pub fn answer(&self, id: &InboxId) -> Result<Option<Vec<u8>>, RunsError> {
+        self.reading(|db, key| inbox::answer_of(db, key, id))
+    }
+
+    /// Runs that somebody has to drive and nobody alive does.
+    pub fn adrift(&self, now_ms: u64, limit: usize) -> Result<Vec<RunId>, RunsError> {
+        self.reading(|db, _| lease::adrift(db, now_ms, limit))
+    }
+
+    /// What was last given for an input, as JSON.
+    pub fn last_input(
+        &self,
+        workspace: &str,
+        workflow: &WorkflowId,
+        input: &InputName,
+    ) -> Result<Option<String>, RunsError> {
+        self.reading(|db, _| inputs::last(db, workspace, workflow, input))
+    }
+
+    /// What [`Runs::purge`] would remove.
+    pub fn purgeable(&self, filter: &PurgeFilter) -> Result<PurgeReport, RunsError> {
+        self.reading(|db, _| purge::count(db, filter))
+    }
+
+    /// Copies all runs as they are at one moment into a new directory, with the key.
+    pub fn backup(&self, to: &Path) -> Result<(), RunsError> {
+        backup::backup(&self.inner.readers, &self.inner.key, to)
+    }
+
+    /// Looks at everything there is, and sets aside what is not as it was written.
+    pub fn check(&self) -> Result<CheckReport, RunsError> {
+        let report = check::check(&self.inner.readers, &self.inner.key)?;
+        report.corrupt.iter().for_each(|(run, _)| self.set_aside(run));
+        Ok(report)
+    }
+
+    /// Wakes every process that drives runs of this directory; how many listen.
+    pub fn wake_all(&self) -> Result<usize, RunsError> {
+        Ok(wake::wake_all(&self.inner.directory)?)
+    }
+
+    /// Reads, and sets a run aside that turns out to be damaged.
+    fn reading<T>(
+        &self,
+        read: impl FnOnce(Db<'_>, &ChainKey) -> Result<T, RunsError>,
+    ) -> Result<T, RunsError> {
+        let outcome = self.inner.readers.read(|db| read(db, &self.inner.key));
+        if let Err(RunsError::Corrupt { run, .. }) = &outcome {
+            self.set_aside(run);
+        }
+        outcome
+    }
+
+    fn set_aside(&self, run: &RunId) {
+        let run = run.clone();
+        // Found again by the next reader, should it be lost.
+        self.inner.writer.offer(move |db| quarantine(db, &run));
+    }
+}
+
+fn quarantine(db: Db<'_>, run: &RunId) -> Result<(), RunsError> {
+    db.execute("UPDATE runs SET quarantined = 1 WHERE id = ?1", [run.as_str()]).map(drop)
+}

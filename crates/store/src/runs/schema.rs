@@ -1,0 +1,93 @@
+//! The tables, and how a database of an earlier version becomes one of this version.
+
+use std::fs::OpenOptions;
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::chain::{ChainKey, Message};
+use super::db::{self, Db};
+use super::error::RunsError;
+use crate::file::{self, FileError, Readers};
+use crate::lock::Lock;
+
+/// The file of the database.
+pub const FILE: &str = "runs.db";
+
+/// The version of the tables. A change of them adds a step to [`migrate`] and never edits one.
+const VERSION: u32 = 1;
+const TABLES: &str = include_str!("schema.sql");
+
+/// Below this one, `SQLite` could lose what was committed when a log was reset while another
+/// process wrote to it.
+const SQLITE_LEAST: (i32, &str) = (3_051_003, "3.51.3");
+
+/// Opens the database of a directory, which is made if there is none, with its key.
+pub(super) fn open(directory: &Path) -> Result<(Connection, ChainKey), RunsError> {
+    let (least, wanted) = SQLITE_LEAST;
+    if rusqlite::version_number() < least {
+        return Err(RunsError::OldSqlite { found: rusqlite::version(), wanted });
+    }
+    file::make_directory(directory, Readers::Owner)?;
+    let path = directory.join(FILE);
+    claim(&path)?;
+    let connection = db::connect(&path)?;
+    let found = version(&connection)?;
+    if found < VERSION {
+        let _lock = Lock::of(directory)?;
+        migrate(&connection, directory)?;
+    } else if found > VERSION {
+        return Err(RunsError::Newer { path, found, known: VERSION });
+    }
+    let key = ChainKey::read(directory)?;
+    let key = key.ok_or_else(|| RunsError::KeyMissing { path: ChainKey::path(directory) })?;
+    check_key(&connection, &key, directory)?;
+    Ok((connection, key))
+}
+
+/// Makes the file, for its owner alone: `SQLite` gives the files beside it the same mode.
+pub(super) fn claim(path: &Path) -> Result<(), FileError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    file::owner_only(&mut options);
+    options.open(path).map(drop).map_err(|error| FileError::of(path, error))
+}
+
+fn version(connection: &Connection) -> Result<u32, RunsError> {
+    Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+/// One step for each version. The caller holds the lock of the directory.
+fn migrate(connection: &Connection, directory: &Path) -> Result<(), RunsError> {
+    // Another process may have done it while this one waited for the lock.
+    if version(connection)? == 0 {
+        let key = match ChainKey::read(directory)? {
+            Some(key) => key,
+            None => ChainKey::make(directory)?,
+        };
+        // Lasts in the file, and cannot be set in a transaction.
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        let transaction = connection.unchecked_transaction()?;
+        transaction.execute_batch(TABLES)?;
+        transaction.execute("INSERT INTO proof(id, mac) VALUES (1, ?1)", [proof(&key).mac()])?;
+        transaction.pragma_update(None, "user_version", 1)?;
+        transaction.commit()?;
+    }
+    Ok(())
+}
+
+/// What the key signs to show that it is the one.
+fn proof(key: &ChainKey) -> Message {
+    key.over("the key of these runs")
+}
+
+/// A database that was copied without its key is refused whole: nothing in it could be believed.
+fn check_key(connection: &Connection, key: &ChainKey, directory: &Path) -> Result<(), RunsError> {
+    let db = Db::reading(connection);
+    let found: Option<Vec<u8>> =
+        db.first("SELECT mac FROM proof WHERE id = 1", [], |row| row.get(0))?;
+    if found.is_some_and(|mac| proof(key).fits(&mac)) {
+        return Ok(());
+    }
+    Err(RunsError::WrongKey { path: ChainKey::path(directory) })
+}

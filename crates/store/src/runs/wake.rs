@@ -1,0 +1,145 @@
+//! Waking other processes that drive runs, so that what is sent is taken up at once.
+//!
+//! A wake-up says nothing but "look": it may be lost, doubled or forged without any harm. What is
+//! to be done stands in the database, and who drives runs looks there now and then by itself.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::lease::HolderId;
+use crate::file::FileError;
+
+#[cfg(unix)]
+pub use self::sockets::Listener;
+#[cfg(unix)]
+pub(super) use self::sockets::wake_all;
+
+#[cfg(unix)]
+mod sockets {
+    use std::fs;
+    use std::io::ErrorKind;
+    use std::os::unix::fs::FileTypeExt;
+    use std::os::unix::net::UnixDatagram;
+    use std::path::PathBuf;
+    use std::thread;
+
+    use super::{Duration, FileError, HolderId, Path};
+    use crate::file::{self, Readers};
+    use crate::limits;
+
+    /// The longest path of a socket on the systems there are.
+    const PATH_BYTES: usize = 103;
+
+    fn folder(directory: &Path) -> PathBuf {
+        directory.join("wake")
+    }
+
+    /// Hears that there may be something to do.
+    #[derive(Debug)]
+    pub struct Listener {
+        /// None where the path would be too long for one: looking now and then has to do.
+        socket: Option<(UnixDatagram, PathBuf)>,
+    }
+
+    impl Listener {
+        /// Listens on behalf of a holder.
+        pub fn bind(directory: &Path, holder: &HolderId) -> Result<Listener, FileError> {
+            let folder = folder(directory);
+            file::make_directory(&folder, Readers::Owner)?;
+            let path = folder.join(format!("{holder}.sock"));
+            if path.as_os_str().len() > PATH_BYTES {
+                return Ok(Listener { socket: None });
+            }
+            let fail = |error| FileError::of(&path, error);
+            let socket = UnixDatagram::bind(&path).map_err(fail)?;
+            Ok(Listener { socket: Some((socket, path)) })
+        }
+
+        /// Waits until somebody wakes this process, at most for a time; whether somebody did.
+        /// Wake-ups that came together are one.
+        pub fn recv(&self, timeout: Duration) -> bool {
+            let Some((socket, _)) = &self.socket else {
+                thread::sleep(timeout);
+                return false;
+            };
+            // A time of zero means none at all to the system.
+            let timeout = timeout.max(Duration::from_millis(1));
+            let mut byte = [0];
+            let woken = socket.set_nonblocking(false).is_ok()
+                && socket.set_read_timeout(Some(timeout)).is_ok()
+                && socket.recv(&mut byte).is_ok();
+            if woken && socket.set_nonblocking(true).is_ok() {
+                while socket.recv(&mut byte).is_ok() {}
+            }
+            woken
+        }
+    }
+
+    impl Drop for Listener {
+        fn drop(&mut self) {
+            if let Some((_, path)) = &self.socket {
+                // One that stays is removed by whoever finds nobody behind it.
+                drop(fs::remove_file(path));
+            }
+        }
+    }
+
+    /// Wakes every process that listens; how many. Sockets of the dead are removed.
+    pub(crate) fn wake_all(directory: &Path) -> Result<usize, FileError> {
+        let folder = folder(directory);
+        let fail = |error| FileError::of(&folder, error);
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
+            Err(error) => return Err(fail(error)),
+        };
+        let socket = UnixDatagram::unbound().map_err(fail)?;
+        // A listener whose queue is full has been woken.
+        socket.set_nonblocking(true).map_err(fail)?;
+        let mut woken = 0;
+        for entry in entries.take(limits::LISTENERS) {
+            let entry = entry.map_err(fail)?;
+            // Any file refuses like a socket of the dead, and is none of our business.
+            if !entry.file_type().is_ok_and(|kind| kind.is_socket()) {
+                continue;
+            }
+            let path = entry.path();
+            match socket.send_to(&[1], &path) {
+                Ok(_) => woken += 1,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => woken += 1,
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                    // Somebody else may have removed it already.
+                    drop(fs::remove_file(&path));
+                }
+                // Not ours: nobody to wake.
+                Err(_) => {}
+            }
+        }
+        Ok(woken)
+    }
+}
+
+/// Hears nothing: there are no such sockets here, and looking now and then has to do.
+#[cfg(not(unix))]
+#[derive(Debug)]
+pub struct Listener;
+
+#[cfg(not(unix))]
+impl Listener {
+    /// Listens on behalf of a holder.
+    pub fn bind(_: &Path, _: &HolderId) -> Result<Listener, FileError> {
+        Ok(Listener)
+    }
+
+    /// Waits for a time.
+    pub fn recv(&self, timeout: Duration) -> bool {
+        std::thread::sleep(timeout);
+        false
+    }
+}
+
+/// Wakes nobody.
+#[cfg(not(unix))]
+pub(super) fn wake_all(_: &Path) -> Result<usize, FileError> {
+    Ok(0)
+}

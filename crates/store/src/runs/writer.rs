@@ -1,0 +1,376 @@
+//! The one thread that writes: what waits is committed together, and answered after that.
+//!
+//! Every job has a savepoint of its own: one that is refused takes nothing back but itself. A job
+//! is answered exactly once, after its commit is on the disk. When the disk fails, everybody in
+//! the batch hears of it, and nobody is told of a success any more: after an error of `fsync` the
+//! system may have dropped what it could not write, and a second try would only look like one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread::{self, JoinHandle};
+
+use milepost_model::id::RunId;
+use rusqlite::wal::CheckpointMode;
+use rusqlite::{Connection, ErrorCode};
+
+use super::db::Db;
+use super::error::RunsError;
+use super::fault::{self, Faults, Point};
+use crate::limits;
+
+/// How a job wants to be committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// Answered once it is on the disk.
+    Durable,
+    /// Answered once other processes see it. A batch of such jobs alone is not synced: it lasts
+    /// through the end of the process, and through that of the machine from the next durable
+    /// commit on.
+    Relaxed,
+    /// Without a transaction, and without others.
+    Alone,
+}
+
+/// Why a whole batch came to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BatchFault {
+    Full,
+    Busy,
+    Failed,
+}
+
+impl From<BatchFault> for RunsError {
+    fn from(fault: BatchFault) -> RunsError {
+        match fault {
+            BatchFault::Full => RunsError::Full,
+            BatchFault::Busy => RunsError::Busy,
+            BatchFault::Failed => RunsError::Failed,
+        }
+    }
+}
+
+/// How a job ended, before the commit.
+enum Ended {
+    Done,
+    /// What it did is taken back; a run it found damaged is set aside.
+    Refused(Option<RunId>),
+    /// The storage gave up, and with it the batch.
+    Broken(BatchFault),
+}
+
+trait Job: Send {
+    fn manner(&self) -> Manner;
+    fn work(&mut self, db: Db<'_>) -> Ended;
+    fn finish(self: Box<Self>, batch: Result<(), BatchFault>);
+}
+
+type Done<T> = Box<dyn FnOnce(Result<T, RunsError>) + Send>;
+type Work<T> = Box<dyn FnOnce(Db<'_>) -> Result<T, RunsError> + Send>;
+
+/// Something to write, and who wants to know.
+struct Typed<T> {
+    manner: Manner,
+    work: Option<Work<T>>,
+    outcome: Option<Result<T, RunsError>>,
+    done: Option<Done<T>>,
+}
+
+impl<T: Send> Job for Typed<T> {
+    fn manner(&self) -> Manner {
+        self.manner
+    }
+
+    fn work(&mut self, db: Db<'_>) -> Ended {
+        let Some(work) = self.work.take() else { return Ended::Done };
+        let outcome = work(db);
+        let ended = match &outcome {
+            Ok(_) => Ended::Done,
+            Err(error) => match (batch_fault(error), error) {
+                (Some(fault), _) => Ended::Broken(fault),
+                (None, RunsError::Corrupt { run, .. }) => Ended::Refused(Some(run.clone())),
+                (None, _) => Ended::Refused(None),
+            },
+        };
+        self.outcome = Some(outcome);
+        ended
+    }
+
+    fn finish(mut self: Box<Self>, batch: Result<(), BatchFault>) {
+        let outcome = match (batch, self.outcome.take()) {
+            (Ok(()), Some(outcome)) => outcome,
+            (Ok(()), None) => Err(RunsError::Failed),
+            // It may have been refused for something that another job did, which is undone now.
+            (Err(fault), _) => Err(fault.into()),
+        };
+        if let Some(done) = self.done.take() {
+            done(outcome);
+        }
+    }
+}
+
+impl<T> Drop for Typed<T> {
+    /// Nobody waits for ever: a job that is dropped was not written by anybody.
+    fn drop(&mut self) {
+        if let Some(done) = self.done.take() {
+            done(Err(RunsError::Failed));
+        }
+    }
+}
+
+/// What an error of one job means for its batch.
+fn batch_fault(error: &RunsError) -> Option<BatchFault> {
+    match error {
+        RunsError::Full => Some(BatchFault::Full),
+        RunsError::Busy => Some(BatchFault::Busy),
+        RunsError::Failed => Some(BatchFault::Failed),
+        RunsError::Storage(error) => match error.sqlite_error_code() {
+            Some(
+                ErrorCode::SystemIoFailure
+                | ErrorCode::OutOfMemory
+                | ErrorCode::ReadOnly
+                | ErrorCode::CannotOpen
+                | ErrorCode::FileLockingProtocolFailed
+                | ErrorCode::OperationInterrupted,
+            ) => Some(BatchFault::Failed),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The way to the thread.
+pub(super) struct Writer {
+    jobs: Option<SyncSender<Box<dyn Job>>>,
+    failed: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Starts the thread. `end` is called when it comes to an orderly end.
+    pub(super) fn start(
+        mut connection: Connection,
+        faults: Option<Faults>,
+        end: impl FnOnce() + Send + 'static,
+    ) -> Result<Writer, RunsError> {
+        let (jobs, waiting) = mpsc::sync_channel(limits::WRITES_WAITING);
+        let failed = Arc::new(AtomicBool::new(false));
+        let log_pages = Arc::new(AtomicI32::new(0));
+        // In place of SQLite's own checkpoints, which keep their errors to themselves.
+        let pages = Arc::clone(&log_pages);
+        connection.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, count| {
+            pages.store(count, Ordering::Relaxed);
+            Ok(())
+        }))?;
+        let thread =
+            Thread { connection, faults, failed: Arc::clone(&failed), log_pages, synced: true };
+        let thread = thread::Builder::new().name("runs".to_owned()).spawn(move || {
+            thread.run(&waiting);
+            end();
+        });
+        let thread = thread.map_err(|error| {
+            RunsError::File(crate::file::FileError::of(std::path::Path::new("runs"), error))
+        })?;
+        Ok(Writer { jobs: Some(jobs), failed, thread: Some(thread) })
+    }
+
+    /// Hands a job over; waits while too many others do.
+    pub(super) fn submit<T: Send + 'static>(
+        &self,
+        manner: Manner,
+        work: impl FnOnce(Db<'_>) -> Result<T, RunsError> + Send + 'static,
+        done: impl FnOnce(Result<T, RunsError>) + Send + 'static,
+    ) {
+        if let Some(jobs) = &self.jobs {
+            // One that cannot be handed over is dropped, and answers as it is.
+            drop(jobs.send(Box::new(typed(manner, work, done))));
+        }
+    }
+
+    /// Hands a job over that may as well be lost.
+    pub(super) fn offer(
+        &self,
+        work: impl FnOnce(Db<'_>) -> Result<(), RunsError> + Send + 'static,
+    ) {
+        if let Some(jobs) = &self.jobs {
+            drop(jobs.try_send(Box::new(typed(Manner::Durable, work, drop))));
+        }
+    }
+
+    /// Whether the disk failed.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+}
+
+fn typed<T: Send + 'static>(
+    manner: Manner,
+    work: impl FnOnce(Db<'_>) -> Result<T, RunsError> + Send + 'static,
+    done: impl FnOnce(Result<T, RunsError>) + Send + 'static,
+) -> Typed<T> {
+    Typed { manner, work: Some(Box::new(work)), outcome: None, done: Some(Box::new(done)) }
+}
+
+impl Drop for Writer {
+    /// Waits until what was handed over is written.
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take()
+            // The last one to let go may be an answer, which is given on that very thread.
+            && thread.thread().id() != thread::current().id()
+        {
+            drop(thread.join());
+        }
+    }
+}
+
+struct Thread {
+    connection: Connection,
+    faults: Option<Faults>,
+    failed: Arc<AtomicBool>,
+    log_pages: Arc<AtomicI32>,
+    /// Whether commits are synced, as the connection is set.
+    synced: bool,
+}
+
+/// Says that the thread ended in the middle of something, should it.
+struct Panicking<'f>(&'f AtomicBool);
+
+impl Drop for Panicking<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl Thread {
+    fn run(mut self, waiting: &Receiver<Box<dyn Job>>) {
+        let failed = Arc::clone(&self.failed);
+        let _guard = Panicking(&failed);
+        let mut kept = None;
+        while let Some(first) = kept.take().or_else(|| waiting.recv().ok()) {
+            let alone = first.manner() == Manner::Alone;
+            let mut batch = vec![first];
+            while !alone && batch.len() < limits::WRITES_AT_ONCE {
+                match waiting.try_recv() {
+                    Ok(job) if job.manner() == Manner::Alone => {
+                        kept = Some(job);
+                        break;
+                    }
+                    Ok(job) => batch.push(job),
+                    Err(_) => break,
+                }
+            }
+            let outcome = self.write(&mut batch, alone);
+            for job in batch {
+                job.finish(outcome);
+            }
+            // Nobody needs to wait for this one.
+            if outcome.is_ok() {
+                self.checkpoint();
+            }
+        }
+    }
+
+    fn write(&mut self, batch: &mut [Box<dyn Job>], alone: bool) -> Result<(), BatchFault> {
+        if self.failed.load(Ordering::Acquire) {
+            return Err(BatchFault::Failed);
+        }
+        let outcome = if alone { self.alone(batch) } else { self.commit(batch) };
+        if outcome == Err(BatchFault::Failed) {
+            self.failed.store(true, Ordering::Release);
+        }
+        outcome
+    }
+
+    fn alone(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
+        self.sync(true)?;
+        for job in batch {
+            if let Ended::Broken(fault) = job.work(self.db()) {
+                return Err(fault);
+            }
+        }
+        Ok(())
+    }
+
+    fn db(&self) -> Db<'_> {
+        Db::writing(&self.connection, self.faults.as_ref())
+    }
+
+    fn commit(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
+        self.sync(batch.iter().any(|job| job.manner() == Manner::Durable))?;
+        let db = self.db();
+        db.batch(Point::Begin, "BEGIN IMMEDIATE").map_err(fault_of)?;
+        let outcome = in_transaction(db, batch)
+            .and_then(|()| db.batch(Point::Commit, "COMMIT").map_err(fault_of));
+        // What failed may have ended the transaction by itself.
+        if outcome.is_err()
+            && !self.connection.is_autocommit()
+            && self.connection.execute_batch("ROLLBACK").is_err()
+        {
+            return Err(BatchFault::Failed);
+        }
+        outcome
+    }
+
+    /// `NORMAL` leaves the log unsynced at a commit, and in order: after a loss of power its end
+    /// may be missing, and nothing else.
+    fn sync(&mut self, synced: bool) -> Result<(), BatchFault> {
+        if synced != self.synced {
+            let level = if synced { "FULL" } else { "NORMAL" };
+            self.connection.pragma_update(None, "synchronous", level).map_err(fault_of)?;
+            self.synced = synced;
+        }
+        Ok(())
+    }
+
+    /// Moves the log into the database when it is long. What was committed is safe in the log, so
+    /// a full disk or a busy one only means that it stays there. After any other error the log
+    /// must stay too, which only the end of all writing makes sure of.
+    fn checkpoint(&self) {
+        if self.log_pages.load(Ordering::Relaxed) < limits::LOG_PAGES {
+            return;
+        }
+        let moved = fault::at(self.faults.as_ref(), Point::Checkpoint, || {
+            let mode = CheckpointMode::PASSIVE;
+            self.connection.wal_checkpoint_v2(None::<&str>, mode)
+        });
+        if moved.map_err(fault_of) == Err(BatchFault::Failed) {
+            self.failed.store(true, Ordering::Release);
+        }
+    }
+}
+
+fn in_transaction(db: Db<'_>, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
+    let statement = |sql| match db.execute(sql, []) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(batch_fault(&error).unwrap_or(BatchFault::Failed)),
+    };
+    for job in batch {
+        statement("SAVEPOINT job")?;
+        match job.work(db) {
+            Ended::Done => statement("RELEASE job")?,
+            Ended::Refused(damaged) => {
+                statement("ROLLBACK TO job")?;
+                statement("RELEASE job")?;
+                if let Some(run) = damaged {
+                    // Found again by the next reader, should it not be possible now.
+                    drop(super::quarantine(db, &run));
+                }
+            }
+            Ended::Broken(fault) => return Err(fault),
+        }
+    }
+    Ok(())
+}
+
+/// What an error outside of any job means: that nothing can be relied on, unless it is known to
+/// have left everything as it was.
+fn fault_of(error: rusqlite::Error) -> BatchFault {
+    match RunsError::from(error) {
+        RunsError::Full => BatchFault::Full,
+        RunsError::Busy => BatchFault::Busy,
+        _ => BatchFault::Failed,
+    }
+}

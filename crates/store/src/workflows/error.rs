@@ -1,0 +1,88 @@
+//! Why a workflow was not changed, as data.
+
+use std::path::PathBuf;
+
+use milepost_model::id::WorkflowId;
+use milepost_model::violation::Violation;
+
+use crate::digest::Digest;
+use crate::file::FileError;
+
+/// Why a workflow could not be changed, or a version of it could not be had. Each variant is
+/// another thing to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkflowError {
+    /// The directory that is written has none of this id.
+    #[error("there is no workflow `{id}` to change")]
+    NotFound {
+        /// Its id.
+        id: WorkflowId,
+    },
+    /// There is one already, and nobody said that it may be replaced.
+    #[error("workflow `{id}` is there already")]
+    Exists {
+        /// Its id.
+        id: WorkflowId,
+        /// Its version.
+        version: Digest,
+        /// Its file.
+        path: PathBuf,
+    },
+    /// It is not the version that the caller has seen.
+    #[error("workflow `{id}` is not the version that was expected")]
+    Conflict {
+        /// Its id.
+        id: WorkflowId,
+        /// What the caller has seen.
+        expected: Digest,
+        /// What is there; none when nothing is.
+        found: Option<Digest>,
+    },
+    /// The name of the file is in use by something else.
+    #[error("`{}`, the file of workflow `{id}`, is something else", path.display())]
+    Taken {
+        /// The id that would have this file.
+        id: WorkflowId,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The text says another id.
+    #[error("the text is that of workflow `{found}`, not of `{id}`")]
+    OtherId {
+        /// The id it goes by.
+        id: WorkflowId,
+        /// The id it says.
+        found: String,
+    },
+    /// The id cannot be changed in the text without changing more than it.
+    #[error("the id of workflow `{id}` is written in a way that cannot be changed alone")]
+    NoHold {
+        /// Its id.
+        id: WorkflowId,
+    },
+    /// With the new id the workflow would not be valid.
+    #[error("workflow `{id}` would not be valid")]
+    Unfit {
+        /// The new id.
+        id: WorkflowId,
+        /// What would be wrong with it.
+        violations: Vec<Violation>,
+    },
+    /// No version of the workflow is known by this hash.
+    #[error("workflow `{id}` has no version `{version}`")]
+    NoVersion {
+        /// Its id.
+        id: WorkflowId,
+        /// The hash that was asked for.
+        version: Digest,
+    },
+    /// What was kept is not what it was.
+    #[error("`{}` is damaged: it does not have the hash it is named after", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file could not be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+}

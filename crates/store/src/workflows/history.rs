@@ -1,0 +1,268 @@
+//! What workflows said before: every text that was written or replaced, by its hash, and for each
+//! id a log of what was done.
+//!
+//! Kept with the user's data, apart from the workflows, for each directory of workflows its own.
+//! Texts and lines are only ever added: what was once said can be had again.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use milepost_model::id::WorkflowId;
+use milepost_model::limits::DOCUMENT_BYTES;
+use milepost_model::source::Format;
+
+use super::error::WorkflowError;
+use super::log::{self, Entry, Operation, Text};
+use crate::digest::Digest;
+use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::limits;
+use crate::locations::Locations;
+
+/// The past of the workflows of a directory. Only looks; [`Workflows`](super::Workflows) adds.
+#[derive(Debug, Clone)]
+pub struct History {
+    data: PathBuf,
+    directory: PathBuf,
+}
+
+/// A version of a workflow, as it came to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    /// The hash of its bytes.
+    pub version: Digest,
+    /// How it is written.
+    pub format: Format,
+    /// What made it.
+    pub operation: Operation,
+    /// When, in milliseconds since 1970; not known of what somebody wrote by other means.
+    pub at_ms: Option<u64>,
+    /// The id that the workflow had before this.
+    pub renamed_from: Option<String>,
+    /// It is what the file says now.
+    pub current: bool,
+}
+
+/// Every version of a workflow.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Versions {
+    /// The newest first. A text that came back is there again.
+    pub items: Vec<Version>,
+    /// When the workflow was deleted, if it is.
+    pub deleted_ms: Option<u64>,
+    /// The log is so long that its beginning was not looked at.
+    pub cut: bool,
+}
+
+/// A text that was kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The very bytes.
+    pub bytes: Vec<u8>,
+    /// How it is written.
+    pub format: Format,
+}
+
+impl History {
+    /// That of the directory that is written. Looks at nothing yet.
+    pub fn open(locations: &Locations) -> History {
+        let directory = locations.runtime().to_owned();
+        History { data: locations.data.join("history"), directory }
+    }
+
+    /// Every version of a workflow. `current` is the text in its file now, if there is one: it may
+    /// be none of those that were written here.
+    pub fn versions(
+        &self,
+        id: &WorkflowId,
+        current: Option<(Digest, Format)>,
+    ) -> Result<Versions, FileError> {
+        let (log, cut) = self.log(id)?;
+        let current = current.map(|(version, format)| Text { version, format });
+        Ok(Versions { cut, ..versions(&log::entries(&log), current) })
+    }
+
+    /// The text of a version of a workflow, the very bytes.
+    pub fn text(&self, id: &WorkflowId, version: Digest) -> Result<Kept, WorkflowError> {
+        let nothing = || WorkflowError::NoVersion { id: id.clone(), version };
+        let versions = self.versions(id, None)?;
+        let known = versions.items.iter().find(|one| one.version == version);
+        let format = known.ok_or_else(nothing)?.format;
+        let path = self.text_path(version);
+        let bytes = match file::read_document(&path, DOCUMENT_BYTES) {
+            Ok(bytes) => bytes,
+            Err(FileError::NotFound { .. }) => return Err(nothing()),
+            Err(error) => return Err(error.into()),
+        };
+        if Digest::of(&bytes) != version {
+            return Err(WorkflowError::Damaged { path });
+        }
+        Ok(Kept { bytes, format })
+    }
+
+    /// Whether a text is kept.
+    pub(super) fn has(&self, version: Digest) -> bool {
+        fs::symlink_metadata(self.text_path(version)).is_ok()
+    }
+
+    /// Keeps a text. It is on the disk when this returns.
+    pub(super) fn keep(&self, bytes: &[u8]) -> Result<Digest, FileError> {
+        let version = Digest::of(bytes);
+        // It has its name only once it is on the disk whole.
+        if self.has(version) {
+            return Ok(version);
+        }
+        file::make_directory(&self.root().join("texts"), Readers::Owner)?;
+        let manner =
+            Manner { replace: Replace::Yes, readers: Readers::Owner, lasting: Lasting::Synced };
+        file::write(&self.text_path(version), bytes, manner)?;
+        Ok(version)
+    }
+
+    /// Notes a change. It is on the disk when this returns. Needs the lock of the directory.
+    pub(super) fn note(&self, id: &WorkflowId, entry: &Entry) -> Result<(), FileError> {
+        let root = self.root();
+        file::make_directory(&root, Readers::Owner)?;
+        let path = self.log_path(id);
+        let is_new = fs::symlink_metadata(&path).is_err();
+        let noted = append(&path, &entry.line());
+        noted.map_err(|error| FileError::of(&path, error))?;
+        if is_new { file::sync_directory(&root) } else { Ok(()) }
+    }
+
+    /// Gives the past of one id to another, with a change on top. What the other had stays. The
+    /// first one keeps its own until it is [forgotten](History::forget). Needs the lock.
+    pub(super) fn carry(
+        &self,
+        from: &WorkflowId,
+        to: &WorkflowId,
+        entry: &Entry,
+    ) -> Result<(), FileError> {
+        file::make_directory(&self.root(), Readers::Owner)?;
+        let mut log = log::joined(&self.log(to)?.0, &self.log(from)?.0);
+        log.extend(entry.line().into_bytes());
+        let manner =
+            Manner { replace: Replace::Yes, readers: Readers::Owner, lasting: Lasting::Synced };
+        file::write(&self.log_path(to), &log, manner)
+    }
+
+    /// Lets go of the log of an id that has passed it on.
+    pub(super) fn forget(&self, id: &WorkflowId) -> Result<(), FileError> {
+        file::remove(&self.log_path(id))?;
+        file::sync_directory(&self.root())
+    }
+
+    /// The log of an id as far as it is looked at, and whether that is not all of it.
+    fn log(&self, id: &WorkflowId) -> Result<(Vec<u8>, bool), FileError> {
+        let path = self.log_path(id);
+        match tail(&path, limits::HISTORY_LOG_BYTES as u64) {
+            Ok(read) => Ok(read),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((Vec::new(), false)),
+            Err(error) => Err(FileError::of(&path, error)),
+        }
+    }
+
+    /// The history of this directory alone. Worked out at every call: the directory may be made, or
+    /// be led elsewhere, while the process lives.
+    fn root(&self) -> PathBuf {
+        let directory = resolved(&self.directory);
+        let key = Digest::of(directory.as_os_str().as_encoded_bytes()).to_string();
+        self.data.join(&key[..32])
+    }
+
+    fn log_path(&self, id: &WorkflowId) -> PathBuf {
+        self.root().join(format!("{id}.log"))
+    }
+
+    fn text_path(&self, version: Digest) -> PathBuf {
+        self.root().join("texts").join(version.to_string())
+    }
+}
+
+/// What the changes of a log and the text of the file come to.
+fn versions(entries: &[Entry], current: Option<Text>) -> Versions {
+    let mut items: Vec<Version> = Vec::new();
+    let push = |items: &mut Vec<Version>, text: Text, entry: Option<&Entry>| {
+        items.push(Version {
+            version: text.version,
+            format: text.format,
+            operation: entry.map_or(Operation::Edit, |entry| entry.operation),
+            at_ms: entry.map(|entry| entry.at_ms),
+            renamed_from: entry.and_then(|entry| entry.renamed_from.clone()),
+            current: false,
+        });
+    };
+    let mut deleted_ms = None;
+    for entry in entries {
+        if let Some(previous) = entry.previous
+            && items.last().is_none_or(|last| last.version != previous.version)
+        {
+            push(&mut items, previous, None);
+        }
+        match entry.text {
+            Some(text) => push(&mut items, text, Some(entry)),
+            None => deleted_ms = Some(entry.at_ms),
+        }
+        if entry.text.is_some() {
+            deleted_ms = None;
+        }
+    }
+    if let Some(current) = current {
+        deleted_ms = None;
+        if items.last().is_none_or(|last| last.version != current.version) {
+            push(&mut items, current, None);
+        }
+        if let Some(last) = items.last_mut() {
+            last.current = true;
+        }
+    }
+    items.reverse();
+    Versions { items, deleted_ms, cut: false }
+}
+
+/// Adds a line to a file, which is for its owner alone if it is new.
+fn append(path: &Path, line: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    let line = if ends_in_a_line(&mut file)? { line.to_owned() } else { format!("\n{line}") };
+    file.write_all(line.as_bytes())?;
+    file.sync_data()
+}
+
+/// Whether the last line of a file is whole.
+fn ends_in_a_line(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(true);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+/// The end of a file, and whether something stands before it.
+fn tail(path: &Path, limit: u64) -> io::Result<(Vec<u8>, bool)> {
+    let mut file = File::open(path)?;
+    let before = file.metadata()?.len().saturating_sub(limit);
+    file.seek(SeekFrom::Start(before))?;
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok((bytes, before > 0))
+}
+
+/// Where a path leads, as far as it is there already.
+fn resolved(path: &Path) -> PathBuf {
+    for above in path.ancestors() {
+        if let Ok(found) = fs::canonicalize(above) {
+            return match path.strip_prefix(above) {
+                Ok(rest) if rest.as_os_str().is_empty() => found,
+                Ok(rest) => found.join(rest),
+                Err(_) => path.to_owned(),
+            };
+        }
+    }
+    path.to_owned()
+}

@@ -1,0 +1,162 @@
+//! What was done to a workflow, one line of JSON for each change, the newest last.
+//!
+//! A crash may leave half a line at the end. It is passed over, and the next one begins a line of
+//! its own.
+
+use milepost_model::source::Format;
+use serde_json::{Value, json};
+
+use crate::digest::Digest;
+
+/// What made a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// It was saved.
+    Save,
+    /// It got another id.
+    Rename,
+    /// It was brought back.
+    Restore,
+    /// It was deleted; there is no version of this.
+    Delete,
+    /// Somebody wrote the file by other means.
+    Edit,
+}
+
+impl Operation {
+    const ALL: [Operation; 5] = [
+        Operation::Save,
+        Operation::Rename,
+        Operation::Restore,
+        Operation::Delete,
+        Operation::Edit,
+    ];
+
+    /// The word people see, and the one in the log.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Save => "save",
+            Operation::Rename => "rename",
+            Operation::Restore => "restore",
+            Operation::Delete => "delete",
+            Operation::Edit => "edit",
+        }
+    }
+
+    fn of_name(name: &str) -> Option<Operation> {
+        Operation::ALL.into_iter().find(|operation| operation.name() == name)
+    }
+}
+
+/// A text by its hash, and how it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Text {
+    pub(super) version: Digest,
+    pub(super) format: Format,
+}
+
+/// One change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) at_ms: u64,
+    pub(super) operation: Operation,
+    /// The text after it; none after a deletion.
+    pub(super) text: Option<Text>,
+    /// The text before it; none when there was no workflow.
+    pub(super) previous: Option<Text>,
+    /// The id it had before, when it got another one.
+    pub(super) renamed_from: Option<String>,
+}
+
+impl Entry {
+    /// Its line, with the end of it.
+    pub(super) fn line(&self) -> String {
+        let mut line = json!({
+            "at_ms": self.at_ms,
+            "operation": self.operation.name(),
+            "version": self.text.map(|text| text.version.to_string()),
+            "format": self.text.map(|text| text.format.name()),
+            "previous": self.previous.map(|text| text.version.to_string()),
+            "previous_format": self.previous.map(|text| text.format.name()),
+        });
+        if let Some(id) = &self.renamed_from {
+            line["renamed_from"] = id.as_str().into();
+        }
+        format!("{line}\n")
+    }
+
+    fn of_line(line: &str) -> Option<Entry> {
+        let line: Value = serde_json::from_str(line).ok()?;
+        let text = |version: &str, format: &str| {
+            let version = Digest::parse(line[version].as_str()?)?;
+            Some(Text { version, format: Format::of_extension(line[format].as_str()?)? })
+        };
+        Some(Entry {
+            at_ms: line["at_ms"].as_u64()?,
+            operation: Operation::of_name(line["operation"].as_str()?)?,
+            text: text("version", "format"),
+            previous: text("previous", "previous_format"),
+            renamed_from: line["renamed_from"].as_str().map(str::to_owned),
+        })
+    }
+}
+
+/// The changes of a log, the oldest first. What is no entry is passed over: half a line that a
+/// crash left must not hide all others.
+pub(super) fn entries(log: &[u8]) -> Vec<Entry> {
+    let lines = log.split(|byte| *byte == b'\n');
+    lines.filter_map(|line| Entry::of_line(std::str::from_utf8(line).ok()?)).collect()
+}
+
+/// The lines of one log behind those of another, without those that the other has already.
+pub(super) fn joined(log: &[u8], more: &[u8]) -> Vec<u8> {
+    let held: Vec<Entry> = entries(log);
+    let mut joined: Vec<u8> = held.iter().flat_map(|entry| entry.line().into_bytes()).collect();
+    for entry in entries(more).iter().filter(|entry| !held.contains(entry)) {
+        joined.extend(entry.line().into_bytes());
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost_model::source::Format;
+
+    use super::{Entry, Operation, Text, entries, joined};
+    use crate::digest::Digest;
+
+    fn entry(at_ms: u64) -> Entry {
+        let text = |bytes: &[u8]| Text { version: Digest::of(bytes), format: Format::Yaml };
+        Entry {
+            at_ms,
+            operation: Operation::Rename,
+            text: Some(text(b"new")),
+            previous: (at_ms > 1).then(|| text(b"old")),
+            renamed_from: (at_ms > 1).then(|| "old".to_owned()),
+        }
+    }
+
+    #[test]
+    fn text_and_back() {
+        for entry in [entry(1), entry(2)] {
+            assert_eq!(entries(entry.line().as_bytes()), [entry]);
+        }
+    }
+
+    #[test]
+    fn half_a_line_hides_no_other() {
+        let (one, two) = (entry(1).line(), entry(2).line());
+        for cut in 0..one.len() - 1 {
+            let log = format!("{two}{}\n{two}", &one[..cut]);
+            assert_eq!(entries(log.as_bytes()), [entry(2), entry(2)], "{cut}");
+        }
+        assert_eq!(entries(b"\xff\xfe\n{}\n[]\n\n"), []);
+    }
+
+    #[test]
+    fn what_is_joined_twice_is_there_once() {
+        let once = joined(entry(1).line().as_bytes(), entry(2).line().as_bytes());
+        assert_eq!(entries(&once), [entry(1), entry(2)]);
+        assert_eq!(joined(&once, entry(2).line().as_bytes()), once);
+    }
+}

@@ -1,0 +1,196 @@
+//! A disk that is full, and a disk that fails: nobody is told of a success that is none.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+
+use milepost_store::limits::LOG_PAGES;
+use milepost_store::runs::{
+    Append, Fault, InboxId, InboxRow, NewEvent, OpenOptions, Point, RunStatus, Runs, RunsError,
+};
+
+use super::{append, begun, event, holder, id, new_run, open, standing, texts};
+
+/// Faults of one kind, at the call that is counted down to.
+struct Trap {
+    countdown: AtomicUsize,
+    fault: Mutex<Option<(Point, Fault)>>,
+}
+
+impl Trap {
+    fn set(&self, point: Point, calls_before: usize, fault: Fault) {
+        self.countdown.store(calls_before, Ordering::SeqCst);
+        *self.fault.lock().expect("is not poisoned") = Some((point, fault));
+    }
+
+    /// Whether it went off; it does so once.
+    fn went_off(&self) -> bool {
+        self.fault.lock().expect("is not poisoned").is_none()
+    }
+}
+
+/// Runs on a disk with a trap, which is set later.
+fn trapped(root: &Path) -> (Runs, Arc<Trap>) {
+    let trap = Arc::new(Trap { countdown: AtomicUsize::new(0), fault: Mutex::new(None) });
+    let inside = Arc::clone(&trap);
+    let faults = move |point| {
+        let mut set = inside.fault.lock().expect("is not poisoned");
+        let (_, fault) = set.filter(|(at, _)| *at == point)?;
+        if inside.countdown.load(Ordering::SeqCst) > 0 {
+            inside.countdown.fetch_sub(1, Ordering::SeqCst);
+            return None;
+        }
+        *set = None;
+        Some(fault)
+    };
+    let options = OpenOptions { faults: Some(Arc::new(faults)), ..OpenOptions::default() };
+    (Runs::open(root, options).expect("opens"), trap)
+}
+
+#[test]
+fn a_full_disk_is_told_and_writing_goes_on() {
+    for point in [Point::Begin, Point::Statement, Point::Commit] {
+        for calls in 0..30 {
+            let root = tempfile::tempdir().expect("makes a directory");
+            let (runs, trap) = trapped(root.path());
+            let lease = begun(&runs);
+            trap.set(point, calls, Fault::Full);
+            let what = Append {
+                standing: Some(standing(RunStatus::Waiting)),
+                ..append(&lease, 1, &["a", "b"])
+            };
+            let outcome = runs.append_now(what.clone());
+            if !trap.went_off() {
+                // There are fewer calls than that.
+                assert!(calls > 0, "{point:?}");
+                outcome.expect("appends");
+                break;
+            }
+            assert!(matches!(outcome, Err(RunsError::Full)), "{outcome:?}");
+            assert!(!runs.has_failed());
+            assert_eq!(texts(&runs, &lease.run), ["created"], "nothing of it is there");
+            runs.append_now(what).expect("there is room again");
+            assert_eq!(texts(&runs, &lease.run), ["created", "a", "b"]);
+        }
+    }
+}
+
+#[test]
+fn a_disk_that_fails_is_never_trusted_again() {
+    for point in [Point::Begin, Point::Statement, Point::Commit] {
+        for fault in [Fault::Io, Fault::Late] {
+            for calls in [0, 1, 4] {
+                fails(point, calls, fault);
+            }
+        }
+    }
+}
+
+fn fails(point: Point, calls: usize, fault: Fault) {
+    let root = tempfile::tempdir().expect("makes a directory");
+    let (runs, trap) = trapped(root.path());
+    let lease = begun(&runs);
+    trap.set(point, calls, fault);
+    let mut known = 1;
+    let error = loop {
+        match runs.append_now(append(&lease, known, &["x"])) {
+            Ok(appended) => known = appended.last_seq,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, RunsError::Failed), "{point:?} {fault:?}: {error:?}");
+    assert!(runs.has_failed());
+    // For good, and for everybody.
+    let error = runs.create_now(new_run(&id()), None).expect_err("nothing is written");
+    assert!(matches!(error, RunsError::Failed), "{error:?}");
+    assert!(texts(&runs, &lease.run).len() as u64 >= known, "reading goes on");
+    drop(runs);
+    let runs = open(root.path());
+    let there = texts(&runs, &lease.run).len() as u64;
+    assert!(there == known || there == known + 1, "{there} of {known}: acknowledged and lost");
+    let kept = fault == Fault::Late && point == Point::Commit;
+    assert_eq!(there == known + 1, kept, "{point:?} {fault:?}");
+    assert!(runs.check().expect("checks").is_sound());
+}
+
+#[test]
+fn everybody_in_a_batch_hears_of_a_failure() {
+    let root = tempfile::tempdir().expect("makes a directory");
+    let (runs, trap) = trapped(root.path());
+    let lease = begun(&runs);
+    let (sender, answers) = mpsc::channel();
+    trap.set(Point::Commit, 1, Fault::Io);
+    for number in 0..50 {
+        let sender = sender.clone();
+        let message = InboxRow {
+            id: InboxId::parse(&format!("m{number}")).expect("is one"),
+            run: lease.run.clone(),
+            at_ms: 1,
+            data: vec![1],
+        };
+        runs.send(message, move |outcome| sender.send(outcome).expect("is heard"));
+    }
+    drop(sender);
+    let answers: Vec<_> = answers.iter().collect();
+    assert_eq!(answers.len(), 50, "each is answered");
+    let acknowledged = answers.iter().filter(|answer| answer.is_ok()).count();
+    let failed = |answer: &&Result<_, RunsError>| matches!(answer, Err(RunsError::Failed));
+    drop(runs);
+    let kept = open(root.path()).pending(&lease.run).expect("reads").messages.len();
+    assert_eq!(kept, acknowledged, "as many as were acknowledged");
+    assert_eq!(answers.iter().filter(failed).count() + acknowledged, 50);
+}
+
+#[test]
+fn a_log_that_cannot_be_moved_ends_all_writing_and_loses_nothing() {
+    let root = tempfile::tempdir().expect("makes a directory");
+    let (runs, trap) = trapped(root.path());
+    let lease = begun(&runs);
+    trap.set(Point::Checkpoint, 0, Fault::Io);
+    let large = NewEvent { data: vec![7; 64 * 1024], ..event("") };
+    let mut known = 1;
+    // As many as fill the log several times.
+    for _ in 0..LOG_PAGES {
+        let what = Append { events: vec![large.clone(); 4], ..append(&lease, known, &[]) };
+        match runs.append_now(what) {
+            Ok(appended) => known = appended.last_seq,
+            Err(error) => {
+                assert!(matches!(error, RunsError::Failed), "{error:?}");
+                break;
+            }
+        }
+    }
+    assert!(runs.has_failed() && trap.went_off());
+    drop(runs);
+    assert_eq!(super::events(&open(root.path()), &lease.run).len() as u64, known);
+}
+
+#[test]
+fn a_database_that_is_really_full_is_told() {
+    let root = tempfile::tempdir().expect("makes a directory");
+    drop(open(root.path()));
+    let options = OpenOptions { pages_max: Some(200), ..OpenOptions::default() };
+    let runs = Runs::open(root.path(), options).expect("opens");
+    let lease = begun(&runs);
+    let large = NewEvent { data: vec![7; 50_000], ..event("") };
+    let mut known = 1;
+    let error = loop {
+        let what = Append { events: vec![large.clone()], ..append(&lease, known, &[]) };
+        match runs.append_now(what) {
+            Ok(appended) => known = appended.last_seq,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, RunsError::Full), "{error:?}");
+    assert!(known > 2 && !runs.has_failed());
+    // What is small still fits, and nothing is lost.
+    runs.append_now(append(&lease, known, &["small"])).expect("fits");
+    assert_eq!(super::events(&runs, &lease.run).len() as u64, known + 1);
+    assert!(runs.check().expect("checks").is_sound());
+    drop(runs);
+    let runs = open(root.path());
+    let taken = runs.take_now(lease.run.clone(), holder(), 1).expect("asks").expect("is free");
+    let what = Append { events: vec![large], ..append(&taken, known + 1, &[]) };
+    runs.append_now(what).expect("there is room again");
+}

@@ -1,0 +1,108 @@
+//! Runs on disk from outside: what is acknowledged is there, in order and once, whatever happens
+//! to the process, the disk or the file.
+
+mod damage;
+mod faults;
+mod inputs;
+mod journal;
+mod leases;
+mod lists;
+mod messages;
+mod opening;
+mod processes;
+mod upkeep;
+mod waking;
+
+use std::path::Path;
+
+use milepost_model::id::{RunId, WorkflowId};
+use milepost_store::runs::{
+    Append, Durability, Event, HolderId, Lease, NewEvent, NewRun, OpenOptions, RunStatus, Runs,
+    Standing,
+};
+use tempfile::TempDir;
+
+/// The runs of a new directory.
+fn fresh() -> (TempDir, Runs) {
+    let root = tempfile::tempdir().expect("makes a directory");
+    let runs = open(root.path());
+    (root, runs)
+}
+
+fn open(root: &Path) -> Runs {
+    Runs::open(root, OpenOptions::default()).expect("opens")
+}
+
+fn id() -> RunId {
+    Runs::new_id().expect("is random")
+}
+
+fn holder() -> HolderId {
+    HolderId::random().expect("is random")
+}
+
+fn workflow(id: &str) -> WorkflowId {
+    WorkflowId::parse(id).expect("is an id")
+}
+
+fn event(text: &str) -> NewEvent {
+    NewEvent { at_ms: 7, kind: "noted".to_owned(), data: text.as_bytes().to_vec() }
+}
+
+fn standing(status: RunStatus) -> Standing {
+    let ended = [RunStatus::Succeeded, RunStatus::Failed, RunStatus::Canceled].contains(&status);
+    Standing { status, waiting: None, wake_ms: None, ended_ms: ended.then_some(20), updated_ms: 10 }
+}
+
+/// A run of one event.
+fn new_run(id: &RunId) -> NewRun {
+    NewRun {
+        id: id.clone(),
+        workflow: workflow("tidy-inbox"),
+        title: "Tidy the inbox".to_owned(),
+        text: "workflow: tidy-inbox\n".to_owned(),
+        actor: "ada".to_owned(),
+        workspace: "/home/ada/mail".to_owned(),
+        parent: None,
+        durability: Durability::Full,
+        created_ms: 5,
+        standing: standing(RunStatus::Running),
+        events: vec![event("created")],
+    }
+}
+
+/// A run that is there, and the right to write to it.
+fn begun(runs: &Runs) -> Lease {
+    let created = runs.create_now(new_run(&id()), Some(holder())).expect("creates");
+    created.lease.expect("was asked for")
+}
+
+fn append(lease: &Lease, after_seq: u64, texts: &[&str]) -> Append {
+    Append {
+        lease: lease.clone(),
+        after_seq,
+        events: texts.iter().map(|text| event(text)).collect(),
+        standing: None,
+        answers: Vec::new(),
+        at_ms: 8,
+        durability: Durability::Full,
+    }
+}
+
+/// Ends a run whose last event is known.
+fn end(runs: &Runs, lease: &Lease, after_seq: u64, status: RunStatus) {
+    let ended = Append { standing: Some(standing(status)), ..append(lease, after_seq, &["ended"]) };
+    runs.append_now(ended).expect("appends");
+}
+
+fn events(runs: &Runs, run: &RunId) -> Vec<Event> {
+    let found = runs.events(run, 0, 10_000).expect("reads");
+    assert!(!found.more, "all of them");
+    found.events
+}
+
+/// What the events of a run say, in order.
+fn texts(runs: &Runs, run: &RunId) -> Vec<String> {
+    let text = |event: Event| String::from_utf8(event.data).expect("is text");
+    events(runs, run).into_iter().map(text).collect()
+}

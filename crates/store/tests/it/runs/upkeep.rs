@@ -1,0 +1,212 @@
+//! Copies, removal of what is old, and making the file smaller, while others write.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use milepost_model::id::RunId;
+use milepost_store::FileError;
+use milepost_store::runs::{
+    Append, InboxId, InboxRow, NewEvent, NewRun, PurgeFilter, PurgeReport, RunFilter, RunStatus,
+    Runs, RunsError, Standing,
+};
+
+use super::{
+    append, begun, end, event, events, fresh, id, new_run, open, standing, texts, workflow,
+};
+
+#[test]
+fn a_copy_can_be_opened_and_goes_on_by_itself() {
+    let (root, runs) = fresh();
+    let lease = begun(&runs);
+    let large = NewEvent { data: vec![1; 100_000], ..event("") };
+    runs.append_now(Append { events: vec![large], ..append(&lease, 1, &[]) }).expect("appends");
+    let to = root.path().join("copy");
+    runs.backup(&to).expect("copies");
+    runs.append_now(append(&lease, 2, &["later"])).expect("appends");
+    let copy = open(&to);
+    assert_eq!(events(&copy, &lease.run), events(&runs, &lease.run)[..2]);
+    assert!(copy.check().expect("checks").is_sound());
+    copy.append_now(append(&lease, 2, &["other"])).expect("appends");
+    assert_eq!(events(&runs, &lease.run)[2].data, b"later");
+}
+
+#[test]
+fn a_copy_replaces_nothing() {
+    let (root, runs) = fresh();
+    begun(&runs);
+    let to = root.path().join("copy");
+    fs::create_dir(&to).expect("makes the folder");
+    fs::write(to.join("mine"), "x").expect("writes");
+    let error = runs.backup(&to).expect_err("something is there");
+    assert!(matches!(error, RunsError::File(FileError::Exists { .. })), "{error:?}");
+    assert_eq!(crate::names(&to), ["mine"]);
+    let error = runs.backup(&root.path().join("no/copy")).expect_err("there is no folder");
+    assert!(matches!(error, RunsError::File(FileError::NotFound { .. })), "{error:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_owner_may_read_a_copy() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let (root, runs) = fresh();
+    begun(&runs);
+    let to = root.path().join("copy");
+    runs.backup(&to).expect("copies");
+    let mode = |path| fs::metadata(path).expect("is there").permissions().mode() & 0o777;
+    assert_eq!(crate::names(&to), ["chain.key", "runs.db"]);
+    assert_eq!((mode(to.clone()), mode(to.join("runs.db"))), (0o700, 0o600));
+    assert_eq!(mode(to.join("chain.key")), 0o600);
+}
+
+#[test]
+fn a_copy_made_while_others_write_is_of_one_moment() {
+    let (root, runs) = fresh();
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let lease = begun(&runs);
+                    let mut known = 1;
+                    while !over.load(Ordering::Relaxed) {
+                        // Two at once: a copy has both or none.
+                        let what = append(&lease, known, &["left", "right"]);
+                        known = runs.append_now(what).expect("appends").last_seq;
+                    }
+                    (lease.run, known)
+                })
+            })
+            .collect();
+        let copies: Vec<_> = (0..5).map(|number| root.path().join(format!("{number}"))).collect();
+        for to in &copies {
+            runs.backup(to).expect("copies");
+        }
+        over.store(true, Ordering::Relaxed);
+        let written: Vec<_> =
+            writers.into_iter().map(|writer| writer.join().expect("does not panic")).collect();
+        for to in &copies {
+            let copy = open(to);
+            assert!(copy.check().expect("checks").is_sound());
+            for row in copy.list(&RunFilter::default(), 10).expect("lists").runs {
+                assert_eq!(events(&copy, &row.id).len() % 2, 1, "one and pairs");
+            }
+        }
+        for (run, known) in written {
+            assert_eq!(events(&runs, &run).len() as u64, known);
+        }
+    });
+}
+
+/// A run of a large event, which ended.
+fn ended(runs: &Runs, new: impl FnOnce(NewRun) -> NewRun, letter: u8) -> RunId {
+    let run = id();
+    let large = NewEvent { data: vec![letter; 100_000], ..event("") };
+    let events = vec![event("created"), large];
+    let standing = standing(RunStatus::Succeeded);
+    runs.create_now(new(NewRun { events, standing, ..new_run(&run) }), None).expect("creates");
+    run
+}
+
+#[test]
+fn what_ended_is_removed_with_all_that_is_its_own() {
+    let (root, runs) = fresh();
+    let old = ended(&runs, |new| NewRun { text: "old".to_owned(), ..new }, b'a');
+    let older = ended(&runs, |new| NewRun { text: "old".to_owned(), ..new }, b'b');
+    let other = ended(&runs, |new| NewRun { workflow: workflow("other"), ..new }, b'b');
+    let lease = begun(&runs);
+    let message = InboxRow {
+        id: InboxId::parse("m").expect("is one"),
+        run: old.clone(),
+        at_ms: 1,
+        data: vec![1],
+    };
+    runs.send_now(message.clone()).expect("sends");
+    let filter = PurgeFilter { workflow: Some(workflow("tidy-inbox")), ..PurgeFilter::default() };
+    let expected = PurgeReport { runs: 2, events: 4, blobs: 1, texts: 1 };
+    assert_eq!(runs.purgeable(&filter).expect("counts"), expected);
+    assert_eq!(runs.run(&old).expect("is there").id, old, "nothing is gone yet");
+    assert_eq!(runs.purge(&filter).expect("purges"), expected);
+    assert_eq!(runs.purge(&filter).expect("purges"), PurgeReport::default());
+    for gone in [&old, &older] {
+        let error = runs.run(gone).expect_err("is gone");
+        assert!(matches!(error, RunsError::NotFound { .. }), "{error:?}");
+    }
+    assert_eq!(events(&runs, &other).len(), 2, "what others have stays");
+    assert_eq!(texts(&runs, &lease.run), ["created"], "what is open stays");
+    assert!(runs.runs_with_pending().expect("reads").is_empty());
+    let expected = PurgeReport { runs: 1, events: 2, blobs: 1, texts: 0 };
+    assert_eq!(runs.purgeable(&PurgeFilter::default()).expect("counts"), expected);
+    assert_eq!(runs.purge(&PurgeFilter::default()).expect("purges"), expected);
+    assert!(runs.check().expect("checks").is_sound());
+    drop(runs);
+    let db = rusqlite::Connection::open(root.path().join("runs.db")).expect("opens");
+    for (table, left) in [("runs", 1), ("events", 1), ("blobs", 0), ("texts", 1), ("inbox", 0)] {
+        let sql = format!("SELECT count(*) FROM {table}");
+        let count: u64 = db.query_row(&sql, [], |row| row.get(0)).expect("counts");
+        assert_eq!(count, left, "{table}");
+    }
+}
+
+#[test]
+fn a_filter_of_a_purge_means_what_it_says() {
+    let (_root, runs) = fresh();
+    let of = |status, ended_ms, workspace: &str| {
+        let run = id();
+        let standing = Standing { ended_ms: Some(ended_ms), ..standing(status) };
+        let workspace = workspace.to_owned();
+        let new = NewRun { standing, workspace, ..new_run(&run) };
+        runs.create_now(new, None).expect("creates");
+    };
+    of(RunStatus::Failed, 100, "/a");
+    of(RunStatus::Failed, 200, "/b");
+    of(RunStatus::Canceled, 100, "/b");
+    let any = PurgeFilter::default;
+    for (filter, count) in [
+        (any(), 3),
+        (PurgeFilter { ended_before_ms: Some(100), ..any() }, 0),
+        (PurgeFilter { ended_before_ms: Some(101), ..any() }, 2),
+        (PurgeFilter { status: Some(RunStatus::Failed), ..any() }, 2),
+        (PurgeFilter { status: Some(RunStatus::Succeeded), ..any() }, 0),
+        (PurgeFilter { workspace: Some("/b".to_owned()), ..any() }, 2),
+        (PurgeFilter { workflow: Some(workflow("other")), ..any() }, 0),
+    ] {
+        assert_eq!(runs.purgeable(&filter).expect("counts").runs, count, "{filter:?}");
+    }
+    let filter =
+        PurgeFilter { ended_before_ms: Some(101), status: Some(RunStatus::Failed), ..any() };
+    assert_eq!(runs.purge(&filter).expect("purges").runs, 1);
+    assert_eq!(runs.list(&RunFilter::default(), 10).expect("lists").runs.len(), 2);
+}
+
+#[test]
+fn many_runs_are_removed_some_at_a_time() {
+    let (_root, runs) = fresh();
+    for _ in 0..450 {
+        let new = NewRun { standing: standing(RunStatus::Succeeded), ..new_run(&id()) };
+        runs.create(new, None, |created| assert!(created.is_ok()));
+    }
+    let lease = begun(&runs);
+    let report = runs.purge(&PurgeFilter::default()).expect("purges");
+    assert_eq!((report.runs, report.events, report.texts), (450, 450, 0));
+    end(&runs, &lease, 1, RunStatus::Succeeded);
+    assert_eq!(runs.purge(&PurgeFilter::default()).expect("purges").texts, 1);
+}
+
+#[test]
+fn the_file_shrinks_to_what_is_in_it() {
+    let (root, runs) = fresh();
+    let size = || fs::metadata(root.path().join("runs.db")).expect("is there").len();
+    let lease = begun(&runs);
+    for letter in 0..30 {
+        ended(&runs, |new| new, letter);
+    }
+    runs.vacuum().expect("shrinks");
+    let before = size();
+    runs.purge(&PurgeFilter::default()).expect("purges");
+    runs.vacuum().expect("shrinks");
+    assert!(size() + 2_000_000 < before, "{before} to {}", size());
+    runs.append_now(append(&lease, 1, &["x"])).expect("appends");
+    assert!(runs.check().expect("checks").is_sound());
+}

@@ -1,0 +1,137 @@
+//! Of many who have seen the same version, one is first.
+
+use std::env;
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Barrier;
+use std::thread;
+
+use super::*;
+
+const THREADS: usize = 64;
+/// Rounds unless [`MORE`] says another number: a thousand take minutes on a busy machine.
+const ROUNDS: usize = 50;
+const MORE: &str = "MILEPOST_TEST_RACE_ROUNDS";
+const DIRECTORY: &str = "MILEPOST_TEST_RACE_DIRECTORY";
+
+/// All save over the same version at once; the text of the one that was first.
+fn contend(workflows: &[Workflows], expected: Digest, who: &str) -> Option<String> {
+    let start = Barrier::new(THREADS);
+    let won: Vec<String> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|number| {
+                let (start, workflows) = (&start, &workflows[number % workflows.len()]);
+                let text = manifest("a", &format!("{who} {number}"));
+                scope.spawn(move || {
+                    start.wait();
+                    let draft = Draft { bytes: text.as_bytes(), format: Format::Yaml };
+                    let change = at(1, Expected::Version(expected));
+                    match workflows.save(&id("a"), draft, change) {
+                        Ok(saved) => {
+                            assert_eq!(saved.previous, Some(expected));
+                            Some(text)
+                        }
+                        Err(WorkflowError::Conflict { found, .. }) => {
+                            assert!(found.is_some_and(|found| found != expected));
+                            None
+                        }
+                        Err(error) => panic!("{error:?}"),
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().filter_map(|thread| thread.join().expect("does not panic")).collect()
+    });
+    assert!(won.len() <= 1, "{won:?}");
+    won.into_iter().next()
+}
+
+/// The other process: a version on each line in, whether it won on each line out.
+fn follow(directory: &Path) {
+    // Each thread has its own, so that nothing but the lock of the directory is between them.
+    let own = |_| Workflows::open(&places(directory));
+    let workflows: Vec<Workflows> = (0..THREADS).map(own).collect();
+    for (round, line) in io::stdin().lock().lines().enumerate() {
+        let expected = Digest::parse(&line.expect("reads")).expect("is a version");
+        let won = contend(&workflows, expected, &format!("second {round}"));
+        let won = won.map_or("-".to_owned(), |text| Digest::of(text.as_bytes()).to_string());
+        writeln!(io::stdout(), "race: {won}").expect("somebody reads");
+    }
+}
+
+struct Follower {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Follower {
+    fn start(directory: &Path) -> Follower {
+        let mut child = Command::new(env::current_exe().expect("has a path"))
+            .args(["--exact", "workflows::race::one_of_many_is_first", "--nocapture"])
+            .env(DIRECTORY, directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let input = child.stdin.take().expect("is piped");
+        let output = BufReader::new(child.stdout.take().expect("is piped"));
+        Follower { child, input, output }
+    }
+
+    fn go(&mut self, expected: Digest) {
+        writeln!(self.input, "{expected}").expect("is read");
+    }
+
+    /// The version it has won with.
+    fn won(&mut self) -> Option<Digest> {
+        let mut line = String::new();
+        while !line.starts_with("race: ") {
+            line.clear();
+            assert_ne!(self.output.read_line(&mut line).expect("reads"), 0, "it has ended");
+        }
+        Digest::parse(line.trim_start_matches("race: ").trim())
+    }
+}
+
+#[test]
+fn one_of_many_is_first() {
+    if let Some(directory) = env::var_os(DIRECTORY) {
+        return follow(Path::new(&directory));
+    }
+    // In memory where there is such a place: what is tested is who wins, not the disk.
+    let memory = Path::new("/dev/shm");
+    let root = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    let root = root.expect("makes a directory");
+    let workflows = [Workflows::open(&places(root.path()))];
+    let first = manifest("a", "First");
+    let draft = Draft { bytes: first.as_bytes(), format: Format::Yaml };
+    let saved = workflows[0].save(&id("a"), draft, at(1, Expected::Absent)).expect("writes");
+    let mut version = saved.version;
+    let mut follower = Follower::start(root.path());
+    let mut both = [0, 0];
+    let rounds = env::var(MORE).ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
+    for round in 0..rounds {
+        follower.go(version);
+        let ours = contend(&workflows, version, &format!("first {round}"));
+        let ours = ours.map(|text| Digest::of(text.as_bytes()));
+        version = match (ours, follower.won()) {
+            (Some(ours), None) => {
+                both[0] += 1;
+                ours
+            }
+            (None, Some(theirs)) => {
+                both[1] += 1;
+                theirs
+            }
+            won => panic!("round {round}: {won:?}"),
+        };
+        let text = fs::read(root.path().join("run/a.yaml")).expect("reads");
+        assert_eq!(Digest::of(&text), version, "round {round}");
+    }
+    drop(follower.input);
+    assert!(follower.child.wait().expect("ends").success());
+    let history = History::open(&places(root.path()));
+    let versions = history.versions(&id("a"), None).expect("reads");
+    assert_eq!(versions.items.len(), rounds + 1, "each winner is kept, and no other: {both:?}");
+}
