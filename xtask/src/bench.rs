@@ -21,6 +21,11 @@ use anyhow::{Result, bail};
 use self::figure::Figure;
 use crate::workspace::Workspace;
 
+/// How the program is built: as whoever follows the README builds it.
+const PROGRAM: [&str; 3] = ["--release", "--bin", "milepost"];
+/// How programs of the benches are built: together, so that what they share is built once.
+const EXAMPLES: [&str; 5] = ["--release", "--example", "call_rate", "--example", "search_eval"];
+
 /// When a broken limit is a failure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Gate {

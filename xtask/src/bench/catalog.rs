@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::figure::{Figure, Limit};
 use super::labels;
 use super::peers::{self, FastMcp, Npm};
+use super::{EXAMPLES, PROGRAM};
 use crate::tools::shout;
 use crate::usage::{self, Usage};
 use crate::workspace::Workspace;
@@ -32,7 +33,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
         shout("the catalog bench is skipped: this system does not tell what a program took");
         return Ok(Vec::new());
     }
-    let binary = workspace.build_binary("milepost", &["--release", "--package", "milepost-cli"])?;
+    let binary = workspace.build_binary("milepost", &PROGRAM)?;
     let mut figures = Vec::new();
     if let Some(npm) = Npm::prepare(workspace)? {
         let bench = Bench::new(workspace, binary, npm)?;
@@ -181,8 +182,7 @@ fn search(query: &str) -> [&str; 4] {
 
 /// Calls a second of one command, as the operation is done.
 fn calls(workspace: &Workspace) -> Result<Figure> {
-    let build = ["--release", "--package", "milepost-ops", "--example", "call_rate"];
-    let program = workspace.build_binary("call_rate", &build)?;
+    let program = workspace.build_binary("call_rate", &EXAMPLES)?;
     let mut command = Command::new(program);
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let output = output.context("cannot start call_rate")?;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
+use super::PROGRAM;
 use super::figure::{Figure, Limit};
 use super::shelf::Shelf;
 use super::talk::{Server, request};
@@ -25,7 +26,7 @@ const WINDOWS: [usize; 2] = [1, 64];
 const PEER: &str = include_str!("../../peers/empty-tool.mjs");
 
 pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
-    let binary = workspace.build_binary("milepost", &["--release", "--package", "milepost-cli"])?;
+    let binary = workspace.build_binary("milepost", &PROGRAM)?;
     let shelf = Shelf::fill(workspace)?;
     let bench = Bench { binary, shelf, modules: clients::node_modules(workspace)? };
     if bench.modules.is_none() {

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
+use super::EXAMPLES;
 use super::figure::{Figure, Limit};
 use crate::tools::shout;
 use crate::workspace::Workspace;
@@ -26,8 +27,7 @@ pub(crate) fn figures(workspace: &Workspace, github: &Path) -> Result<Vec<Figure
         shout("search is not asked: set MILEPOST_CORPUS to the corpus of documents");
         return Ok(Vec::new());
     }
-    let build = ["--release", "--package", "milepost-catalog", "--example", "search_eval"];
-    let program = workspace.build_binary("search_eval", &build)?;
+    let program = workspace.build_binary("search_eval", &EXAMPLES)?;
     let named = |name: &str, path: &Path| {
         let mut argument = OsString::from(format!("{name}="));
         argument.push(path);
