@@ -1,7 +1,7 @@
 //! Durable runs of workflows.
 //!
 //! A run's state is the fold of its events ([`state`]), and what to do next is a function of the
-//! state ([`mod@next`]). A [`pilot`] turns what happens into events to write down and acts to do
+//! state ([`next()`]). A [`pilot`] turns what happens into events to write down and acts to do
 //! after that. All of this is pure: no clock, no randomness, no I/O, no order of a hash map.
 
 mod act;

@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
+use milepost_engine::Failure;
 use milepost_engine::resume::{Origin, ResumeRequest};
-use milepost_engine::state::{End, Status};
+use milepost_engine::state::Status;
 use milepost_model::problem::Code;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use serde_json::json;
 
 use crate::resume_world::{Script, Story, failing, fits, table};
@@ -106,7 +108,12 @@ fn broken(story: &Story, how: usize, which: usize) -> ResumeRequest {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 512,
+        // The same cases every time: whoever wants others sets `PROPTEST_RNG_SEED`.
+        rng_seed: RngSeed::Fixed(5),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn the_ledger_is_as_forecast(
@@ -130,12 +137,10 @@ proptest! {
         let Ok(plan) = story.plan(&request) else { return Ok(()) };
         let shown = table(&Ok(plan.clone()));
         let ledger = story.resume(&plan);
-        // A step that reads what a tolerated failure did not yield fails again: not all succeeds.
-        let unread = |end: &End| match end {
-            End::Failed(failure) => failure.is(Code::ExpressionFailed),
-            End::Succeeded(_) | End::Canceled => false,
-        };
-        if story.state().end.as_ref().is_some_and(unread) {
+        // A step that reads what another did not yield fails before it costs anything.
+        let unread = |failure: &Failure| failure.is(Code::ExpressionFailed);
+        let mut steps = story.state().steps.values();
+        if steps.any(|step| step.failure.as_ref().is_some_and(unread)) {
             return Ok(());
         }
         prop_assert!(fits(&plan, ledger), "{text}\n{request:?}\n{shown}\n{ledger:?}");
