@@ -1,6 +1,7 @@
 //! `milepost mcp`: the server for agents, over standard input and output.
 
 use std::io;
+use std::time::Duration;
 
 use milepost_mcp::guide::Guides;
 use milepost_mcp::{Options, Revision, Surface, serve_stdio, stdin_until_signal};
@@ -30,9 +31,17 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, Failure> {
     Ok(if served.is_ok() { Exit::Done } else { Exit::Failed })
 }
 
-/// Drives runs on whose process is gone, for as long as this one lives.
+/// How often a server looks whether there are runs at all.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Drives runs on whose process is gone, for as long as this one lives. As long as there are no
+/// runs, nothing is opened for them.
 fn tend_runs() {
     std::thread::spawn(|| {
+        let Ok(locations) = target::locations() else { return };
+        while !locations.data.join(milepost_store::runs::FILE).is_file() {
+            std::thread::sleep(LOOK);
+        }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         if let (Ok(runtime), Ok(operations)) = (runtime, target::operations()) {
             runtime.block_on(operations.tend_runs());
