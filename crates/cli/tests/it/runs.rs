@@ -366,6 +366,25 @@ fn a_value_that_was_used_is_the_default_of_the_next_run() {
     place.run(["run", "again.yaml"]).ends(2);
 }
 
+/// A header of the author takes the place of the one there would be, as the preview shows it.
+#[test]
+fn an_authored_header_is_sent_once_and_none_of_the_connections() {
+    let (server, _) = counting();
+    let place = depot(&server);
+    let step = |header: &str| {
+        format!("workflow: h\nsteps: [{{id: a, run: depot parts:list, headers: {{{header}}}}}]\n")
+    };
+    place.put("h.yaml", &step("Accept: text/plain"));
+    place.run(["run", "h.yaml"]).ends(0);
+    let accepts = server.last().headers.into_iter().filter(|(name, _)| name == "accept");
+    let accepts: Vec<String> = accepts.map(|(_, value)| value).collect();
+    assert_eq!(accepts, ["text/plain"]);
+    let sent = server.seen().len();
+    place.put("h.yaml", &step("Host: evil.test"));
+    place.run(["run", "h.yaml"]);
+    assert_eq!(server.seen().len(), sent);
+}
+
 /// What the README shows.
 #[test]
 fn the_example_runs_on_the_mock() {

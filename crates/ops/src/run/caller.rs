@@ -107,7 +107,7 @@ impl Caller {
         let sender = command::run::sender(&self.writer, &loaded, None).await?;
         let draft = Draft::of(&loaded, row, sender)?;
         let mut built = draft.build(&self.writer.reader, &Alone, &arguments(&revealed))?;
-        finish(&mut built, &revealed, &loaded, draft.command(), idempotency_key);
+        finish(&mut built, &revealed, &loaded, draft.command(), idempotency_key)?;
         let request = send::outgoing(&built);
         if context.mock {
             return self.mocked(context, &loaded, &built, &request);
@@ -239,7 +239,7 @@ impl Caller {
         let mut built = prepared
             .build(&base, &arguments(call))
             .map_err(|faults| problems::of_misuse(command, &faults))?;
-        finish(&mut built, call, &loaded, command, "");
+        finish(&mut built, call, &loaded, command, "")?;
         let request = send::outgoing(&built);
         let mut digest = Sha256::new();
         digest.update(request.method.as_bytes());
@@ -297,26 +297,33 @@ fn is_write(command: &Command) -> bool {
 }
 
 /// Adds the headers that the step brings, and the key that makes repeats known.
-fn finish(built: &mut Request, call: &StepCall, loaded: &Loaded, command: &Command, key: &str) {
+fn finish(
+    built: &mut Request,
+    call: &StepCall,
+    loaded: &Loaded,
+    command: &Command,
+    key: &str,
+) -> Result<(), Problem> {
     for (name, value) in &call.headers {
         let text = match value {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        built.headers.push((name.clone(), text));
+        built.set_header(name, &text).map_err(|fault| problems::of_misuse(command, &[fault]))?;
     }
     if key.is_empty() || !is_write(command) {
-        return;
+        return Ok(());
     }
     let name = match &loaded.record.options.idempotency {
         Idempotency::Unsaid => "Idempotency-Key",
         Idempotency::Header(name) => name,
-        Idempotency::Off => return,
+        Idempotency::Off => return Ok(()),
     };
     let given = built.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
     if !given {
         built.headers.push((name.to_owned(), key.to_owned()));
     }
+    Ok(())
 }
 
 /// An answer that is an error is a failure.

@@ -4,6 +4,7 @@
 //! of, so that waiting costs a row and nothing else; whoever tells it something takes it up again.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
@@ -47,6 +48,8 @@ pub(crate) struct Inner {
     pub(crate) caller: Caller,
     pub(crate) holder: HolderId,
     tasks: Mutex<HashMap<RunId, Arc<Active>>>,
+    /// Whether others can wake it already.
+    listens: AtomicBool,
 }
 
 /// A run that this process drives.
@@ -85,7 +88,13 @@ impl Drive {
     /// Over the runs of a directory. Listening begins when the first run is driven.
     pub(crate) fn open(runs: Runs, caller: Caller) -> Result<Drive, Problem> {
         let holder = HolderId::random().map_err(|error| of_runs(&error))?;
-        let inner = Inner { runs, caller, holder, tasks: Mutex::default() };
+        let inner = Inner {
+            runs,
+            caller,
+            holder,
+            tasks: Mutex::default(),
+            listens: AtomicBool::new(false),
+        };
         Ok(Drive { inner: Arc::new(inner) })
     }
 
@@ -302,12 +311,9 @@ impl Drive {
 
     /// Listens for others, and gives signs of life while something is driven.
     fn listen(&self) {
-        static BEGUN: Mutex<Vec<HolderId>> = Mutex::new(Vec::new());
-        let mut begun = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
-        if begun.contains(&self.inner.holder) {
+        if self.inner.listens.swap(true, Ordering::Relaxed) {
             return;
         }
-        begun.push(self.inner.holder.clone());
         let inner = Arc::downgrade(&self.inner);
         tokio::spawn(async move {
             while let Some(inner) = inner.upgrade() {

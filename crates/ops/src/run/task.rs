@@ -168,15 +168,10 @@ impl Task {
         if !work.entries.is_empty() || !work.answers.is_empty() {
             self.write(&work).await?;
         }
-        let answered = !work.answers.is_empty();
         for act in work.acts {
             self.act(act);
         }
         self.active.moved.notify_waiters();
-        if answered {
-            // Somebody in another process may wait for it.
-            self.active.moved.notify_one();
-        }
         Ok(())
     }
 
