@@ -171,6 +171,15 @@ pub(crate) struct Mcp {
     /// Which tools are offered
     #[arg(long, value_enum, default_value_t = McpSurface::Auto)]
     pub(crate) surface: McpSurface,
+    /// How many tools are listed
+    #[arg(long, value_enum, default_value_t = McpTools::Full)]
+    pub(crate) tools: McpTools,
+    /// How tools are spelled; several clients refuse dots
+    #[arg(long, value_enum, default_value_t = McpNames::Underscore)]
+    pub(crate) tool_names: McpNames,
+    /// How failures are told; `jsonrpc` where names are dotted
+    #[arg(long, value_enum)]
+    pub(crate) errors: Option<McpErrors>,
     /// Speak this protocol version only, for example 2024-11-05
     #[arg(long, value_name = "VERSION")]
     pub(crate) protocol: Option<String>,
@@ -182,6 +191,36 @@ pub(crate) enum McpSurface {
     Auto,
     /// The five guide tools, whatever the version
     Workflowlookup,
+    /// The tools for writing and running workflows, whatever the version
+    Workflows,
+    /// Both
+    All,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum McpTools {
+    /// All there are
+    Full,
+    /// The ten that most work needs
+    Core,
+    /// Those to work on runs; none shows the text of a workflow
+    Work,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum McpNames {
+    /// `workflow_save`
+    Underscore,
+    /// `workflow.save`
+    Dotted,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum McpErrors {
+    /// As results that say they are errors, which models read
+    Result,
+    /// As JSON-RPC errors
+    Jsonrpc,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -36,6 +36,15 @@ impl Fault {
         Fault { code, message: message.into(), data }
     }
 
+    /// The object of it.
+    pub fn to_value(&self) -> Value {
+        let mut value = json!({"code": self.code, "message": self.message});
+        if !self.data.is_null() {
+            value["data"] = self.data.clone();
+        }
+        value
+    }
+
     /// Parameters that a method cannot work with.
     pub fn invalid_params(details: impl Into<Value>) -> Fault {
         Fault::new(INVALID_PARAMS, "Invalid params", json!({ "details": details.into() }))

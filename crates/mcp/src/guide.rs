@@ -32,6 +32,16 @@ impl Guides {
         Guides { operations, names, tools: OnceLock::new(), warned: Mutex::default() }
     }
 
+    /// What the tools are tools of.
+    pub fn operations(&self) -> &Operations {
+        &self.operations
+    }
+
+    /// The tools as values.
+    pub(crate) fn listed(&self) -> Vec<Value> {
+        serde_json::from_str(self.tools()).unwrap_or_default()
+    }
+
     fn log_new(&self, warnings: Vec<String>, log: &mut String) {
         if warnings.is_empty() {
             return;

@@ -12,17 +12,20 @@ pub mod guide;
 pub mod limits;
 pub mod message;
 mod params;
+mod pipe;
 mod scan;
 mod session;
 mod signals;
 mod stdio;
 mod version;
+pub mod workflows;
 
 pub use contract::Contract;
 pub use fault::Fault;
+pub use pipe::serve_pipe;
 pub use session::{Flow, Output, Session};
 #[cfg(unix)]
 pub use signals::UntilStopped;
-pub use signals::stdin_until_signal;
-pub use stdio::{ServeError, serve_stdio};
+pub use signals::{raw_stdout, stdin_until_signal};
+pub use stdio::{ServeError, Served, serve_stdio};
 pub use version::{Options, Revision, Surface};

@@ -30,8 +30,8 @@ pub enum Message<'a> {
     Request(Request<'a>),
     /// Wants none, whatever is wrong with it.
     Notification(Notification<'a>),
-    /// Answers a request of ours.
-    Response,
+    /// Answers a request of ours; the text of the message.
+    Response(&'a str),
     /// Is none of these; the answer says why.
     Bad {
         /// The id, where it could be read.
@@ -57,6 +57,8 @@ pub struct Request<'a> {
 pub struct Notification<'a> {
     /// What is told.
     pub method: Cow<'a, str>,
+    /// The text of the message.
+    pub text: &'a str,
 }
 
 /// An id as it was written: `1.0`, `"\u0061"` and integers of any length come back unchanged.
@@ -112,7 +114,7 @@ fn read_text(text: &str) -> Result<Incoming<'_>, SyntaxFault> {
     }
     let mut scanner = Scanner::new(text);
     let incoming = match scanner.peek()? {
-        b'{' => Incoming::One(Envelope::scan(&mut scanner)?.message()),
+        b'{' => Incoming::One(Envelope::scan(&mut scanner)?.message(text)),
         b'[' => batch(&mut scanner)?,
         _ => {
             scanner.value()?;
@@ -148,7 +150,7 @@ fn batch<'a>(scanner: &mut Scanner<'a>) -> Result<Incoming<'a>, SyntaxFault> {
         if !member.starts_with('{') {
             return Ok(no_object());
         }
-        Ok(Envelope::scan(&mut Scanner::new(member))?.message())
+        Ok(Envelope::scan(&mut Scanner::new(member))?.message(member))
     });
     messages.collect::<Result<_, _>>().map(Incoming::Batch)
 }
@@ -193,15 +195,15 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    fn message(self) -> Message<'a> {
+    fn message(self, text: &'a str) -> Message<'a> {
         if self.method.is_none() && self.answers {
-            return Message::Response;
+            return Message::Response(text);
         }
         let method = self.method.and_then(scan::decode);
         if self.id.is_none()
             && let Some(method) = method
         {
-            return Message::Notification(Notification { method });
+            return Message::Notification(Notification { method, text });
         }
         let id = self.id();
         match self.request(method) {

@@ -26,7 +26,10 @@ use crate::frame::Frame;
 use crate::limits;
 use crate::message::{self, Id, Incoming, Message, Params, Request};
 use crate::params;
-use crate::version::{Options, Revision};
+use crate::version::{Options, Revision, Surface};
+
+/// What a request of the era without a handshake has in its `_meta`.
+const STANDS_ALONE: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// Whether more lines are wanted.
 #[must_use]
@@ -36,6 +39,8 @@ pub enum Flow {
     Continue,
     /// What is in the output is the last there is.
     Exit,
+    /// The line is not for this contract, and was not answered: another one goes on with it.
+    HandOver,
 }
 
 /// What a session has to say; its owner sends it and empties it.
@@ -67,6 +72,11 @@ impl<'c> Session<'c> {
             Frame::Line(line) => message::read(line),
             Frame::Oversized => Incoming::Unreadable(Fault::oversized_line()),
         };
+        if let Incoming::One(Message::Request(request)) = &incoming
+            && self.is_for_another(request)
+        {
+            return Flow::HandOver;
+        }
         let before = output.answers.len();
         let flow = match incoming {
             Incoming::Nothing => Flow::Continue,
@@ -81,6 +91,23 @@ impl<'c> Session<'c> {
             output.answers.push(b'\n');
         }
         flow
+    }
+
+    /// Whether a client opens in a way that this contract does not serve: with a revision of the
+    /// other one, or as one of the era without a handshake.
+    fn is_for_another(&self, request: &Request<'_>) -> bool {
+        if self.agreed.is_some() || self.options.surface == Surface::Workflowlookup {
+            return false;
+        }
+        match request.method.as_ref() {
+            "server/discover" => true,
+            "initialize" => {
+                let revision = params::object(request.params)
+                    .and_then(|params| requested(&params, self.options));
+                revision.is_ok_and(|revision| !self.options.surface.is_guide(revision))
+            }
+            _ => matches!(request.params, Params::Object(text) if text.contains(STANDS_ALONE)),
+        }
     }
 
     /// Lines that are answered from here on were sent before now, until this is told again.
@@ -132,7 +159,7 @@ impl<'c> Session<'c> {
     fn message(&mut self, message: &Message<'_>, output: &mut Output) -> Flow {
         let request = match message {
             // There is none yet that would change anything, and we ask clients nothing.
-            Message::Notification(_) | Message::Response => return Flow::Continue,
+            Message::Notification(_) | Message::Response(_) => return Flow::Continue,
             Message::Bad { id, fault } => {
                 answer::fault(&mut output.answers, *id, fault);
                 return Flow::Continue;
@@ -182,15 +209,7 @@ impl<'c> Session<'c> {
         if self.agreed.is_some() {
             return Err(Fault::invalid_request("the session is initialized already"));
         }
-        let params = params::object(params)?;
-        let requested = required(&params, "protocolVersion")?;
-        let requested = requested
-            .as_str()
-            .ok_or_else(|| Fault::invalid_params("protocolVersion must be a string"))?;
-        if !required(&params, "capabilities")?.is_object() {
-            return Err(params::not_an_object("capabilities"));
-        }
-        let revision = self.options.negotiate(requested)?;
+        let revision = requested(&params::object(params)?, self.options)?;
         self.agreed = Some(revision);
         Ok(Reply::Made(format!(
             concat!(
@@ -259,8 +278,20 @@ impl<'c> Session<'c> {
     }
 }
 
+/// The revision that an `initialize` with these parameters gets.
+pub(crate) fn requested(params: &Map<String, Value>, options: Options) -> Result<Revision, Fault> {
+    let requested = required(params, "protocolVersion")?;
+    let requested = requested
+        .as_str()
+        .ok_or_else(|| Fault::invalid_params("protocolVersion must be a string"))?;
+    if !required(params, "capabilities")?.is_object() {
+        return Err(params::not_an_object("capabilities"));
+    }
+    options.negotiate(requested)
+}
+
 /// What comes of a tool's work; the outer fault is ours: a panic, or what the tool says of itself.
-fn guarded<T>(
+pub(crate) fn guarded<T>(
     tool: &str,
     log: &mut String,
     work: impl FnOnce(&mut String) -> Result<T, Fault>,
@@ -301,7 +332,7 @@ fn said(panic: &(dyn Any + Send)) -> String {
 
 /// 128 bits that tell one failure from all others. They guard nothing, so the keys with which the
 /// standard library protects its maps are random enough.
-fn correlation_id() -> String {
+pub(crate) fn correlation_id() -> String {
     let random = RandomState::new();
     format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1))
 }

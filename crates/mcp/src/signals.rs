@@ -4,18 +4,30 @@
 //! the pipe, and ends when the pipe is empty: nothing that was sent before the signal is lost, and
 //! the loop that reads knows nothing of signals.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 
 /// The standard input of this process, which SIGTERM, SIGINT and SIGHUP end.
 ///
 /// To be called once. A process that is still at work [`limits::GRACE`](crate::limits::GRACE) after
 /// the signal (nobody reads its answers, or a call hangs) ends then, with a failure.
-pub fn stdin_until_signal() -> io::Result<impl Read> {
+pub fn stdin_until_signal() -> io::Result<impl Read + Send + 'static> {
     #[cfg(unix)]
     return unix::stdin_until_signal();
     // Elsewhere a client ends us by closing the pipe, and Ctrl+C by ending the process.
     #[cfg(not(unix))]
     return Ok(io::stdin().lock());
+}
+
+/// The standard output of this process as a file of its own: a lock that somebody else holds on
+/// the usual one does not matter, and no buffer stands between.
+pub fn raw_stdout() -> io::Result<impl Write + Send + 'static> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        Ok(std::fs::File::from(io::stdout().as_fd().try_clone_to_owned()?))
+    }
+    #[cfg(not(unix))]
+    Ok(io::stdout())
 }
 
 #[cfg(unix)]

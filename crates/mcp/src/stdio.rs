@@ -1,9 +1,9 @@
 //! The loop: blocking reads, answers in order, one flush for all that a read brought.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Chain, Cursor, Read, Write};
 
 use crate::contract::Contract;
-use crate::frame::{self, Framer};
+use crate::frame::{self, Frame, Framer};
 use crate::limits;
 use crate::session::{Flow, Output, Session};
 use crate::version::Options;
@@ -19,16 +19,27 @@ pub enum ServeError {
     Write(#[source] io::Error),
 }
 
-/// Serves one client until it closes its end, asks for `shutdown`, or cannot be reached.
+/// How serving ended.
+#[must_use]
+#[derive(Debug)]
+pub enum Served<R> {
+    /// The client is gone, or asked for it.
+    Over,
+    /// The client is one for the other contract: what it said, with all that follows.
+    HandOver(Chain<Cursor<Vec<u8>>, R>),
+}
+
+/// Serves one client until it closes its end, asks for `shutdown`, cannot be reached, or turns out
+/// to be one of the other contract.
 ///
 /// An error is on the log already when it is returned: the caller turns it into an exit code.
-pub fn serve_stdio(
+pub fn serve_stdio<R: Read>(
     contract: &dyn Contract,
     options: Options,
-    stdin: impl Read,
+    stdin: R,
     stdout: impl Write,
     mut log: impl Write,
-) -> Result<(), ServeError> {
+) -> Result<Served<R>, ServeError> {
     let wire = Wire { stdout, log: &mut log, output: Output::default() };
     let served = serve(&mut Session::new(contract, options), stdin, wire);
     if let Err(error) = &served {
@@ -38,11 +49,11 @@ pub fn serve_stdio(
     served
 }
 
-fn serve(
+fn serve<R: Read>(
     session: &mut Session<'_>,
-    mut stdin: impl Read,
+    mut stdin: R,
     mut wire: Wire<impl Write, impl Write>,
-) -> Result<(), ServeError> {
+) -> Result<Served<R>, ServeError> {
     let mut framer = Framer::default();
     let mut chunk = vec![0; limits::READ_BYTES];
     loop {
@@ -54,8 +65,14 @@ fn serve(
         session.arrived();
         let mut rest = &chunk[..count];
         while let Some(frame) = framer.next(&mut rest) {
-            if session.line(frame, &mut wire.output) == Flow::Exit {
-                return wire.flush();
+            match session.line(frame, &mut wire.output) {
+                Flow::Continue => {}
+                Flow::Exit => return wire.flush().map(|()| Served::Over),
+                Flow::HandOver => {
+                    let unread = unread(frame, rest);
+                    wire.flush()?;
+                    return Ok(Served::HandOver(Cursor::new(unread).chain(stdin)));
+                }
             }
             if wire.output.answers.len() > limits::UNSENT_BYTES {
                 wire.send()?;
@@ -64,12 +81,27 @@ fn serve(
         if count == 0 {
             if let Some(frame) = framer.finish() {
                 // Nothing follows either way.
-                let (Flow::Continue | Flow::Exit) = session.line(frame, &mut wire.output);
+                if session.line(frame, &mut wire.output) == Flow::HandOver {
+                    let unread = unread(frame, &[]);
+                    wire.flush()?;
+                    return Ok(Served::HandOver(Cursor::new(unread).chain(stdin)));
+                }
             }
-            return wire.flush();
+            return wire.flush().map(|()| Served::Over);
         }
         wire.flush()?;
     }
+}
+
+/// A line that was read, as it was sent, and what followed it.
+fn unread(frame: Frame<'_>, rest: &[u8]) -> Vec<u8> {
+    let mut unread = Vec::new();
+    if let Frame::Line(line) = frame {
+        unread.extend_from_slice(line);
+        unread.push(b'\n');
+    }
+    unread.extend_from_slice(rest);
+    unread
 }
 
 /// Where the output of a session goes.

@@ -64,6 +64,10 @@ pub enum Surface {
     Auto,
     /// The five guide tools, whatever the revision; an unknown revision is refused.
     Workflowlookup,
+    /// The tools for writing and running workflows, whatever the revision.
+    Workflows,
+    /// Both.
+    All,
 }
 
 /// How a session behaves.
@@ -86,8 +90,22 @@ impl Options {
             return Ok(*revision);
         }
         match (self.surface, self.protocol) {
-            (Surface::Auto, None) if is_later(requested) => Ok(Revision::NEWEST),
-            (Surface::Auto | Surface::Workflowlookup, _) => Err(unsupported(spoken, requested)),
+            (Surface::Workflowlookup, _) | (_, Some(_)) => Err(unsupported(spoken, requested)),
+            (Surface::Auto | Surface::Workflows | Surface::All, None) if is_later(requested) => {
+                Ok(Revision::NEWEST)
+            }
+            _ => Err(unsupported(spoken, requested)),
+        }
+    }
+}
+
+impl Surface {
+    /// Whether a client of a revision is served by the guide contract alone.
+    pub(crate) fn is_guide(self, revision: Revision) -> bool {
+        match self {
+            Surface::Workflowlookup => true,
+            Surface::Auto => revision == Revision::V20241105,
+            Surface::Workflows | Surface::All => false,
         }
     }
 }

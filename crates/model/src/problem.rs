@@ -162,8 +162,24 @@ codes! {
     ResumeRefused = "RESUME_REFUSED", Conflict;
     /// A run that spent what it may.
     BudgetReached = "BUDGET_REACHED", Execution;
+    /// A task, for a client that knows none.
+    TaskCapabilityRequired = "TASK_CAPABILITY_REQUIRED", Execution;
     /// Something that cannot be taken back, without a yes.
     ConfirmationRequired = "CONFIRMATION_REQUIRED", Conflict;
+}
+
+impl Code {
+    /// Whether the same call may succeed later, or once what it asks for was given.
+    pub fn is_retryable(self) -> bool {
+        matches!(
+            self,
+            Code::StorageFailed
+                | Code::UpstreamFailed
+                | Code::UpstreamTimeout
+                | Code::SourceUnreadable
+                | Code::ConfirmationRequired
+        )
+    }
 }
 
 /// One thing that is wrong with the arguments of a call.

@@ -28,6 +28,7 @@ mod send;
 mod shelf;
 mod source;
 mod strict;
+mod tool;
 pub mod workflow;
 mod writer;
 
@@ -42,4 +43,5 @@ pub use reader::Reader;
 pub use response::Response;
 pub use source::SourceType;
 pub use strict::Strict;
+pub use tool::{Profile, Task, Tool};
 pub use writer::Writer;

@@ -21,6 +21,7 @@ use crate::provider;
 use crate::reader::Reader;
 use crate::response::Response;
 use crate::run;
+use crate::tool::Tool;
 use crate::workflow;
 use crate::writer::Writer;
 use milepost_model::problem::{Code, Problem};
@@ -44,6 +45,8 @@ pub enum Safety {
 pub enum Door {
     /// A tool of the `workflowlookup` contract.
     GuideTool(&'static str),
+    /// A tool for agents; its name is that of the operation.
+    Tool(Tool),
     /// A command of the binary.
     Command(&'static str),
 }
@@ -229,6 +232,7 @@ pub const OPERATIONS: &[Operation] = &[
     waits::<command::get::Get>(),
     waits::<command::run::Run>(),
     waits::<run::start::Start>(),
+    waits::<run::execute::Execute>(),
     waits::<run::status::Status>(),
     waits::<run::submit::Submit>(),
     waits::<run::resume::Resume>(),
@@ -265,7 +269,15 @@ impl Operation {
     pub fn guide_tool(&self) -> Option<&'static str> {
         self.doors.iter().find_map(|door| match door {
             Door::GuideTool(name) => Some(*name),
-            Door::Command(_) => None,
+            Door::Tool(_) | Door::Command(_) => None,
+        })
+    }
+
+    /// How it shows itself as a tool for agents, where it is one.
+    pub fn tool(&self) -> Option<Tool> {
+        self.doors.iter().find_map(|door| match door {
+            Door::Tool(tool) => Some(*tool),
+            Door::GuideTool(_) | Door::Command(_) => None,
         })
     }
 }

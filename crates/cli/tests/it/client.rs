@@ -53,7 +53,12 @@ pub(crate) fn server(place: &Place) -> Command {
 impl Client {
     /// Starts a server that still waits for `initialize`.
     pub(crate) fn start(place: &Place) -> Client {
-        let mut child = server(place).spawn().expect("starts");
+        Client::of(&mut server(place))
+    }
+
+    /// Starts a server with these arguments that still waits for `initialize`.
+    pub(crate) fn of(command: &mut Command) -> Client {
+        let mut child = command.spawn().expect("starts");
         let (line, answers) = mpsc::channel();
         let mut output = BufReader::new(child.stdout.take().expect("is piped"));
         thread::spawn(move || {

@@ -1,5 +1,6 @@
 //! The real binary, alone: its own home, its own working directory, no colours.
 
+mod agent;
 mod canary;
 mod catalog;
 mod catalogs_page;

@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::rc::Rc;
 
 use expect_test::{ExpectFile, expect_file};
-use milepost_mcp::{Options, Revision, Surface, serve_stdio};
+use milepost_mcp::{Options, Revision, Served, Surface, serve_stdio};
 
 use super::Tools;
 
@@ -67,10 +67,9 @@ fn check(file: &ExpectFile, transcript: &str) {
 
 /// The options that a heading names.
 fn options(heading: &str) -> Options {
-    let surface = if heading.contains("--surface workflowlookup") {
-        Surface::Workflowlookup
-    } else {
-        Surface::Auto
+    let surface = match heading.contains("--surface auto") {
+        true => Surface::Auto,
+        false => Surface::Workflowlookup,
     };
     let protocol = heading.split_once("--protocol ").map(|(_, date)| &date[..10]);
     Options { surface, protocol: protocol.and_then(Revision::parse) }
@@ -82,7 +81,8 @@ fn held(options: Options, said: VecDeque<String>) -> String {
     let mut client = Client { said, transcript: Rc::clone(&transcript) };
     let answers = Scribe { mark: "< ", transcript: Rc::clone(&transcript) };
     let log = Scribe { mark: "! ", transcript: Rc::clone(&transcript) };
-    serve_stdio(&Tools, options, &mut client, answers, log).expect("nothing breaks");
+    let served = serve_stdio(&Tools, options, &mut client, answers, log).expect("nothing breaks");
+    assert!(matches!(served, Served::Over));
     let mut transcript = transcript.borrow_mut();
     transcript.push_str("=\n");
     client.said.iter().for_each(|line| transcript.extend(["> ", line, "\n"]));

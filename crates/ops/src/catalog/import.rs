@@ -11,6 +11,7 @@ use crate::later::Later;
 use crate::operation::Door;
 use crate::problems;
 use crate::source::{SourceType, Wanted};
+use crate::tool::Tool;
 use crate::writer::Writer;
 
 /// Imports an OpenAPI document.
@@ -23,19 +24,19 @@ pub struct Import;
 pub struct Request {
     /// A local path or a URL.
     pub source: String,
-    /// Which of both it is; seen from the source unless given.
+    /// Which of both it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_type: Option<SourceType>,
-    /// What people call the API; its own title unless given.
+    /// What people call the API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catalog_title: Option<String>,
-    /// Who offers it. Becomes the group of the commands: `shop` in `shop orders:list`.
+    /// Who offers it: the group of its commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
-    /// Where the API is reached, instead of what the document says.
+    /// Where the API is reached instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// Whether a catalog of the same id is replaced.
+    /// Replaces the catalog that is there.
     #[serde(default)]
     pub overwrite: bool,
     /// Whether its commands can be used at once.
@@ -43,9 +44,11 @@ pub struct Request {
     pub enabled: bool,
     /// Hosts that references in the document may lead to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-rare" = true))]
     pub allow_refs: Vec<String>,
     /// The folder below which references stay; only a person can say one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub refs_root: Option<String>,
 }
 
@@ -84,7 +87,8 @@ impl Later for Import {
     const NAME: &'static str = "catalog.import_openapi";
     const TITLE: &'static str = "Import an OpenAPI document";
     const DESCRIPTION: &'static str = include_str!("import.md");
-    const DOORS: &'static [Door] = &[Door::Command("catalog import")];
+    const DOORS: &'static [Door] =
+        &[Door::Tool(Tool::FULL.calls_out()), Door::Command("catalog import")];
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let asked = Asked {

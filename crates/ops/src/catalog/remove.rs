@@ -9,6 +9,7 @@ use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
 use crate::problems;
+use crate::tool::Tool;
 use crate::writer::Writer;
 
 /// Removes a catalog.
@@ -49,7 +50,7 @@ impl Later for Remove {
     const NAME: &'static str = "catalog.remove";
     const TITLE: &'static str = "Remove a catalog";
     const DESCRIPTION: &'static str = include_str!("remove.md");
-    const DOORS: &'static [Door] = &[Door::Command("catalog remove")];
+    const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL), Door::Command("catalog remove")];
 
     fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
         let which = which(request.catalog_id.as_deref(), request.catalog_title.as_deref())?;

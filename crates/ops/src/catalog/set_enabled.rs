@@ -9,6 +9,7 @@ use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
 use crate::problems;
+use crate::tool::Tool;
 use crate::writer::Writer;
 
 /// Takes a catalog in or out of use.
@@ -48,8 +49,11 @@ impl Later for SetEnabled {
     const NAME: &'static str = "catalog.set_enabled";
     const TITLE: &'static str = "Enable or disable a catalog";
     const DESCRIPTION: &'static str = include_str!("set_enabled.md");
-    const DOORS: &'static [Door] =
-        &[Door::Command("catalog enable"), Door::Command("catalog disable")];
+    const DOORS: &'static [Door] = &[
+        Door::Tool(Tool::FULL.repeats()),
+        Door::Command("catalog enable"),
+        Door::Command("catalog disable"),
+    ];
 
     async fn run(writer: &Writer, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let which = which(request.catalog_id.as_deref(), request.catalog_title.as_deref())?;

@@ -13,6 +13,7 @@ use crate::later::Later;
 use crate::operation::Door;
 use crate::reader::Reader;
 use crate::source::{SourceType, Unread, Wanted};
+use crate::tool::Tool;
 
 /// Checks an OpenAPI document.
 #[derive(Debug)]
@@ -22,16 +23,18 @@ pub struct Validate;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// A local path or a URL. Prefer a local path; use a URL only when the user asked for it.
+    /// A local path or a URL.
     pub source: String,
-    /// Which of both it is; seen from the source unless given.
+    /// Which of both it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_type: Option<SourceType>,
     /// Hosts that references in the document may lead to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-rare" = true))]
     pub allow_refs: Vec<String>,
     /// The folder below which references stay; only a person can say one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub refs_root: Option<String>,
 }
 
@@ -66,7 +69,8 @@ impl Later for Validate {
     const NAME: &'static str = "catalog.validate_openapi";
     const TITLE: &'static str = "Check an OpenAPI document";
     const DESCRIPTION: &'static str = include_str!("validate.md");
-    const DOORS: &'static [Door] = &[Door::Command("catalog validate")];
+    const DOORS: &'static [Door] =
+        &[Door::Tool(Tool::FULL.calls_out()), Door::Command("catalog validate")];
 
     async fn run(reader: &Reader, call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let wanted = Wanted {

@@ -9,6 +9,7 @@ use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
 use crate::reader::Reader;
+use crate::tool::Tool;
 
 /// Shows a command.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl Later for Get {
     const NAME: &'static str = "command.get";
     const TITLE: &'static str = "Show a command";
     const DESCRIPTION: &'static str = include_str!("get.md");
-    const DOORS: &'static [Door] = &[Door::Command("command show")];
+    const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL), Door::Command("command show")];
 
     async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Full, Problem> {
         let (loaded, row) = reader.shelf().command(&request.command)?;

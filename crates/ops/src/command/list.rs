@@ -12,6 +12,7 @@ use crate::finder::Found;
 use crate::later::Later;
 use crate::operation::Door;
 use crate::reader::Reader;
+use crate::tool::Tool;
 
 /// Matches up to this many come whole unless said otherwise.
 const FEW: usize = 5;
@@ -31,7 +32,7 @@ pub struct List;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// What the command does, or its name; everything when left out.
+    /// What the command does, or its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
     /// One catalog alone, by id or title.
@@ -96,7 +97,7 @@ impl Later for List {
     const NAME: &'static str = "command.list";
     const TITLE: &'static str = "Find commands";
     const DESCRIPTION: &'static str = include_str!("list.md");
-    const DOORS: &'static [Door] = &[Door::Command("command search")];
+    const DOORS: &'static [Door] = &[Door::Tool(Tool::CORE), Door::Command("command search")];
 
     async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let method = request.method.as_deref().map(method).transpose()?;

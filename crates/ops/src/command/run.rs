@@ -21,6 +21,7 @@ use crate::operation::Door;
 use crate::problems;
 use crate::send::{self, Sender};
 use crate::shelf::Loaded;
+use crate::tool::Tool;
 use crate::writer::Writer;
 
 /// The longest a call may take.
@@ -36,30 +37,33 @@ pub struct Run;
 pub struct Request {
     /// `group name`, or an operationId.
     pub command: String,
-    /// Arguments by name, wherever they travel; properties of the body, too. A name that is used
-    /// in several places is written `path.id`, `query.id`, `header.id`, `cookie.id` or `body.id`.
+    /// Arguments by name, wherever they travel; one of several places as `path.id`, `query.id`.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub with: Map<String, Value>,
     /// The body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
-    /// Shows the exact request, with marks in the place of secrets, and sends nothing.
+    /// Shows the exact request, secrets masked, and sends nothing.
     #[serde(default)]
     pub dry_run: bool,
-    /// Fetches all pages of a list: `true`, or `{"max_items": 100}`.
+    /// All pages: `true`, or `{"max_items": 100}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paginate: Option<Paginate>,
     /// The media type of the body; the plainest there is unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub content_type: Option<String>,
     /// The media type of the answer; JSON unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub accept: Option<String>,
     /// The profile whose credentials are used; `default` unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub profile: Option<String>,
     /// Seconds the call may take; 30 unless given, at most 600.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub timeout_s: Option<u64>,
 }
 
@@ -155,7 +159,8 @@ impl Later for Run {
     const NAME: &'static str = "command.run";
     const TITLE: &'static str = "Call a command";
     const DESCRIPTION: &'static str = include_str!("run.md");
-    const DOORS: &'static [Door] = &[Door::Command("command run")];
+    const DOORS: &'static [Door] =
+        &[Door::Tool(Tool::CORE.calls_out().destroys()), Door::Command("command run")];
 
     fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
         let (loaded, row) = writer.reader.shelf().command(&request.command)?;

@@ -17,6 +17,7 @@ use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
 use crate::reader::Reader;
+use crate::tool::Tool;
 
 /// Shows the inputs of a workflow.
 #[derive(Debug)]
@@ -26,10 +27,10 @@ pub struct PreviewInputs;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The workflow as text (YAML or JSON) or as an object.
+    /// The workflow as text or as an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<Value>,
-    /// The id of a workflow of the library, instead of its text.
+    /// Or one of the library.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
     /// Values that are known already, by input.
@@ -121,7 +122,7 @@ impl Later for PreviewInputs {
     const NAME: &'static str = "workflow.preview_inputs";
     const TITLE: &'static str = "Preview inputs";
     const DESCRIPTION: &'static str = include_str!("preview_inputs.md");
-    const DOORS: &'static [Door] = &[Door::Command("workflow inputs")];
+    const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL), Door::Command("workflow inputs")];
 
     async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let id = request.workflow_id.as_deref();

@@ -16,6 +16,7 @@ use super::subject::Subject;
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
+use crate::tool::Tool;
 use crate::writer::Writer;
 
 /// Resolves the inputs of a workflow.
@@ -26,10 +27,10 @@ pub struct ResolveInputs;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The workflow as text (YAML or JSON) or as an object.
+    /// The workflow as text or as an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<Value>,
-    /// The id of a workflow of the library, instead of its text.
+    /// Or one of the library.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
     /// Values that are known already, by input.
@@ -37,6 +38,7 @@ pub struct Request {
     pub partial_inputs: Map<String, Value>,
     /// Fetches the choices of inputs that have a value, too.
     #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
     pub all_choices: bool,
 }
 
@@ -86,7 +88,8 @@ impl Later for ResolveInputs {
     const NAME: &'static str = "workflow.resolve_inputs";
     const TITLE: &'static str = "Resolve inputs";
     const DESCRIPTION: &'static str = include_str!("resolve_inputs.md");
-    const DOORS: &'static [Door] = &[Door::Command("workflow inputs --choices")];
+    const DOORS: &'static [Door] =
+        &[Door::Tool(Tool::FULL.calls_out()), Door::Command("workflow inputs --choices")];
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let reader = &writer.reader;

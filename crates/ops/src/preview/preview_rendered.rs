@@ -18,6 +18,7 @@ use crate::inputs::{Subject, Violation, gather};
 use crate::later::Later;
 use crate::operation::Door;
 use crate::reader::Reader;
+use crate::tool::Tool;
 
 /// Requests of one step over a list that are shown.
 const REQUESTS: usize = 20;
@@ -30,13 +31,13 @@ pub struct PreviewRendered;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The workflow as text (YAML or JSON) or as an object.
+    /// The workflow as text or as an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<Value>,
-    /// The id of a workflow of the library, instead of its text.
+    /// Or one of the library.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
-    /// Values of its inputs, as far as they are known.
+    /// Those that are known.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub inputs: Map<String, Value>,
 }
@@ -123,7 +124,8 @@ impl Later for PreviewRendered {
     const NAME: &'static str = "workflow.preview_rendered";
     const TITLE: &'static str = "Preview requests";
     const DESCRIPTION: &'static str = include_str!("preview_rendered.md");
-    const DOORS: &'static [Door] = &[Door::Command("workflow plan --requests")];
+    const DOORS: &'static [Door] =
+        &[Door::Tool(Tool::FULL), Door::Command("workflow plan --requests")];
 
     async fn run(reader: &Reader, call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let id = request.workflow_id.as_deref();

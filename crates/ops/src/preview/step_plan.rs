@@ -17,6 +17,7 @@ use crate::inputs::{Subject, Violation, gather};
 use crate::later::Later;
 use crate::operation::Door;
 use crate::reader::Reader;
+use crate::tool::Tool;
 
 /// Shows the plan of a run.
 #[derive(Debug)]
@@ -26,13 +27,13 @@ pub struct StepPlan;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The workflow as text (YAML or JSON) or as an object.
+    /// The workflow as text or as an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<Value>,
-    /// The id of a workflow of the library, instead of its text.
+    /// Or one of the library.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
-    /// Values of its inputs, as far as they are known.
+    /// Those that are known.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub inputs: Map<String, Value>,
 }
@@ -164,7 +165,7 @@ impl Later for StepPlan {
     const NAME: &'static str = "workflow.step_plan";
     const TITLE: &'static str = "Plan the steps";
     const DESCRIPTION: &'static str = include_str!("step_plan.md");
-    const DOORS: &'static [Door] = &[Door::Command("workflow plan")];
+    const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL), Door::Command("workflow plan")];
 
     async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let id = request.workflow_id.as_deref();

@@ -10,6 +10,7 @@ use crate::later::Later;
 use crate::operation::Door;
 use crate::reader::Reader;
 use crate::shelf::Loaded;
+use crate::tool::Tool;
 
 /// Lists providers.
 #[derive(Debug)]
@@ -83,7 +84,7 @@ impl Later for List {
     const NAME: &'static str = "provider.list";
     const TITLE: &'static str = "List providers";
     const DESCRIPTION: &'static str = include_str!("list.md");
-    const DOORS: &'static [Door] = &[Door::Command("command providers")];
+    const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL), Door::Command("command providers")];
 
     async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let shelf = reader.shelf();

@@ -14,6 +14,7 @@ use crate::command::run::{Calling, no_list};
 use crate::later::Later;
 use crate::operation::Door;
 use crate::problems;
+use crate::tool::Tool;
 use crate::writer::Writer;
 
 /// Choices of one answer unless said otherwise.
@@ -31,10 +32,11 @@ pub struct Values;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The provider: `group name` of a list command, as `provider.list` has it.
+    /// As `provider.list` names it.
     pub provider: String,
     /// The field of an item that is the value, when the provider has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub value_field: Option<String>,
     /// Its arguments by name.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -47,12 +49,15 @@ pub struct Request {
     pub cursor: Option<String>,
     /// How many, at most 1,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub limit: Option<usize>,
     /// The profile whose credentials are used; `default` unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub profile: Option<String>,
     /// Seconds for which an answer of the same call may be used again; 60 unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub cache_ttl_sec: Option<u64>,
 }
 
@@ -88,7 +93,8 @@ impl Later for Values {
     const NAME: &'static str = "provider.values";
     const TITLE: &'static str = "Fetch choices";
     const DESCRIPTION: &'static str = include_str!("values.md");
-    const DOORS: &'static [Door] = &[Door::Command("command choices")];
+    const DOORS: &'static [Door] =
+        &[Door::Tool(Tool::FULL.calls_out()), Door::Command("command choices")];
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let (loaded, row) = writer.reader.shelf().command(&request.provider)?;

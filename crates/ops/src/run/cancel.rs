@@ -12,6 +12,7 @@ use super::view::RunView;
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
+use crate::tool::Tool;
 use crate::writer::Writer;
 
 /// How long a run has to let go of what is on its way.
@@ -40,7 +41,7 @@ impl Later for Cancel {
     const NAME: &'static str = "workflow.cancel";
     const TITLE: &'static str = "Cancel a run";
     const DESCRIPTION: &'static str = include_str!("cancel.md");
-    const DOORS: &'static [Door] = &[Door::Command("cancel")];
+    const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL.repeats()), Door::Command("cancel")];
 
     fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
         let drive = writer.drive()?;

@@ -13,6 +13,7 @@ use super::journal::of_runs;
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
+use crate::tool::Tool;
 use crate::writer::Writer;
 
 /// Copies all runs.
@@ -169,7 +170,8 @@ impl Later for Forget {
     const TITLE: &'static str = "Forget remembered inputs";
     const DESCRIPTION: &'static str =
         "Forget the input values that earlier runs left for defaults. Runs stay as they are.";
-    const DOORS: &'static [Door] = &[Door::Command("inputs forget")];
+    const DOORS: &'static [Door] =
+        &[Door::Tool(Tool::FULL.repeats()), Door::Command("inputs forget")];
 
     fn loss(_: &Writer, request: &ForgetRequest) -> Result<Option<String>, Problem> {
         let whose = request.workflow_id.as_ref();

@@ -6,6 +6,7 @@ pub mod cancel;
 pub mod decide;
 pub(crate) mod drive;
 pub mod events;
+pub mod execute;
 pub(crate) mod journal;
 pub mod keep;
 pub mod list;

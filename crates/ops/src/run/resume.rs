@@ -24,6 +24,7 @@ use crate::call::Call;
 use crate::inputs::{self, Subject};
 use crate::later::Later;
 use crate::operation::Door;
+use crate::tool::Tool;
 use crate::writer::Writer;
 
 /// Goes on with a run.
@@ -41,8 +42,9 @@ pub struct Request {
     pub from: Option<String>,
     /// Only that step; else everything that depends on it as well.
     #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
     pub only: bool,
-    /// On the newest version of the workflow instead of the pinned one.
+    /// On the newest version of the workflow.
     #[serde(default)]
     pub latest: bool,
     /// Inputs with another value.
@@ -56,11 +58,13 @@ pub struct Request {
     pub overrides: Map<String, Value>,
     /// Budgets from now on: `http_calls`, `writes`, `attempts`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("x-rare" = true))]
     pub budget: BTreeMap<String, u64>,
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub reason: Option<String>,
-    /// Shows what would be kept and what would run, and changes nothing.
+    /// Shows the plan and changes nothing.
     #[serde(default)]
     pub plan_only: bool,
 }
@@ -131,7 +135,7 @@ impl Later for Resume {
     const NAME: &'static str = "workflow.resume";
     const TITLE: &'static str = "Go on with a run";
     const DESCRIPTION: &'static str = include_str!("resume.md");
-    const DOORS: &'static [Door] = &[Door::Command("resume")];
+    const DOORS: &'static [Door] = &[Door::Tool(Tool::WORK.calls_out()), Door::Command("resume")];
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let drive = writer.drive()?;

@@ -12,6 +12,7 @@ use super::view::RunView;
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
+use crate::tool::{Task, Tool};
 use crate::writer::Writer;
 
 /// Starts a run.
@@ -31,17 +32,19 @@ pub struct Request {
     /// Its inputs.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub inputs: Map<String, Value>,
-    /// Every call is answered by the mock of its catalog; nothing is sent.
+    /// The catalogs' mocks answer; nothing is sent.
     #[serde(default)]
     pub mock: bool,
     /// The run need not survive a loss of power; it is acknowledged before it is on disk.
     #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
     pub relaxed: bool,
-    /// Seconds to wait for its end, or until it waits for somebody; at most 25.
+    /// Seconds to wait for its end or a wait; at most 25.
     #[serde(default)]
     pub wait_s: u64,
     /// The same key twice starts one run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub idempotency_key: Option<String>,
 }
 
@@ -53,7 +56,8 @@ impl Later for Start {
     const NAME: &'static str = "workflow.run";
     const TITLE: &'static str = "Run a workflow";
     const DESCRIPTION: &'static str = include_str!("start.md");
-    const DOORS: &'static [Door] = &[Door::Command("run")];
+    const DOORS: &'static [Door] =
+        &[Door::Tool(Tool::WORK.calls_out().task(Task::Optional)), Door::Command("run")];
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<RunView, Problem> {
         let drive = writer.drive()?;

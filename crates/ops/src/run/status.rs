@@ -13,6 +13,7 @@ use super::{begin, journal};
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
+use crate::tool::Tool;
 use crate::writer::Writer;
 
 /// Open runs that are listed at most.
@@ -26,14 +27,15 @@ pub struct Status;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The run, or the beginning of its id; the open runs of this workspace when absent.
+    /// The run, or the beginning of its id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-    /// Seconds to wait for something to happen; at most 25.
+    /// Seconds to wait; at most 25.
     #[serde(default)]
     pub wait_s: u64,
     /// The last event that is known: waiting ends as soon as there is a later one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub after_seq: Option<u64>,
 }
 
@@ -58,7 +60,7 @@ impl Later for Status {
     const NAME: &'static str = "workflow.status";
     const TITLE: &'static str = "Look at a run";
     const DESCRIPTION: &'static str = include_str!("status.md");
-    const DOORS: &'static [Door] = &[Door::Command("show")];
+    const DOORS: &'static [Door] = &[Door::Tool(Tool::WORK), Door::Command("show")];
 
     async fn run(writer: &Writer, _: &dyn Call, request: Request) -> Result<Response, Problem> {
         let drive = writer.drive()?;

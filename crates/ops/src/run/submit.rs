@@ -13,6 +13,7 @@ use super::view::{IssueView, RunView};
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
+use crate::tool::Tool;
 use crate::writer::Writer;
 
 /// How long a submission may be checked before the caller is told to look again.
@@ -28,10 +29,10 @@ pub struct Submit;
 pub struct Request {
     /// The run.
     pub run_id: String,
-    /// The step; the one that is due unless given.
+    /// The one that is due unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_id: Option<String>,
-    /// What was done: a text, or a value when the step has a schema.
+    /// A text, or a value that fits the step's schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// Variables to add to the run's.
@@ -39,6 +40,7 @@ pub struct Request {
     pub context: Map<String, Value>,
     /// Which try this is; a late submission of an earlier one is then refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub attempt: Option<u32>,
 }
 
@@ -66,7 +68,7 @@ impl Later for Submit {
     const NAME: &'static str = "workflow.submit";
     const TITLE: &'static str = "Hand in a step";
     const DESCRIPTION: &'static str = include_str!("submit.md");
-    const DOORS: &'static [Door] = &[Door::Command("submit")];
+    const DOORS: &'static [Door] = &[Door::Tool(Tool::WORK.calls_out()), Door::Command("submit")];
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let drive = writer.drive()?;

@@ -9,6 +9,7 @@ use super::{Elsewhere, change, elsewhere, expecting, id_of, problem, runners};
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
+use crate::tool::Tool;
 use crate::writer::Writer;
 
 /// Deletes a workflow.
@@ -21,7 +22,7 @@ pub struct Delete;
 pub struct Request {
     /// Its id.
     pub workflow_id: String,
-    /// The version that the caller has seen; whatever is there unless given.
+    /// The version you have seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<String>,
 }
@@ -52,7 +53,7 @@ impl Later for Delete {
     const NAME: &'static str = "workflow.delete";
     const TITLE: &'static str = "Delete a workflow";
     const DESCRIPTION: &'static str = include_str!("delete.md");
-    const DOORS: &'static [Door] = &[Door::Command("workflow delete")];
+    const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL), Door::Command("workflow delete")];
 
     fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
         let id = id_of(&request.workflow_id)?;

@@ -16,6 +16,7 @@ use crate::later::Later;
 use crate::operation::Door;
 use crate::problems;
 use crate::reader::Reader;
+use crate::tool::Tool;
 
 /// Gets a workflow.
 #[derive(Debug)]
@@ -65,7 +66,7 @@ impl Later for Get {
     const NAME: &'static str = "workflow.get";
     const TITLE: &'static str = "Get a workflow";
     const DESCRIPTION: &'static str = include_str!("get.md");
-    const DOORS: &'static [Door] = &[Door::Command("workflow show")];
+    const DOORS: &'static [Door] = &[Door::Tool(Tool::CORE), Door::Command("workflow show")];
 
     async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let id = id_of(&request.workflow_id)?;

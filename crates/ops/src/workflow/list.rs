@@ -10,6 +10,7 @@ use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
 use crate::reader::Reader;
+use crate::tool::Tool;
 
 /// Workflows that are listed at once.
 const LISTED: usize = 1_000;
@@ -30,6 +31,7 @@ pub struct Request {
     pub tag: Option<String>,
     /// The source that they come from: `runtime`, `path`, `user` or `built-in`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub source: Option<String>,
     /// `next_cursor` of the answer before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +101,7 @@ impl Later for List {
     const NAME: &'static str = "workflow.list";
     const TITLE: &'static str = "List workflows";
     const DESCRIPTION: &'static str = include_str!("list.md");
-    const DOORS: &'static [Door] = &[Door::Command("workflow list")];
+    const DOORS: &'static [Door] = &[Door::Tool(Tool::WORK), Door::Command("workflow list")];
 
     async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let listing = reader.listing()?;

@@ -8,6 +8,7 @@ use super::{Written, change, expecting, id_of, problem, runners};
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
+use crate::tool::Tool;
 use crate::writer::Writer;
 
 /// Renames a workflow.
@@ -22,7 +23,7 @@ pub struct Request {
     pub workflow_id: String,
     /// The id it gets.
     pub new_id: String,
-    /// The version that the caller has seen; whatever is there unless given.
+    /// The version you have seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<String>,
 }
@@ -54,7 +55,7 @@ impl Later for Rename {
     const NAME: &'static str = "workflow.rename";
     const TITLE: &'static str = "Rename a workflow";
     const DESCRIPTION: &'static str = include_str!("rename.md");
-    const DOORS: &'static [Door] = &[Door::Command("workflow rename")];
+    const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL), Door::Command("workflow rename")];
 
     async fn run(writer: &Writer, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let (from, to) = (id_of(&request.workflow_id)?, id_of(&request.new_id)?);

@@ -27,7 +27,7 @@ pub struct Request {
     pub workflow_id: String,
     /// The version, or its first digits, as long as no other begins so.
     pub version: String,
-    /// The version that the caller has seen; whatever is there unless given.
+    /// The version you have seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<String>,
 }

@@ -17,6 +17,7 @@ use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
 use crate::reader::Reader;
+use crate::tool::Tool;
 use crate::writer::Writer;
 
 /// Saves a workflow.
@@ -27,18 +28,20 @@ pub struct Save;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The whole text, which is kept byte for byte.
+    /// The whole text.
     pub content: String,
     /// The id it is meant to have: one that the text does not say is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub workflow_id: Option<String>,
     /// How it is written; seen from its first character unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub format: Option<Written>,
-    /// Whether a workflow of this id may be replaced, whatever it says.
+    /// Replaces whatever is there.
     #[serde(default)]
     pub overwrite: bool,
-    /// The version that may be replaced, from `workflow.get`: safer than `overwrite`.
+    /// The version that may be replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<String>,
 }
@@ -72,7 +75,7 @@ impl Later for Save {
     const NAME: &'static str = "workflow.save";
     const TITLE: &'static str = "Save a workflow";
     const DESCRIPTION: &'static str = include_str!("save.md");
-    const DOORS: &'static [Door] = &[Door::Command("workflow save")];
+    const DOORS: &'static [Door] = &[Door::Tool(Tool::CORE), Door::Command("workflow save")];
 
     async fn run(writer: &Writer, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let expected = match (expecting(request.expected_version.as_deref())?, request.overwrite) {

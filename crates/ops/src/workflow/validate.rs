@@ -12,6 +12,7 @@ use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
 use crate::reader::Reader;
+use crate::tool::Tool;
 
 /// Validates a workflow.
 #[derive(Debug)]
@@ -29,6 +30,7 @@ pub struct Request {
     pub workflow_id: Option<String>,
     /// How the text is written; seen from its first character unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
     pub format: Option<Written>,
 }
 
@@ -71,7 +73,7 @@ impl Later for Validate {
     const NAME: &'static str = "workflow.validate";
     const TITLE: &'static str = "Validate a workflow";
     const DESCRIPTION: &'static str = include_str!("validate.md");
-    const DOORS: &'static [Door] = &[Door::Command("workflow validate")];
+    const DOORS: &'static [Door] = &[Door::Tool(Tool::CORE), Door::Command("workflow validate")];
 
     async fn run(reader: &Reader, call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let format = request.format.map(Into::into);

@@ -1,0 +1,107 @@
+//! Calls that fail and calls that do not, in both forms.
+
+use serde_json::{Value, json};
+
+use super::{ASKS, Agent, whole};
+use crate::Place;
+
+#[test]
+fn a_workflow_is_written_changed_and_fought_over() {
+    let place = Place::new();
+    let mut agent = Agent::connect(&place, &[]);
+    let draft = ASKS.replace("prompt:", "promt:");
+    let checked = agent.call("workflow_validate", &json!({"manifest": draft}));
+    assert_eq!(checked["valid"], false);
+    assert!(!checked["violations"].as_array().expect("a list").is_empty());
+    let refused = agent.refused("workflow_save", &json!({"content": draft}));
+    assert_eq!(refused["error_code"], "WORKFLOW_INVALID");
+    assert!(!refused["violations"].as_array().expect("a list").is_empty());
+    let saved = agent.call("workflow_save", &json!({"content": ASKS}));
+    assert_eq!(saved["workflow_id"], "asks");
+    let again = agent.refused("workflow_save", &json!({"content": ASKS}));
+    assert_eq!(
+        (&again["error_code"], &again["category"]),
+        (&json!("WORKFLOW_EXISTS"), &json!("conflict"))
+    );
+    assert_eq!(
+        again["next"],
+        json!({"tool": "workflow_get", "arguments": {"workflow_id": "asks"}})
+    );
+    let got = agent.call("workflow_get", &again["next"]["arguments"]);
+    assert_eq!((&got["content"], &got["version"]), (&json!(ASKS), &saved["version"]));
+    let changed = ASKS.replace("Look at it", "Look again");
+    let fresh = json!({"content": changed, "expected_version": got["version"]});
+    agent.call("workflow_save", &fresh);
+    let stale = agent.refused("workflow_save", &fresh);
+    assert_eq!(stale["error_code"], "WORKFLOW_VERSION_CONFLICT");
+    let missing = agent.refused("workflow_get", &json!({"workflow_id": "nowhere"}));
+    assert_eq!(missing["next"]["tool"], "workflow_list");
+    assert_eq!(missing["context"]["workflow_id"], "nowhere");
+}
+
+#[test]
+fn every_wrong_argument_is_told_at_once() {
+    let place = Place::new();
+    let mut agent = Agent::connect(&place, &[]);
+    let refused = agent.refused("workflow_status", &json!({"run": "x", "wait_s": "long"}));
+    assert_eq!(refused["error_code"], "PARAMS_INVALID");
+    assert_eq!(refused["violations"].as_array().expect("a list").len(), 2, "{refused}");
+    let answer = agent.ask("workflow_sav", &json!({}));
+    assert_eq!(answer["error"]["code"], -32602);
+    assert_eq!(answer["error"]["data"]["suggestion"], "workflow_save");
+}
+
+#[test]
+fn both_forms_of_a_failure_carry_the_same_object() {
+    let place = Place::new();
+    let calls = [
+        ("workflow.get", json!({"workflow_id": "nowhere"}), -32002),
+        ("workflow.save", json!({"content": "workflow: x\n"}), -32602),
+        ("workflow.status", json!({"run_id": "00000000-0000-0000-0000-000000000000"}), -32002),
+        ("workflow.delete", json!({"workflow_id": "bug-investigation"}), -32000),
+        ("command.get", json!({"command": "shop orders:list"}), -32002),
+    ];
+    let plain = |mut payload: Value| {
+        payload["correlation_id"] = Value::Null;
+        payload["next"] = Value::Null;
+        payload
+    };
+    let mut results = Agent::connect(&place, &["--tool-names", "dotted", "--errors", "result"]);
+    let mut errors = Agent::connect(&place, &["--tool-names", "dotted"]);
+    for (tool, arguments, code) in calls {
+        let result = results.refused(tool, &arguments);
+        let mut answer = errors.ask(tool, &arguments);
+        assert_eq!(answer["error"]["code"], code, "{tool}: {answer}");
+        let data = answer["error"]["data"].take();
+        whole(&data);
+        assert_eq!(plain(data), plain(result), "{tool}");
+    }
+}
+
+#[test]
+fn the_number_of_a_failure_is_in_the_log() {
+    let place = Place::new();
+    let mut agent = Agent::connect(&place, &[]);
+    let refused = agent.refused("workflow_get", &json!({"workflow_id": "nowhere"}));
+    let number = refused["correlation_id"].as_str().expect("a number").to_owned();
+    let exit = agent.client.close();
+    assert_eq!(exit.code, Some(0));
+    let line = exit.errors.lines().find(|line| line.contains(&number));
+    assert!(line.is_some_and(|line| line.contains("WORKFLOW_NOT_FOUND")), "{}", exit.errors);
+}
+
+#[test]
+fn the_other_contract_is_there_in_its_own_words() {
+    let place = Place::new();
+    let mut agent = Agent::connect(&place, &[]);
+    let guides = agent.call("guide_list", &json!({}));
+    assert!(guides["workflows"][0]["id"].is_string(), "{guides}");
+    let next = agent
+        .call("workflow_next", &json!({"workflowId": "bug-investigation", "completedSteps": []}));
+    assert!(next["guidance"].is_object(), "{next}");
+    let answer = agent.ask("guide_get", &json!({"id": "nowhere"}));
+    assert_eq!(answer["result"]["structuredContent"]["code"], -32001, "{answer}");
+    // As a bare method it is always theirs, whatever the surface.
+    let bare = agent.client.call("workflow_list", &json!({}));
+    assert!(bare["workflows"][0]["id"].is_string(), "{bare}");
+}

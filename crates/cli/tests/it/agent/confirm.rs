@@ -1,0 +1,64 @@
+//! What cannot be taken back is done after a person's yes, however the client can ask for it.
+
+use serde_json::{Value, json};
+
+use super::{ASKS, Agent};
+use crate::Place;
+
+fn place() -> Place {
+    let place = Place::with(&[("asks.yaml", ASKS)]);
+    place.run(["workflow", "save", "asks.yaml"]).ends(0);
+    place
+}
+
+fn is_there(agent: &mut Agent) -> bool {
+    let listed = agent.call("workflow_list", &json!({"query": "asks"}));
+    !listed["workflows"].as_array().expect("a list").is_empty()
+}
+
+#[test]
+fn a_client_that_cannot_ask_gets_a_token_for_one_call() {
+    let place = place();
+    let mut agent = Agent::connect(&place, &[]);
+    let refused = agent.refused("workflow_delete", &json!({"workflow_id": "asks"}));
+    assert_eq!(refused["error_code"], "CONFIRMATION_REQUIRED");
+    assert_eq!((&refused["category"], &refused["retryable"]), (&json!("conflict"), &json!(true)));
+    assert!(refused["suggested_action"].as_str().expect("words").contains("user"), "{refused}");
+    let next = refused["next"].clone();
+    assert_eq!(next["tool"], "workflow_delete");
+    let mut forged = next["arguments"].clone();
+    forged["confirm"] = json!("0123456789abcdef0123456789abcdef");
+    agent.refused("workflow_delete", &forged);
+    assert!(is_there(&mut agent));
+    agent.call("workflow_delete", &next["arguments"]);
+    assert!(!is_there(&mut agent));
+    place.run(["workflow", "save", "asks.yaml"]).ends(0);
+    agent.refused("workflow_delete", &next["arguments"]);
+    assert!(is_there(&mut agent));
+}
+
+#[test]
+fn a_client_that_can_ask_asks_its_person() {
+    for (content, gone) in [
+        (json!({"action": "accept", "content": {"confirm": true}}), true),
+        (json!({"action": "accept", "content": {"confirm": false}}), false),
+        (json!({"action": "decline"}), false),
+        (json!({"action": "cancel"}), false),
+    ] {
+        let place = place();
+        let mut agent = Agent::with(&place, &[], "2025-11-25", &json!({"elicitation": {}}));
+        let params = json!({"name": "workflow_delete", "arguments": {"workflow_id": "asks"}});
+        agent
+            .client
+            .say(&json!({"jsonrpc": "2.0", "id": "d", "method": "tools/call", "params": params}));
+        let question = agent.client.hear();
+        assert_eq!(question["method"], "elicitation/create", "{question}");
+        let asked = question["params"]["message"].as_str().expect("a question");
+        assert!(asked.contains("asks"), "{asked}");
+        agent.client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": content}));
+        let answer: Value = agent.client.hear();
+        assert_eq!(answer["id"], "d");
+        assert_eq!(answer["result"]["isError"] != true, gone, "{answer}");
+        assert_eq!(is_there(&mut agent), !gone);
+    }
+}

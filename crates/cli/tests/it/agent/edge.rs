@@ -1,0 +1,160 @@
+//! Every request is answered exactly once, whatever else comes down the pipe.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::client;
+use crate::Place;
+use crate::client::Client;
+
+fn open(place: &Place, version: &str) -> Client {
+    let mut client = client(place, &[]);
+    let params = json!({"protocolVersion": version, "capabilities": {}});
+    let answer = client.ask("initialize", &params);
+    assert_eq!(answer["result"]["protocolVersion"], version, "{answer}");
+    client
+}
+
+#[test]
+fn a_bad_beginning_leaves_the_pipe_open() {
+    let place = Place::new();
+    let mut client = client(&place, &["--surface", "workflows"]);
+    client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    client.write(b"not json\n");
+    assert_eq!(client.hear()["error"]["code"], -32700);
+    assert_eq!(client.fault("tools/list", &json!({})), -32000);
+    assert_eq!(client.fault("initialize", &json!({"protocolVersion": "2025-06-18"})), -32602);
+    let old = json!({"protocolVersion": "2024-10-01", "capabilities": {}});
+    assert_eq!(client.fault("initialize", &old), -32000);
+    let good = json!({"protocolVersion": "2025-11-25", "capabilities": {}});
+    assert_eq!(client.call("initialize", &good)["protocolVersion"], "2025-11-25");
+    assert_eq!(client.fault("initialize", &good), -32600);
+    client.ping();
+    assert_eq!(client.close().code, Some(0));
+}
+
+#[test]
+fn what_is_no_request_is_answered_as_what_it_is() {
+    let place = Place::new();
+    let mut client = open(&place, "2025-06-18");
+    for (line, code, id) in [
+        ("{", -32700, Value::Null),
+        ("[]", -32600, Value::Null),
+        ("17", -32600, Value::Null),
+        (r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#, -32600, Value::Null),
+        (r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#, -32600, json!(7)),
+        (r#"{"jsonrpc":"2.0","id":8}"#, -32600, json!(8)),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}"#, -32600, Value::Null),
+        (r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"nme":1}}"#, -32602, json!(9)),
+        (r#"{"jsonrpc":"2.0","id":10,"method":"tools/call","params":[1]}"#, -32602, json!(10)),
+        (r#"{"jsonrpc":"2.0","id":11,"method":"resources/read"}"#, -32602, json!(11)),
+        (r#"{"jsonrpc":"2.0","id":12,"method":"no/such"}"#, -32601, json!(12)),
+        (r#"[{"jsonrpc":"2.0","id":13,"method":"ping"}]"#, -32600, Value::Null),
+    ] {
+        client.write(format!("{line}\n").as_bytes());
+        let answer = client.hear();
+        assert_eq!(
+            (&answer["error"]["code"], &answer["id"]),
+            (&json!(code), &id),
+            "{line}: {answer}"
+        );
+    }
+    let unknown = client.ask("no/such", &json!({}));
+    assert_eq!(unknown["error"]["data"]["method"], "no/such");
+    client.ping();
+}
+
+#[test]
+fn a_batch_is_answered_as_one_where_there_are_batches() {
+    let place = Place::new();
+    let mut client = open(&place, "2025-03-26");
+    let batch = json!([
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+         "params": {"name": "workflow_list", "arguments": {}}},
+        {"jsonrpc": "2.0", "method": "notifications/progress",
+         "params": {"progressToken": 1, "progress": 1}},
+        {"jsonrpc": "2.0", "id": 2, "method": "ping"},
+        {"jsonrpc": "2.0", "id": 3, "method": "no/such"},
+        {"jsonrpc": "2.0", "id": 4, "method": "prompts/list"},
+    ]);
+    client.say(&batch);
+    let answers = client.hear();
+    let ids: Vec<&Value> =
+        answers.as_array().expect("a batch").iter().map(|one| &one["id"]).collect();
+    assert_eq!(ids, [1, 2, 3, 4]);
+    client.ping();
+}
+
+#[test]
+fn a_request_whose_id_is_in_use_is_refused() {
+    let place = Place::new();
+    let mut client = open(&place, "2025-06-18");
+    let call = json!({"jsonrpc": "2.0", "id": "same", "method": "tools/list"});
+    let line = format!("{call}\n").repeat(20);
+    client.write(line.as_bytes());
+    for _ in 0..20 {
+        let answer = client.hear();
+        assert_eq!(answer["id"], "same");
+        let refused = answer["error"]["code"] == -32600;
+        assert!(refused || answer["result"]["tools"].is_array(), "{answer}");
+    }
+    client.ping();
+    assert!(client.heard().is_none());
+}
+
+#[test]
+fn sixty_four_at_a_time_are_each_answered_once() {
+    let place = Place::new();
+    let mut client = open(&place, "2025-11-25");
+    let mut expected: HashMap<String, usize> = HashMap::new();
+    let mut lines = String::new();
+    for number in 0..640 {
+        let id = format!("r{number}");
+        let line = match number % 8 {
+            0 => "garbage".to_owned(),
+            1 => json!({"jsonrpc": "2.0", "id": id, "method": "no/such"}).to_string(),
+            2 => json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {}})
+                .to_string(),
+            3 => json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+                "params": {"name": "workflow_get", "arguments": {"workflow_id": "x"}}})
+            .to_string(),
+            4 => json!({"jsonrpc": "2.0", "method": "notifications/nothing"}).to_string(),
+            5 => json!({"jsonrpc": "2.0", "id": id, "method": "resources/list"}).to_string(),
+            6 => json!({"jsonrpc": "2.0", "id": id, "method": "ping"}).to_string(),
+            _ => json!({"jsonrpc": "2.0", "id": id, "method": "workflow_list"}).to_string(),
+        };
+        match number % 8 {
+            0 => *expected.entry("null".to_owned()).or_default() += 1,
+            4 => {}
+            _ => *expected.entry(format!("\"{id}\"")).or_default() += 1,
+        }
+        lines.push_str(&line);
+        lines.push('\n');
+    }
+    client.write(lines.as_bytes());
+    let total: usize = expected.values().sum();
+    let mut heard: HashMap<String, usize> = HashMap::new();
+    for _ in 0..total {
+        *heard.entry(client.hear()["id"].to_string()).or_default() += 1;
+    }
+    assert_eq!(heard, expected);
+    client.ping();
+    assert_eq!(client.close().code, Some(0));
+}
+
+#[test]
+fn what_was_asked_before_the_end_is_answered_before_it() {
+    let place = Place::new();
+    let mut client = open(&place, "2025-06-18");
+    for number in 0..40 {
+        client.say(&json!({"jsonrpc": "2.0", "id": number, "method": "tools/call",
+            "params": {"name": "workflow_list", "arguments": {}}}));
+    }
+    client.say(&json!({"jsonrpc": "2.0", "id": "end", "method": "shutdown"}));
+    let mut ids: Vec<String> = (0..41).map(|_| client.hear()["id"].to_string()).collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 41);
+    assert_eq!(client.ended().code, Some(0));
+}

@@ -1,0 +1,122 @@
+//! The contract for writing and running workflows, through the real binary: what a client of it
+//! sees, byte for byte or by its own schemas.
+
+mod calls;
+mod confirm;
+mod edge;
+mod listing;
+mod reading;
+mod stateless;
+mod story;
+mod tasks;
+
+use std::collections::HashMap;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::Place;
+use crate::client::Client;
+
+/// A client of one server, which checks every result of a tool against the schema of it.
+struct Agent {
+    client: Client,
+    schemas: HashMap<String, jsonschema::Validator>,
+}
+
+impl Agent {
+    /// Shakes hands with a server that has these arguments.
+    fn connect(place: &Place, arguments: &[&str]) -> Agent {
+        Agent::with(place, arguments, "2025-06-18", &json!({}))
+    }
+
+    fn with(place: &Place, arguments: &[&str], version: &str, capabilities: &Value) -> Agent {
+        let mut client = client(place, arguments);
+        let params = json!({
+            "protocolVersion": version,
+            "capabilities": capabilities,
+            "clientInfo": {"name": "test", "version": "1"},
+        });
+        let answer = client.ask("initialize", &params);
+        assert_eq!(answer["result"]["protocolVersion"], version, "{answer}");
+        client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        let tools = client.call("tools/list", &json!({}));
+        let schemas = tools["tools"].as_array().expect("a list").iter().map(|tool| {
+            let name = tool["name"].as_str().expect("a name").to_owned();
+            let schema = jsonschema::validator_for(&tool["outputSchema"]).expect("a schema");
+            (name, schema)
+        });
+        Agent { schemas: schemas.collect(), client }
+    }
+
+    /// Calls a tool and returns the whole answer.
+    fn ask(&mut self, tool: &str, arguments: &Value) -> Value {
+        let params = json!({"name": tool, "arguments": arguments});
+        let answer = self.client.ask("tools/call", &params);
+        self.checked(tool, &answer);
+        answer
+    }
+
+    fn checked(&self, tool: &str, answer: &Value) {
+        let content = &answer["result"]["structuredContent"];
+        if let Some(schema) = self.schemas.get(tool)
+            && !content.is_null()
+        {
+            let errors: Vec<String> =
+                schema.iter_errors(content).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{tool}: {errors:?}: {content}");
+        }
+    }
+
+    /// Calls a tool that succeeds.
+    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        let answer = self.ask(tool, arguments);
+        let result = &answer["result"];
+        assert_ne!(result["isError"], true, "{tool} {arguments}: {answer}");
+        let text = result["content"][0]["text"].as_str().expect("has a text");
+        let text: Value = serde_json::from_str(text).expect("is JSON");
+        assert_eq!(text, result["structuredContent"], "{tool}: two results");
+        text
+    }
+
+    /// Calls a tool that fails, and returns the object of its failure.
+    fn refused(&mut self, tool: &str, arguments: &Value) -> Value {
+        let mut answer = self.ask(tool, arguments);
+        assert_eq!(answer["result"]["isError"], true, "{tool} {arguments}: {answer}");
+        let payload = answer["result"]["structuredContent"].take();
+        whole(&payload);
+        let words = answer["result"]["content"][0]["text"].as_str().expect("has words");
+        let code = payload["error_code"].as_str().expect("a code");
+        assert!(words.starts_with(code), "{words}");
+        payload
+    }
+}
+
+/// A server that still waits for its first message.
+fn client(place: &Place, arguments: &[&str]) -> Client {
+    let mut command = place.command();
+    command.arg("mcp").args(arguments);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Client::of(&mut command)
+}
+
+/// Every field that a failure has to have.
+fn whole(payload: &Value) {
+    for name in ["error_code", "message", "suggested_action", "correlation_id"] {
+        let text = payload[name].as_str().unwrap_or_else(|| panic!("no {name}: {payload}"));
+        assert!(!text.is_empty(), "empty {name}: {payload}");
+    }
+    let categories = ["validation", "not_found", "conflict", "execution", "internal"];
+    assert!(categories.iter().any(|one| payload["category"] == *one), "{payload}");
+    assert!(payload["context"].is_object() && payload["retryable"].is_boolean(), "{payload}");
+    for violation in payload["violations"].as_array().into_iter().flatten() {
+        for name in ["path", "rule", "message"] {
+            assert!(violation[name].is_string(), "no {name}: {violation}");
+        }
+    }
+}
+
+/// A workflow with one step for an agent.
+const ASKS: &str = "workflow: asks\nsteps:\n  - id: look\n    prompt: Look at it\n    \
+    output_schema: {type: object, required: [seen], properties: {seen: {type: boolean}}}\n\
+    final_output: {seen: \"${{ steps.look.output.seen }}\"}\n";

@@ -1,0 +1,54 @@
+//! The era without a handshake: every request says who asks.
+
+use serde_json::{Value, json};
+
+use super::{ASKS, client};
+use crate::Place;
+use crate::client::Client;
+
+fn meta(capabilities: &Value) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    })
+}
+
+fn ask(client: &mut Client, method: &str, mut params: Value, capabilities: &Value) -> Value {
+    params["_meta"] = meta(capabilities);
+    client.call(method, &params)
+}
+
+#[test]
+fn a_client_of_today_needs_no_handshake() {
+    let place = Place::new();
+    let mut client = client(&place, &[]);
+    let found = ask(&mut client, "server/discover", json!({}), &json!({}));
+    let versions = found["supportedVersions"].as_array().expect("a list");
+    assert!(versions.contains(&json!("2026-07-28")), "{found}");
+    assert!(found["instructions"].as_str().is_some_and(|text| !text.is_empty()), "{found}");
+    let listed = ask(&mut client, "tools/list", json!({}), &json!({}));
+    assert_eq!(listed["resultType"], "complete");
+    let call = json!({"name": "workflow_list", "arguments": {}});
+    let result = ask(&mut client, "tools/call", call, &json!({}));
+    assert!(result["structuredContent"]["workflows"].is_array(), "{result}");
+    assert_eq!(client.close().code, Some(0));
+}
+
+#[test]
+fn a_question_is_an_unfinished_answer() {
+    let place = Place::with(&[("asks.yaml", ASKS)]);
+    place.run(["workflow", "save", "asks.yaml"]).ends(0);
+    let mut client = client(&place, &[]);
+    let can = json!({"elicitation": {"form": {}}});
+    let mut call = json!({"name": "workflow_delete", "arguments": {"workflow_id": "asks"}});
+    let asked = ask(&mut client, "tools/call", call.clone(), &can);
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let requests = asked["inputRequests"].as_object().expect("requests");
+    let (key, request) = requests.iter().next().expect("one");
+    assert_eq!(request["method"], "elicitation/create");
+    call["inputResponses"] = json!({key: {"action": "accept", "content": {"confirm": true}}});
+    let done = ask(&mut client, "tools/call", call, &can);
+    assert_ne!(done["isError"], true, "{done}");
+    place.run(["workflow", "show", "asks"]).ends(6);
+}

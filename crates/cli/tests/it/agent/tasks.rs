@@ -1,0 +1,150 @@
+//! Tasks of both eras: one run each, whoever looks at it.
+
+use serde_json::{Value, json};
+
+use super::{ASKS, Agent, client};
+use crate::Place;
+
+const QUICK: &str = "workflow: quick\nsteps: [{id: a, set: {b: 1}}]\n\
+    final_output: {b: \"${{ steps.a.output.b }}\"}\n";
+const FAILS: &str = "workflow: fails\nsteps: [{id: a, fail: no luck}]\n";
+
+fn agent(place: &Place) -> Agent {
+    Agent::with(place, &[], "2025-11-25", &json!({"tasks": {}}))
+}
+
+/// Makes a task of a call, and returns it.
+fn made(agent: &mut Agent, tool: &str, manifest: &str) -> Value {
+    let params =
+        json!({"name": tool, "arguments": {"manifest": manifest}, "task": {"ttl": 60_000}});
+    let mut result = agent.client.call("tools/call", &params);
+    let task = result["task"].take();
+    assert_eq!(result["_meta"]["milepost/run"]["run_id"], task["taskId"], "{result}");
+    for name in ["taskId", "status", "createdAt", "lastUpdatedAt"] {
+        assert!(task[name].is_string(), "{name}: {task}");
+    }
+    task
+}
+
+#[test]
+fn a_run_is_followed_as_a_task() {
+    let place = Place::new();
+    let mut agent = agent(&place);
+    for tool in ["workflow_run", "workflow_execute"] {
+        let task = made(&mut agent, tool, QUICK);
+        let id = json!({"taskId": task["taskId"]});
+        let result = agent.client.call("tasks/result", &id);
+        assert_eq!(result["structuredContent"]["final_output"], json!({"b": 1}), "{result}");
+        let related = &result["_meta"]["io.modelcontextprotocol/related-task"];
+        assert_eq!(related, &id);
+        let got = agent.client.call("tasks/get", &id);
+        assert_eq!(got["status"], "completed");
+        let progress = &got["_meta"]["milepost/progress"];
+        assert_eq!(
+            (&progress["run_id"], &progress["state"]),
+            (&task["taskId"], &json!("succeeded"))
+        );
+        // What has ended cannot be canceled.
+        assert_eq!(agent.client.fault("tasks/cancel", &id), -32602);
+    }
+    let listed = agent.client.call("tasks/list", &json!({}));
+    assert_eq!(listed["tasks"].as_array().expect("a list").len(), 2);
+    assert_eq!(agent.client.fault("tasks/get", &json!({"taskId": "run_0"})), -32602);
+    assert_eq!(agent.client.fault("tasks/result", &json!({"taskId": "run_0"})), -32602);
+}
+
+#[test]
+fn a_task_fails_waits_and_is_canceled_as_its_run_does() {
+    let place = Place::new();
+    let mut agent = agent(&place);
+    let task = made(&mut agent, "workflow_run", FAILS);
+    let id = json!({"taskId": task["taskId"]});
+    let result = agent.client.call("tasks/result", &id);
+    assert_eq!(result["isError"], true, "{result}");
+    assert_eq!(agent.client.call("tasks/get", &id)["status"], "failed");
+    let task = made(&mut agent, "workflow_execute", ASKS);
+    let id = json!({"taskId": task["taskId"]});
+    let waits = json!({"run_id": task["taskId"], "wait_s": 20});
+    agent.call("workflow_status", &waits);
+    let got = agent.client.call("tasks/get", &id);
+    assert_eq!(got["status"], "input_required", "{got}");
+    assert!(got["statusMessage"].as_str().expect("words").contains("look"), "{got}");
+    let canceled = agent.client.call("tasks/cancel", &id);
+    assert_eq!(canceled["status"], "cancelled", "{canceled}");
+}
+
+#[test]
+fn a_task_outlives_its_server() {
+    let place = Place::new();
+    let mut first = agent(&place);
+    let task = made(&mut first, "workflow_run", ASKS);
+    drop(first);
+    let mut second = agent(&place);
+    let id = json!({"taskId": task["taskId"]});
+    let got = second.client.call("tasks/get", &id);
+    assert_eq!(got["taskId"], task["taskId"]);
+    let done = json!({"run_id": task["taskId"], "step_id": "look", "output": {"seen": true}});
+    second.call("workflow_submit", &done);
+    let result = second.client.call("tasks/result", &id);
+    assert_eq!(result["structuredContent"]["final_output"], json!({"seen": true}), "{result}");
+}
+
+#[test]
+fn whoever_knows_no_tasks_is_told_at_once() {
+    let place = Place::new();
+    let call = json!({"name": "workflow_execute", "arguments": {"manifest": QUICK}});
+    for version in ["2025-06-18", "2025-11-25"] {
+        let mut agent = Agent::with(&place, &[], version, &json!({}));
+        let answer = agent.client.ask("tools/call", &call);
+        assert_eq!(answer["error"]["code"], -32601, "{answer}");
+        let data = &answer["error"]["data"];
+        assert_eq!(data["error_code"], "TASK_CAPABILITY_REQUIRED");
+        assert_eq!((&data["category"], &data["retryable"]), (&json!("execution"), &json!(false)));
+    }
+    let mut agent = agent(&place);
+    let listed = agent.client.call("tools/list", &json!({}));
+    let tools = listed["tools"].as_array().expect("a list");
+    let support = |name: &str| {
+        let tool = tools.iter().find(|tool| tool["name"] == name).expect("is listed");
+        tool["execution"]["taskSupport"].clone()
+    };
+    assert_eq!(support("workflow_run"), "optional");
+    assert_eq!(support("workflow_execute"), "required");
+    assert_eq!(support("workflow_list"), Value::Null);
+    let never = json!({"name": "workflow_list", "arguments": {}, "task": {}});
+    assert_eq!(agent.client.fault("tools/call", &never), -32601);
+    // Nothing was started by any of these.
+    assert_eq!(agent.client.call("tasks/list", &json!({}))["tasks"], json!([]));
+}
+
+#[test]
+fn the_extension_follows_the_same_run() {
+    let place = Place::new();
+    let mut client = client(&place, &[]);
+    let mut ask = |method: &str, mut params: Value, can: Value| {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": can,
+        });
+        client.ask(method, &params)
+    };
+    let can = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let call = json!({"name": "workflow_execute", "arguments": {"manifest": QUICK}});
+    let refused = ask("tools/call", call.clone(), json!({}));
+    assert_eq!(refused["error"]["code"], -32021, "{refused}");
+    assert_eq!(refused["error"]["data"]["error_code"], "TASK_CAPABILITY_REQUIRED");
+    let made = ask("tools/call", call, can.clone());
+    assert_eq!(made["result"]["resultType"], "task", "{made}");
+    let id = json!({"taskId": made["result"]["taskId"]});
+    for _ in 0..200 {
+        let got = ask("tasks/get", id.clone(), can.clone());
+        if got["result"]["status"] == "completed" {
+            let result = &got["result"]["result"];
+            assert_eq!(result["structuredContent"]["final_output"], json!({"b": 1}), "{got}");
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("it does not end");
+}

@@ -1,0 +1,151 @@
+//! The contract for writing and running workflows, behind `rmcp`.
+//!
+//! ```text
+//! bytes -> edge (pipe, HTTP) -> rmcp (eras, peers, cancellation) -> Face -> ops
+//! ```
+//!
+//! [`Face`] is one server for every client of a process: it holds no connection. What a tool, a
+//! resource or a prompt is comes from the table of operations; nothing here knows one by name but
+//! where the contract gives it a meaning of its own.
+
+mod ask;
+mod call;
+mod confirm;
+mod handler;
+mod names;
+mod next;
+mod payload;
+mod prompts;
+mod resources;
+mod server;
+mod tasks;
+mod tools;
+
+use std::io::Write;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use milepost_ops::{Operations, Profile};
+use serde_json::Value;
+
+pub use self::names::Spelling;
+pub(crate) use self::server::{Server, TASK};
+use crate::guide::Guides;
+use crate::version::Surface;
+use confirm::Confirmations;
+
+/// How a failed call is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Errors {
+    /// As a result that says it is an error: models read results.
+    #[default]
+    Result,
+    /// As a JSON-RPC error with the same object as its data.
+    JsonRpc,
+}
+
+/// How the contract shows itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    /// Which tools are listed, and what three names mean.
+    pub surface: Surface,
+    /// How many of the tools there are.
+    pub profile: Profile,
+    /// How they are spelled.
+    pub spelling: Spelling,
+    /// How failures are told.
+    pub errors: Errors,
+}
+
+impl Default for Look {
+    fn default() -> Look {
+        Look {
+            surface: Surface::Workflows,
+            profile: Profile::Full,
+            spelling: Spelling::default(),
+            errors: Errors::default(),
+        }
+    }
+}
+
+/// The server for every client of a process.
+#[derive(Clone)]
+pub struct Face {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    guides: Guides,
+    look: Look,
+    tools: OnceLock<Vec<Value>>,
+    confirmations: Confirmations,
+    log: Mutex<Box<dyn Write + Send>>,
+}
+
+impl std::fmt::Debug for Face {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Face").field("look", &self.shared.look).finish_non_exhaustive()
+    }
+}
+
+impl Face {
+    /// Over these operations; what people who run the server should know goes to `log`.
+    pub fn new(operations: Operations, look: Look, log: Box<dyn Write + Send>) -> Face {
+        Face {
+            shared: Arc::new(Shared {
+                guides: Guides::new(operations),
+                look,
+                tools: OnceLock::new(),
+                confirmations: Confirmations::default(),
+                log: Mutex::new(log),
+            }),
+        }
+    }
+
+    /// How to use the tools, for the model.
+    pub fn instructions(&self) -> &'static str {
+        include_str!("instructions.md").trim_end()
+    }
+
+    /// The guide contract over the same operations.
+    pub fn guides(&self) -> &Guides {
+        &self.shared.guides
+    }
+
+    /// The tools as `tools/list` shows them.
+    pub fn tools(&self) -> &[Value] {
+        let look = self.shared.look;
+        self.shared.tools.get_or_init(|| {
+            let mut tools = tools::list(look.profile, look.spelling);
+            if look.surface == Surface::All {
+                tools.extend(self.shared.guides.listed());
+            }
+            tools
+        })
+    }
+
+    /// Takes up runs that nobody drives, for as long as the process lives.
+    pub async fn tend_runs(&self) {
+        self.operations().tend_runs().await;
+    }
+
+    fn operations(&self) -> &Operations {
+        self.shared.guides.operations()
+    }
+
+    /// Whether the client is one that is only to work.
+    pub(crate) fn only_works(&self) -> bool {
+        self.shared.look.profile == Profile::Work
+    }
+
+    /// Lines for the people who run the server.
+    pub(crate) fn log_lines(&self, lines: &str) {
+        lines.lines().for_each(|line| self.log(line));
+    }
+
+    /// One line for the people who run the server.
+    fn log(&self, line: &str) {
+        let mut log = self.shared.log.lock().unwrap_or_else(PoisonError::into_inner);
+        // A log that cannot be written must not keep a client from its answer.
+        let _ = log.write_all(format!("{}\n", line.replace(['\n', '\r'], " ")).as_bytes());
+    }
+}

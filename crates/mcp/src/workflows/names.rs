@@ -1,0 +1,99 @@
+//! What tools are called, and what a called name means.
+//!
+//! The names of operations have dots. Several clients refuse a list of tools with a dot in one of
+//! them, so it shows underscores unless the dots are asked for; both are understood. Three names
+//! exist in both contracts: which of them is meant, the surface says.
+
+use milepost_ops::{OPERATIONS, Operation};
+
+use crate::version::Surface;
+
+/// How names are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Spelling {
+    /// `workflow_save`.
+    #[default]
+    Underscore,
+    /// `workflow.save`.
+    Dotted,
+}
+
+/// What a called name means.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Meant {
+    /// An operation of this contract.
+    Operation(&'static Operation),
+    /// A tool of the guide contract, by its name there.
+    Guide(&'static str),
+}
+
+pub(super) fn spelled(name: &str, spelling: Spelling) -> String {
+    match spelling {
+        Spelling::Underscore => name.replace('.', "_"),
+        Spelling::Dotted => name.to_owned(),
+    }
+}
+
+/// What a called name means on a surface; `None` when it is no tool's.
+pub(super) fn meant(name: &str, surface: Surface) -> Option<Meant> {
+    let tools = || OPERATIONS.iter().filter(|operation| operation.tool().is_some());
+    if let Some(operation) = tools().find(|operation| operation.name == name) {
+        return Some(Meant::Operation(operation));
+    }
+    let guides = || OPERATIONS.iter().filter_map(|one| Some((one, one.guide_tool()?)));
+    let by_guide_name = guides().find(|(operation, _)| spells(operation.name, name));
+    if let Some((_, tool)) = by_guide_name {
+        return Some(Meant::Guide(tool));
+    }
+    let ours = tools().find(|operation| spells(operation.name, name)).map(Meant::Operation);
+    let theirs = guides().find(|(_, tool)| *tool == name).map(|(_, tool)| Meant::Guide(tool));
+    match surface {
+        Surface::Workflowlookup | Surface::All => theirs.or(ours),
+        Surface::Auto | Surface::Workflows => ours.or(theirs),
+    }
+}
+
+/// Every name that is understood, for the nearest of them.
+pub(super) fn known(spelling: Spelling) -> impl Iterator<Item = String> {
+    let tools = OPERATIONS.iter().filter(|operation| operation.tool().is_some());
+    tools.map(move |operation| spelled(operation.name, spelling))
+}
+
+/// Whether a name is that of an operation with its dots as underscores.
+fn spells(operation: &str, name: &str) -> bool {
+    operation.len() == name.len()
+        && operation.bytes().zip(name.bytes()).all(|(a, b)| a == b || (a == b'.' && b == b'_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn means(name: &str, surface: Surface) -> &'static str {
+        match meant(name, surface) {
+            Some(Meant::Operation(operation)) => operation.name,
+            Some(Meant::Guide(tool)) => tool,
+            None => "nothing",
+        }
+    }
+
+    #[test]
+    fn a_name_of_both_contracts_means_what_its_surface_says() {
+        for surface in [Surface::Auto, Surface::Workflows, Surface::All, Surface::Workflowlookup] {
+            assert_eq!(means("workflow.list", surface), "workflow.list");
+            assert_eq!(means("guide_list", surface), "workflow_list");
+            assert_eq!(means("guide_validate", surface), "workflow_validate");
+            assert_eq!(means("workflow_next", surface), "workflow_next");
+            assert_eq!(means("workflow_validate_json", surface), "workflow_validate_json");
+            assert_eq!(means("workflow_save", surface), "workflow.save");
+            assert_eq!(means("workflow_preview_inputs", surface), "workflow.preview_inputs");
+            // People decide elsewhere.
+            assert_eq!(means("workflow_approve", surface), "nothing");
+            assert_eq!(means("workflow.approve", surface), "nothing");
+        }
+        assert_eq!(means("workflow_list", Surface::Workflows), "workflow.list");
+        assert_eq!(means("workflow_list", Surface::Auto), "workflow.list");
+        assert_eq!(means("workflow_list", Surface::All), "workflow_list");
+        assert_eq!(means("workflow_validate", Surface::All), "workflow_validate");
+    }
+}

@@ -1,0 +1,98 @@
+//! A problem as the object that the contract prescribes: built once, sent as a tool's result or as
+//! the data of a JSON-RPC error.
+
+use milepost_model::problem::{Argument, Category, Problem};
+use milepost_model::violation;
+use rmcp::model::{ErrorCode, ErrorData};
+use serde_json::{Map, Value, json};
+
+use super::next::Next;
+
+/// What `context` may name; everything else a problem knows stands beside it.
+const PLACES: [&str; 6] = ["workflow_id", "run_id", "step_id", "path", "line", "column"];
+/// What a failed execution tells besides.
+const EXECUTION: [&str; 3] = ["step_id", "command", "response_payload"];
+
+/// The object of a problem.
+pub(super) fn of(problem: &Problem, correlation_id: &str, next: Option<&Next>) -> Value {
+    let mut object = Map::new();
+    object.insert("error_code".into(), problem.code.name().into());
+    object.insert("category".into(), problem.code.category().name().into());
+    object.insert("message".into(), problem.message.as_str().into());
+    let place = |name: &&str| Some(((*name).to_owned(), problem.context.get(*name)?.clone()));
+    let context: Map<String, Value> = PLACES.iter().filter_map(place).collect();
+    object.insert("context".into(), Value::Object(context));
+    object.insert("retryable".into(), problem.code.is_retryable().into());
+    object.insert("suggested_action".into(), action(problem, next).into());
+    object.insert("correlation_id".into(), correlation_id.into());
+    if problem.code.category() == Category::Execution {
+        object.extend(EXECUTION.iter().filter_map(place));
+    }
+    for (name, value) in problem.context.iter() {
+        if !PLACES.contains(&name.as_str()) && !object.contains_key(name) {
+            object.insert(name.clone(), value.clone());
+        }
+    }
+    if !problem.violations.is_empty() {
+        object.insert("violations".into(), violation::to_values(&problem.violations));
+    } else if !problem.arguments.is_empty() {
+        object.insert("violations".into(), problem.arguments.iter().map(argument).collect());
+    }
+    if let Some(next) = next {
+        object.insert("next".into(), next.to_value());
+    }
+    Value::Object(object)
+}
+
+/// The one next action. A call that would do it comes first.
+fn action(problem: &Problem, next: Option<&Next>) -> String {
+    match next {
+        Some(next) => next.why.clone(),
+        None => problem.hint.clone(),
+    }
+}
+
+fn argument(argument: &Argument) -> Value {
+    let mut value = json!({
+        "path": argument.path,
+        "rule": argument.rule,
+        "message": argument.message,
+        "expected": argument.expected,
+        "actual": argument.actual,
+    });
+    if !argument.suggestion.is_empty() {
+        value["suggestion"] = argument.suggestion.as_str().into();
+    }
+    value
+}
+
+/// The same in words, for a model that reads text.
+pub(super) fn words(problem: &Problem, payload: &Value) -> String {
+    let mut text = format!("{}: {}", problem.code.name(), problem.message);
+    for violation in payload["violations"].as_array().into_iter().flatten() {
+        let path = violation["path"].as_str().unwrap_or_default();
+        let message = violation["message"].as_str().unwrap_or_default();
+        text.push_str(&format!("\n- {path}: {message}"));
+        if let Some(suggestion) = violation["suggestion"].as_str() {
+            text.push_str(&format!(" ({suggestion})"));
+        }
+    }
+    if let Some(action) = payload["suggested_action"].as_str().filter(|text| !text.is_empty()) {
+        text.push_str(&format!("\nNext: {action}"));
+    }
+    if let Some(next) = payload.get("next") {
+        text.push_str(&format!("\nCall: {} {}", next["tool"], next["arguments"]));
+    }
+    text
+}
+
+/// The JSON-RPC error that carries it, for clients that want errors there.
+pub(super) fn error(problem: &Problem, payload: Value) -> ErrorData {
+    let code = match problem.code.category() {
+        Category::Validation => -32602,
+        Category::NotFound => -32002,
+        Category::Conflict | Category::Execution => -32000,
+        Category::Internal => -32603,
+    };
+    ErrorData::new(ErrorCode(code), problem.message.clone(), Some(payload))
+}

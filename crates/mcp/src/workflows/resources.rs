@@ -1,0 +1,268 @@
+//! What a client may read without calling anything.
+
+use milepost_model::schema;
+use milepost_model::workflow::Spelling;
+use milepost_ops::{Alone, Code, Operations, Problem, Profile};
+use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
+use serde_json::{Map, Value, json};
+
+const MARKDOWN: &str = "text/markdown";
+const JSON: &str = "application/json";
+const YAML: &str = "application/yaml";
+/// What addresses of ours begin with.
+const SCHEME: &str = "milepost://";
+
+/// The pages that come with the program.
+pub(super) const DOCS: &[(&str, &str, &str)] = &[
+    ("workflows", "Writing workflows", include_str!("../../../../docs/workflows.md")),
+    ("guides", "Writing guides", include_str!("../../../../docs/guides.md")),
+    ("catalogs", "Working with catalogs", include_str!("../../../../docs/catalogs.md")),
+    ("durability", "What a run survives", include_str!("../../../../docs/durability.md")),
+];
+
+/// What an address names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Named {
+    Spec,
+    Schema,
+    Manifests,
+    Manifest(String),
+    /// All catalogs, or a page of one.
+    Commands {
+        catalog: Option<String>,
+        cursor: Option<String>,
+    },
+    Providers,
+    Run(String),
+    Output {
+        run: String,
+        step: String,
+    },
+    Docs(String),
+}
+
+/// The resources that are always there.
+pub(super) fn list() -> Vec<Resource> {
+    let fixed = [
+        ("workflow/spec", "workflow.spec", "How to write a workflow, whole", MARKDOWN),
+        ("workflow/schema", "workflow.schema", "The JSON Schema of workflows", JSON),
+        ("workflow/manifests", "workflow.manifests", "Every workflow in short", JSON),
+        ("command/catalog", "command.catalog", "The commands of every catalog", JSON),
+        ("provider/catalog", "provider.catalog", "Commands that yield choices", JSON),
+    ];
+    let fixed = fixed.iter().map(|(path, name, description, kind)| {
+        Resource::new(format!("{SCHEME}{path}"), *name)
+            .with_description(*description)
+            .with_mime_type(*kind)
+    });
+    let docs = DOCS.iter().map(|(topic, title, text)| {
+        Resource::new(format!("{SCHEME}docs/{topic}"), format!("docs.{topic}"))
+            .with_title(*title)
+            .with_mime_type(MARKDOWN)
+            .with_size(text.len() as u64)
+    });
+    fixed.chain(docs).collect()
+}
+
+/// The addresses with a blank in them.
+pub(super) fn templates(profile: Profile) -> Vec<ResourceTemplate> {
+    let all = [
+        ("workflow/manifest/{workflow_id}", "workflow.manifest", "The text of a workflow", YAML),
+        ("command/catalog/{catalog}", "command.catalog.one", "The commands of a catalog", JSON),
+        ("run/{run_id}", "run", "A run as it stands", JSON),
+        ("run/{run_id}/step/{step_id}/output", "run.output", "What a step came to", JSON),
+        ("docs/{topic}", "docs", "A page of the documentation", MARKDOWN),
+    ];
+    let shown =
+        all.iter().filter(|(_, name, ..)| profile > Profile::Work || *name != "workflow.manifest");
+    let templates = shown.map(|(path, name, description, kind)| {
+        ResourceTemplate::new(format!("{SCHEME}{path}"), *name)
+            .with_description(*description)
+            .with_mime_type(*kind)
+    });
+    templates.collect()
+}
+
+/// Reads what an address names; `None` when it names nothing.
+pub(super) async fn read(
+    operations: &Operations,
+    profile: Profile,
+    uri: &str,
+) -> Option<Result<ResourceContents, Problem>> {
+    let named = named(uri)?;
+    if profile == Profile::Work && matches!(named, Named::Manifest(_)) {
+        return None;
+    }
+    let read = contents(operations, &named).await;
+    Some(read.map(|(text, kind)| ResourceContents::text(text, uri).with_mime_type(kind)))
+}
+
+async fn contents(
+    operations: &Operations,
+    named: &Named,
+) -> Result<(String, &'static str), Problem> {
+    match named {
+        Named::Spec => Ok((page("workflows")?.to_owned(), MARKDOWN)),
+        Named::Docs(topic) => Ok((page(topic)?.to_owned(), MARKDOWN)),
+        Named::Schema => Ok((format!("{:#}", schema::of(Spelling::Manifest)), JSON)),
+        Named::Manifests => {
+            let listed = called(operations, "workflow.list", json!({})).await?;
+            let items = listed["workflows"].as_array().cloned().unwrap_or_default();
+            let items: Vec<Value> = items.iter().map(short).collect();
+            Ok((json!({"manifests": items, "invalid": listed["invalid"]}).to_string(), JSON))
+        }
+        Named::Manifest(id) => {
+            let mut got = called(operations, "workflow.get", json!({"workflow_id": id})).await?;
+            let kind = if got["format"] == "json" { JSON } else { YAML };
+            match got["content"].take() {
+                Value::String(text) => Ok((text, kind)),
+                other => Ok((other.to_string(), JSON)),
+            }
+        }
+        Named::Commands { catalog, cursor } => {
+            let mut arguments = Map::new();
+            let given = [("catalog", catalog), ("cursor", cursor)];
+            for (name, value) in given {
+                if let Some(value) = value {
+                    arguments.insert(name.to_owned(), value.as_str().into());
+                }
+            }
+            arguments.insert("detail".to_owned(), "full".into());
+            json_of(called(operations, "command.list", Value::Object(arguments)).await?)
+        }
+        Named::Providers => json_of(called(operations, "provider.list", json!({})).await?),
+        Named::Run(run) => {
+            json_of(called(operations, "workflow.status", json!({"run_id": run})).await?)
+        }
+        Named::Output { run, step } => {
+            let seen = called(operations, "workflow.status", json!({"run_id": run})).await?;
+            let steps = seen["steps"].as_array().into_iter().flatten();
+            let found = steps.into_iter().find(|one| one["id"] == step.as_str());
+            let found = found.ok_or_else(|| {
+                let hint = "read the run to see its steps";
+                Problem::new(Code::StepNotFound, format!("the run has no step `{step}`"), hint)
+            })?;
+            json_of(found.get("output").cloned().unwrap_or(Value::Null))
+        }
+    }
+}
+
+/// What the contract wants of a workflow in short.
+fn short(item: &Value) -> Value {
+    let names = ["workflow_id", "title", "description", "path", "format", "version"];
+    names.iter().map(|name| ((*name).to_owned(), item[*name].clone())).collect()
+}
+
+fn json_of(value: Value) -> Result<(String, &'static str), Problem> {
+    Ok((value.to_string(), JSON))
+}
+
+fn page(topic: &str) -> Result<&'static str, Problem> {
+    let found = DOCS.iter().find(|(name, ..)| *name == topic);
+    found.map(|(_, _, text)| *text).ok_or_else(|| {
+        let names: Vec<&str> = DOCS.iter().map(|(name, ..)| *name).collect();
+        let hint = format!("read one of {}", names.join(", "));
+        Problem::new(Code::FileNotFound, format!("there is no page `{topic}`"), hint)
+    })
+}
+
+async fn called(operations: &Operations, name: &str, arguments: Value) -> Result<Value, Problem> {
+    let response = operations.call_and_wait(name, &Alone, arguments).await?;
+    Ok(serde_json::from_str(response.json()).unwrap_or_default())
+}
+
+/// What completes a blank of a template, given what was typed of it.
+pub(super) async fn complete(operations: &Operations, blank: &str, typed: &str) -> Vec<String> {
+    let list = |value: &Value, list: &str, name: &str| -> Vec<String> {
+        let items = value[list].as_array().into_iter().flatten();
+        items.filter_map(|item| item[name].as_str().map(str::to_owned)).collect()
+    };
+    let all = match blank {
+        "workflow_id" => called(operations, "workflow.list", json!({}))
+            .await
+            .map(|listed| list(&listed, "workflows", "workflow_id")),
+        "run_id" => called(operations, "workflow.status", json!({}))
+            .await
+            .map(|open| list(&open, "runs", "run_id")),
+        "catalog" => called(operations, "catalog.list", json!({}))
+            .await
+            .map(|listed| list(&listed, "catalogs", "catalog_id")),
+        "topic" => Ok(DOCS.iter().map(|(topic, ..)| (*topic).to_owned()).collect()),
+        _ => Ok(Vec::new()),
+    };
+    // What cannot be read completes nothing.
+    let mut all = all.unwrap_or_default();
+    all.retain(|one| one.starts_with(typed));
+    all
+}
+
+/// What an address names, in our spelling or in that of the contract.
+fn named(uri: &str) -> Option<Named> {
+    if let Some(path) = uri.strip_prefix(SCHEME) {
+        return of_path(path);
+    }
+    match uri {
+        "workflow.spec" => Some(Named::Spec),
+        "workflow.schema" => Some(Named::Schema),
+        "workflow.manifests" => Some(Named::Manifests),
+        "command.catalog" => Some(Named::Commands { catalog: None, cursor: None }),
+        "provider.catalog" => Some(Named::Providers),
+        _ => uri.strip_prefix("workflow.manifest:").and_then(whole).map(Named::Manifest),
+    }
+}
+
+fn of_path(path: &str) -> Option<Named> {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let cursor = query.strip_prefix("cursor=").and_then(whole);
+    let parts: Vec<&str> = path.split('/').collect();
+    match parts.as_slice() {
+        ["workflow", "spec"] => Some(Named::Spec),
+        ["workflow", "schema"] => Some(Named::Schema),
+        ["workflow", "manifests"] => Some(Named::Manifests),
+        ["workflow", "manifest", id] => whole(id).map(Named::Manifest),
+        ["command", "catalog"] => Some(Named::Commands { catalog: None, cursor }),
+        ["command", "catalog", catalog] => {
+            Some(Named::Commands { catalog: Some(whole(catalog)?), cursor })
+        }
+        ["provider", "catalog"] => Some(Named::Providers),
+        ["run", run] => whole(run).map(Named::Run),
+        ["run", run, "step", step, "output"] => {
+            Some(Named::Output { run: whole(run)?, step: whole(step)? })
+        }
+        ["docs", topic] => whole(topic).map(Named::Docs),
+        _ => None,
+    }
+}
+
+/// A part of an address without its escapes; `None` when it is empty or no text.
+fn whole(part: &str) -> Option<String> {
+    let decoded = percent_encoding::percent_decode_str(part).decode_utf8().ok()?;
+    (!decoded.is_empty()).then(|| decoded.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_spellings_name_the_same() {
+        for (ours, theirs) in [
+            ("milepost://workflow/spec", "workflow.spec"),
+            ("milepost://workflow/schema", "workflow.schema"),
+            ("milepost://workflow/manifests", "workflow.manifests"),
+            ("milepost://workflow/manifest/a-b", "workflow.manifest:a-b"),
+            ("milepost://command/catalog", "command.catalog"),
+            ("milepost://provider/catalog", "provider.catalog"),
+        ] {
+            assert!(named(ours).is_some(), "{ours}");
+            assert_eq!(named(ours), named(theirs), "{ours}");
+        }
+        let output = Named::Output { run: "r".into(), step: "a[1]".into() };
+        assert_eq!(named("milepost://run/r/step/a%5B1%5D/output"), Some(output));
+        for nothing in
+            ["milepost://", "milepost://run/", "workflow.manifest:", "file:///etc/passwd"]
+        {
+            assert_eq!(named(nothing), None, "{nothing}");
+        }
+    }
+}

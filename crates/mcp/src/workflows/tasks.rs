@@ -1,0 +1,247 @@
+//! Tasks: what the two eras call a run that somebody waits for.
+//!
+//! A task *is* a run: its id is the run's, so that it lives as long as the run and is found again
+//! by any process. Nothing is kept here.
+
+use milepost_ops::{Alone, Code, Operations, Problem};
+use rmcp::model::{
+    CallToolResult, DetailedTask, JsonObject, MetaObject, Task, TaskPayload, TaskStatus,
+};
+use serde_json::{Map, Value, json};
+
+/// Where an answer tells which run it is about.
+pub(super) const RUN: &str = "milepost/run";
+/// Where a task tells how far it is.
+const PROGRESS: &str = "milepost/progress";
+/// Where an answer of the older era names its task.
+const RELATED: &str = "io.modelcontextprotocol/related-task";
+/// How long one look at a run waits for something to happen.
+const WAIT_S: u64 = 20;
+/// How soon to look again: at a run that works, and at one that waits for somebody.
+const POLL_MS: (u64, u64) = (1_000, 5_000);
+/// Tasks on one page.
+const PAGE: usize = 50;
+
+/// A run as the older era's task.
+pub(super) fn legacy(run: &Value) -> Value {
+    let (status, summary) = (status(run), summary(run));
+    let name = match (status, run["status"].as_str()) {
+        (TaskStatus::Completed, Some("failed")) => "failed",
+        (TaskStatus::Working, _) => "working",
+        (TaskStatus::InputRequired, _) => "input_required",
+        (TaskStatus::Cancelled, _) => "cancelled",
+        _ => "completed",
+    };
+    json!({
+        "taskId": run["run_id"],
+        "status": name,
+        "statusMessage": summary,
+        "createdAt": moment(&run["started_ms"]),
+        "lastUpdatedAt": moment(&run["updated_ms"]),
+        "ttl": null,
+        "pollInterval": poll_ms(status),
+        "_meta": {PROGRESS: progress(run)},
+    })
+}
+
+/// A run as a task of the extension.
+pub(super) fn task(run: &Value) -> Task {
+    let status = status(run);
+    let text = |name: &str| run[name].as_str().unwrap_or_default().to_owned();
+    Task::new(text("run_id"), status, moment(&run["started_ms"]), moment(&run["updated_ms"]))
+        .with_status_message(summary(run))
+        .with_poll_interval_ms(poll_ms(status))
+}
+
+/// The same with what it came to.
+pub(super) fn detailed(run: &Value) -> DetailedTask {
+    let payload = match status(run) {
+        TaskStatus::Completed => TaskPayload::Completed { result: result_object(run) },
+        TaskStatus::Cancelled => TaskPayload::Cancelled,
+        // What it waits for is done with tools, by the model or a person: nothing is asked here.
+        TaskStatus::InputRequired => TaskPayload::InputRequired { input_requests: [].into() },
+        _ => TaskPayload::Working,
+    };
+    DetailedTask::new(task(run), payload)
+}
+
+/// What a call of the run's tool would have answered, had it waited.
+pub(super) fn result(run: &Value) -> CallToolResult {
+    match run["status"] == "failed" {
+        true => CallToolResult::structured_error(run.clone()),
+        false => CallToolResult::structured(run.clone()),
+    }
+}
+
+fn result_object(run: &Value) -> JsonObject {
+    match serde_json::to_value(result(run)) {
+        Ok(Value::Object(object)) => object,
+        _ => JsonObject::new(),
+    }
+}
+
+/// The result of a task, told as the answer of the older era tells it.
+pub(super) fn legacy_result(run: &Value) -> Value {
+    let mut object = result_object(run);
+    object.remove("resultType");
+    object.insert("_meta".into(), json!({RELATED: {"taskId": run["run_id"]}}));
+    Value::Object(object)
+}
+
+/// What an answer that makes a task tells of its run.
+pub(super) fn meta(run: &Value) -> MetaObject {
+    let mut meta = MetaObject::new();
+    meta.insert(RUN.to_owned(), json!({"run_id": run["run_id"], "workflow_id": run["workflow"]}));
+    meta.insert(PROGRESS.to_owned(), progress(run));
+    meta
+}
+
+/// Looks at a run.
+pub(super) async fn look(operations: &Operations, id: &str, wait: bool) -> Result<Value, Problem> {
+    let mut arguments = json!({"run_id": id});
+    if wait {
+        arguments["wait_s"] = WAIT_S.into();
+    }
+    let mut run = called(operations, "workflow.status", arguments).await?;
+    // Only the whole id of a task is one: the beginning of it is for people.
+    if run["run_id"] != id {
+        return Err(unknown(id));
+    }
+    let before = run["seq"].as_u64().unwrap_or_default().saturating_sub(1);
+    let events = json!({"run_id": id, "after_seq": before});
+    let events = called(operations, "run.events", events).await;
+    let last = events.ok().and_then(|events| events["events"].as_array()?.last().cloned());
+    let at = last.map_or_else(|| run["started_ms"].clone(), |event| event["at_ms"].clone());
+    run["updated_ms"] = at;
+    Ok(run)
+}
+
+/// Waits until a run has ended.
+pub(super) async fn ended(operations: &Operations, id: &str) -> Result<Value, Problem> {
+    loop {
+        let run = look(operations, id, true).await?;
+        match status(&run) {
+            TaskStatus::Working => {}
+            // Looking again at once would not wait: somebody has to do something first.
+            TaskStatus::InputRequired => tokio::time::sleep(REST).await,
+            _ => return Ok(run),
+        }
+    }
+}
+
+/// Between two looks at a run that waits for somebody.
+const REST: std::time::Duration = std::time::Duration::from_millis(250);
+
+/// Stops a run. It is the client's own act, which nobody has to confirm.
+pub(super) async fn cancel(operations: &Operations, id: &str) -> Result<Value, Problem> {
+    let run = look(operations, id, false).await?;
+    if matches!(status(&run), TaskStatus::Completed | TaskStatus::Cancelled) {
+        return Err(Problem::new(
+            Code::RunConflict,
+            format!("the task has ended: {}", run["status"].as_str().unwrap_or_default()),
+            "look at its result",
+        ));
+    }
+    let arguments = json!({"run_id": id, "reason": "the client canceled the task"});
+    operations.call_and_wait("workflow.cancel", &Agreed, arguments).await?;
+    look(operations, id, false).await
+}
+
+/// A page of tasks, newest first.
+pub(super) async fn list(operations: &Operations, cursor: Option<&str>) -> Result<Value, Problem> {
+    let mut arguments = json!({"limit": PAGE});
+    if let Some(cursor) = cursor {
+        arguments["cursor"] = cursor.into();
+    }
+    let listed = called(operations, "runs.list", arguments).await?;
+    let runs = listed["runs"].as_array().into_iter().flatten();
+    let mut page = Map::new();
+    page.insert("tasks".into(), runs.map(legacy).collect());
+    if let Some(cursor) = listed["next_cursor"].as_str() {
+        page.insert("nextCursor".into(), cursor.into());
+    }
+    Ok(Value::Object(page))
+}
+
+async fn called(operations: &Operations, name: &str, arguments: Value) -> Result<Value, Problem> {
+    let response = operations.call_and_wait(name, &Alone, arguments).await?;
+    Ok(serde_json::from_str(response.json()).unwrap_or_default())
+}
+
+fn unknown(id: &str) -> Problem {
+    Problem::new(Code::RunNotFound, format!("there is no task `{id}`"), "list the tasks")
+}
+
+fn status(run: &Value) -> TaskStatus {
+    match run["status"].as_str() {
+        Some("waiting" | "paused") => TaskStatus::InputRequired,
+        Some("succeeded" | "failed") => TaskStatus::Completed,
+        Some("canceled") => TaskStatus::Cancelled,
+        _ => TaskStatus::Working,
+    }
+}
+
+fn poll_ms(status: TaskStatus) -> u64 {
+    if status == TaskStatus::InputRequired { POLL_MS.1 } else { POLL_MS.0 }
+}
+
+/// How far a run is, in the words of the contract.
+fn progress(run: &Value) -> Value {
+    let step = current(run);
+    json!({
+        "run_id": run["run_id"],
+        "step_id": step.map_or(Value::Null, |step| step["id"].clone()),
+        "state": match run["status"].as_str() {
+            Some(ended @ ("succeeded" | "failed" | "canceled")) => ended,
+            Some("pending") => "pending",
+            _ => "running",
+        },
+        "summary": summary(run),
+    })
+}
+
+/// The step that a run is at.
+fn current(run: &Value) -> Option<&Value> {
+    let steps = run["steps"].as_array()?;
+    let at =
+        |names: &[&str]| steps.iter().find(|step| names.iter().any(|name| step["status"] == *name));
+    at(&["running", "waiting"]).or_else(|| at(&["failed"])).or_else(|| at(&["pending"]))
+}
+
+/// One sentence: how a run stands, and for whom it waits.
+fn summary(run: &Value) -> String {
+    let status = run["status"].as_str().unwrap_or_default();
+    if let Some(waiting) = run["waiting"].as_array().and_then(|all| all.first()) {
+        let (kind, step) = (&waiting["kind"], &waiting["step"]);
+        let (kind, step) = (kind.as_str().unwrap_or("somebody"), step.as_str().unwrap_or("a step"));
+        return format!("{status} at `{step}` for {kind}");
+    }
+    if let Some(message) = run["problem"]["message"].as_str() {
+        return format!("{status}: {message}");
+    }
+    match current(run).and_then(|step| step["id"].as_str()) {
+        Some(step) => format!("{status} at `{step}`"),
+        None => status.to_owned(),
+    }
+}
+
+fn moment(milliseconds: &Value) -> String {
+    milepost_ops::rfc3339(milliseconds.as_u64().unwrap_or_default())
+}
+
+/// A caller who has said yes already.
+struct Agreed;
+
+impl milepost_ops::Call for Agreed {
+    fn progress(&self, _message: &str) {}
+
+    fn warn(&self, _message: &str) {}
+
+    fn ask(&self, _question: &str) -> Option<bool> {
+        Some(true)
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
