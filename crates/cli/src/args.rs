@@ -166,8 +166,17 @@ pub(crate) struct GuideCheck {
     pub(crate) json: Json,
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// Show what the list of tools costs a model, tool by tool
+    #[command(after_help = "Example: milepost mcp --tools core budget")]
+    Budget(Json),
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Mcp {
+    #[command(subcommand)]
+    pub(crate) command: Option<McpCommand>,
     /// Which tools are offered
     #[arg(long, value_enum, default_value_t = McpSurface::Auto)]
     pub(crate) surface: McpSurface,

@@ -60,7 +60,7 @@ fn dispatch(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Fail
         Command::Backup(arguments) => run::backup(arguments, terminal),
         Command::Inputs(command) => run::forget(command, terminal),
         Command::Person(command) => run::person(command, terminal),
-        Command::Mcp(arguments) => mcp::run(arguments),
+        Command::Mcp(arguments) => mcp::run(arguments, terminal),
         Command::Schema { of } => schema::run(*of, terminal),
     }
 }

@@ -11,27 +11,23 @@ use milepost_mcp::{
 };
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::Profile;
+use serde_json::{Map, Value, json};
 
-use crate::args::{Mcp, McpErrors, McpNames, McpSurface, McpTools};
+use crate::args::{Json, Mcp, McpCommand, McpErrors, McpNames, McpSurface, McpTools};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::target;
+use crate::terminal::Terminal;
+use crate::{table, target};
 
 /// Threads that work on calls at a time: one that waits for a disk must not keep others waiting.
 const WORKERS: usize = 4;
 
-pub(crate) fn run(arguments: &Mcp) -> Result<Exit, Failure> {
-    let options = Options {
-        surface: match arguments.surface {
-            // The guide contract shows every step of a workflow to whoever asks.
-            McpSurface::Auto if arguments.tools == McpTools::Work => Surface::Workflows,
-            McpSurface::Auto => Surface::Auto,
-            McpSurface::Workflowlookup => Surface::Workflowlookup,
-            McpSurface::Workflows => Surface::Workflows,
-            McpSurface::All => Surface::All,
-        },
-        protocol: arguments.protocol.as_deref().map(revision).transpose()?,
-    };
+pub(crate) fn run(arguments: &Mcp, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    if let Some(McpCommand::Budget(Json { json })) = arguments.command {
+        return budget(arguments, json, terminal);
+    }
+    let protocol = arguments.protocol.as_deref().map(revision).transpose()?;
+    let options = Options { surface: surface(arguments), protocol };
     let stdin = stdin_until_signal().map_err(|error| {
         let message = format!("cannot wait for signals: {error}");
         Problem::new(Code::Internal, message, "report this with your system's version")
@@ -53,6 +49,40 @@ pub(crate) fn run(arguments: &Mcp) -> Result<Exit, Failure> {
     // What went wrong is on standard error already.
     Ok(if served.is_ok() { Exit::Done } else { Exit::Failed })
 }
+
+/// What a model pays for the list of tools, in bytes and roughly in tokens.
+fn budget(arguments: &Mcp, json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let look = look(arguments, surface(arguments));
+    let face = Face::new(target::operations()?, look, Box::new(io::sink()));
+    let size = |tool: &Value| tool.to_string().len();
+    let total = face.tools().iter().map(size).sum::<usize>() + face.instructions().len();
+    if json {
+        let tools: Map<String, Value> = face
+            .tools()
+            .iter()
+            .map(|tool| (tool["name"].as_str().unwrap_or_default().to_owned(), size(tool).into()))
+            .collect();
+        let instructions = face.instructions().len();
+        let object = json!({"tools": tools, "instructions": instructions, "bytes": total});
+        terminal.line(&object.to_string())?;
+        return Ok(Exit::Done);
+    }
+    let mut rows: Vec<Vec<String>> = face
+        .tools()
+        .iter()
+        .map(|tool| {
+            let name = tool["name"].as_str().unwrap_or_default().to_owned();
+            vec![name, size(tool).to_string()]
+        })
+        .collect();
+    rows.push(vec!["(instructions)".to_owned(), face.instructions().len().to_string()]);
+    terminal.line(&table::render(&["tool", "bytes"], &rows, terminal.width()))?;
+    terminal.line(&format!("{total} bytes, about {} tokens", total / BYTES_A_TOKEN))?;
+    Ok(Exit::Done)
+}
+
+/// What English and JSON come to, roughly.
+const BYTES_A_TOKEN: usize = 4;
 
 /// Serves the contract for writing and running workflows.
 fn workflows(
@@ -78,6 +108,17 @@ fn workflows(
         tokio::spawn(async move { tended.tend_runs().await });
         serve_pipe(face, options, stdin, stdout).await
     }))
+}
+
+fn surface(arguments: &Mcp) -> Surface {
+    match arguments.surface {
+        // The guide contract shows every step of a workflow to whoever asks.
+        McpSurface::Auto if arguments.tools == McpTools::Work => Surface::Workflows,
+        McpSurface::Auto => Surface::Auto,
+        McpSurface::Workflowlookup => Surface::Workflowlookup,
+        McpSurface::Workflows => Surface::Workflows,
+        McpSurface::All => Surface::All,
+    }
 }
 
 fn look(arguments: &Mcp, surface: Surface) -> Look {

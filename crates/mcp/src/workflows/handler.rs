@@ -21,12 +21,14 @@ use super::ask::{self, Asked};
 use super::call::Told;
 use super::names::{self, Meant};
 use super::next::{self, Next};
-use super::{Errors, Face, confirm, payload, prompts, resources, tasks};
+use super::{Errors, Face, confirm, missing, payload, prompts, resources, tasks};
 use crate::contract::Contract;
 use crate::session::correlation_id;
 
 /// The key of the one question that a destructive call asks.
 const CONFIRMATION: &str = "confirmation";
+/// The key of the form for inputs that are missing.
+const INPUTS: &str = "inputs";
 
 impl ServerHandler for Face {
     fn get_info(&self) -> ServerConfig {
@@ -249,13 +251,23 @@ impl Face {
         let yes = token.is_some_and(|token| confirmations.take(token, operation.name, &arguments));
         let mut done = self.once(operation, &arguments, yes, &context).await;
         if let Err(problem) = &done
+            && let Some(form) = missing::form(self.operations(), problem, &arguments).await
+        {
+            let message = format!("The run needs what it was not given: {}.", problem.message);
+            match ask::form(&context, answers, INPUTS, &message, form).await {
+                Asked::Given(given) => {
+                    arguments = missing::with(&arguments, given);
+                    done = self.once(operation, &arguments, yes, &context).await;
+                }
+                Asked::Later(unfinished) => return Ok((*unfinished).into()),
+                Asked::Declined | Asked::Nobody => {}
+            }
+        }
+        if let Err(problem) = &done
             && problem.code == Code::ConfirmationRequired
             && !yes
         {
-            let question = problem.context.get("loss").and_then(Value::as_str);
-            let question = format!("{} Go on?", question.unwrap_or("This cannot be taken back."));
-            let form = ask::yes_or_no(&question);
-            match ask::form(&context, answers, CONFIRMATION, &question, form).await {
+            match self.confirmed(problem, answers, &context).await {
                 Asked::Given(given) if given.get("confirm") == Some(&Value::Bool(true)) => {
                     done = self.once(operation, &arguments, true, &context).await;
                 }
@@ -264,15 +276,39 @@ impl Face {
                 Asked::Nobody => return self.failed(operation, &arguments, problem, true),
             }
         }
+        self.answered(operation, &arguments, done, &context).await
+    }
+
+    /// Asks whether what a problem names may be lost.
+    async fn confirmed(
+        &self,
+        problem: &Problem,
+        answers: Option<&InputResponses>,
+        context: &RequestContext<RoleServer>,
+    ) -> Asked {
+        let question = problem.context.get("loss").and_then(Value::as_str);
+        let question = format!("{} Go on?", question.unwrap_or("This cannot be taken back."));
+        let form = ask::yes_or_no(&question);
+        ask::form(context, answers, CONFIRMATION, &question, form).await
+    }
+
+    /// What was done as an answer: a task where the client follows one.
+    async fn answered(
+        &self,
+        operation: &Operation,
+        arguments: &JsonObject,
+        done: Result<Value, Problem>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
         match done {
-            Ok(run) if is_task(operation) && knows_tasks(&context) => {
+            Ok(run) if is_task(operation) && knows_tasks(context) => {
                 let run = tasks::look(self.operations(), &text(&run["run_id"]), false).await;
                 let run = run.map_err(|problem| self.refused(operation.name, &problem))?;
                 let made = CreateTaskResult::new(tasks::task(&run)).with_meta(tasks::meta(&run));
                 Ok(made.into())
             }
             Ok(result) => Ok(CallToolResult::structured(result).into()),
-            Err(problem) => self.failed(operation, &arguments, &problem, false),
+            Err(problem) => self.failed(operation, arguments, &problem, false),
         }
     }
 

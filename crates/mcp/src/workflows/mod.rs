@@ -12,6 +12,7 @@ mod ask;
 mod call;
 mod confirm;
 mod handler;
+mod missing;
 mod names;
 mod next;
 mod payload;

@@ -86,7 +86,7 @@ impl Write for &mut Counted {
 fn counted(pieces: &[&[u8]]) -> Counted {
     let mut counted = Counted::default();
     let input = Pieces::new(pieces.iter().copied());
-    serve_stdio(&Tools, Options::default(), input, &mut counted, io::sink()).expect("serves");
+    drop(serve_stdio(&Tools, Options::default(), input, &mut counted, io::sink()).expect("serves"));
     counted
 }
 
@@ -153,7 +153,7 @@ impl Read for Failing {
 fn an_input_that_fails_ends_the_server_and_an_interruption_does_not() {
     let mut log = Vec::new();
     let input = Failing(vec![ErrorKind::Interrupted; 3]);
-    serve_stdio(&Tools, Options::default(), input, io::sink(), &mut log).expect("ends well");
+    drop(serve_stdio(&Tools, Options::default(), input, io::sink(), &mut log).expect("ends well"));
     assert_eq!(text(log), "");
 
     let mut log = Vec::new();
@@ -170,8 +170,10 @@ fn an_input_that_fails_ends_the_server_and_an_interruption_does_not() {
 fn a_log_that_is_gone_keeps_nobody_from_an_answer() {
     let input = format!("{INITIALIZE}\n{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"burst\"}}\n");
     let mut answers = Vec::new();
-    serve_stdio(&Tools, Options::default(), input.as_bytes(), &mut answers, Closing(0))
-        .expect("serves");
+    drop(
+        serve_stdio(&Tools, Options::default(), input.as_bytes(), &mut answers, Closing(0))
+            .expect("serves"),
+    );
     assert_eq!(text(answers).lines().count(), 2);
 }
 

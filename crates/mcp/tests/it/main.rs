@@ -55,7 +55,7 @@ impl Contract for Tools {
 /// What a client that sends these bytes gets, and what the log has.
 fn served(options: Options, input: impl Read) -> (String, String) {
     let (mut answers, mut log) = (Vec::new(), Vec::new());
-    serve_stdio(&Tools, options, input, &mut answers, &mut log).expect("nothing breaks");
+    drop(serve_stdio(&Tools, options, input, &mut answers, &mut log).expect("nothing breaks"));
     (text(answers), text(log))
 }
 

@@ -26,7 +26,10 @@ fn what_was_sent_before_the_stop_is_read_after_it() {
     drop(stopper);
     let mut answers = Vec::new();
     let input = UntilStopped::new(input, stop, limits::LAST_INPUT);
-    serve_stdio(&Tools, Options::default(), input, &mut answers, io::sink()).expect("ends well");
+    drop(
+        serve_stdio(&Tools, Options::default(), input, &mut answers, io::sink())
+            .expect("ends well"),
+    );
     assert_eq!(text(answers), PONG.repeat(1_000));
     drop(client);
 }

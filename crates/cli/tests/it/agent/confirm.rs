@@ -1,4 +1,4 @@
-//! What cannot be taken back is done after a person's yes, however the client can ask for it.
+//! What only a person can say: a yes, and inputs that are missing, however the client can ask.
 
 use serde_json::{Value, json};
 
@@ -61,4 +61,40 @@ fn a_client_that_can_ask_asks_its_person() {
         assert_eq!(answer["result"]["isError"] != true, gone, "{answer}");
         assert_eq!(is_there(&mut agent), !gone);
     }
+}
+
+const NEEDS: &str = "workflow: needs\ninputs:\n  size: {type: integer, description: How many}\n  \
+    kind: {type: string, enum: [new, old]}\nsteps: [{id: a, set: {n: \"${{ inputs.size + 1 }}\"}}]\n\
+    final_output: {n: \"${{ steps.a.output.n }}\"}\n";
+
+#[test]
+fn missing_inputs_are_asked_for_where_somebody_can_be_asked() {
+    let place = Place::new();
+    let mut agent = Agent::with(&place, &[], "2025-06-18", &json!({"elicitation": {}}));
+    let arguments = json!({"manifest": NEEDS, "inputs": {"kind": "new"}, "wait_s": 20});
+    let params = json!({"name": "workflow_run", "arguments": arguments});
+    let call = json!({"jsonrpc": "2.0", "id": "r", "method": "tools/call", "params": params});
+    agent.client.say(&call);
+    let question = agent.client.hear();
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    let schema = &question["params"]["requestedSchema"];
+    assert_eq!(schema["properties"]["size"]["type"], "integer", "{question}");
+    assert_eq!(schema["required"], json!(["size"]), "{question}");
+    let filled = json!({"action": "accept", "content": {"size": 4}});
+    agent.client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": filled}));
+    let answer = agent.client.hear();
+    let run = &answer["result"]["structuredContent"];
+    assert_eq!(run["final_output"], json!({"n": 5}), "{answer}");
+    agent.client.say(&call);
+    let question = agent.client.hear();
+    let declined = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}});
+    agent.client.say(&declined);
+    let answer = agent.client.hear();
+    let payload = &answer["result"]["structuredContent"];
+    assert_eq!(payload["error_code"], "INPUT_INVALID", "{answer}");
+    // A secret is no matter for a form.
+    let secret = NEEDS.replace("type: integer", "type: string, secret: true");
+    let refused =
+        agent.refused("workflow_run", &json!({"manifest": secret, "inputs": {"kind": "new"}}));
+    assert_eq!(refused["error_code"], "INPUT_INVALID");
 }
