@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::catalog::args::CatalogCommand;
 use crate::command::args::CommandCommand;
+use crate::deferred::Deferred;
 use crate::inputs::InputArguments;
 use crate::run::args as run;
 use crate::secret::args::SecretCommand;
@@ -24,8 +25,10 @@ impl Arguments {
     pub(crate) fn json(&self) -> bool {
         match &self.command {
             Command::Workflow(command) => command.json(),
-            Command::Guide(GuideCommand::Next(command)) => command.json.json,
-            Command::Guide(GuideCommand::Check(command)) => command.json.json,
+            Command::Guide(command) => match &**command {
+                GuideCommand::Next(command) => command.json.json,
+                GuideCommand::Check(command) => command.json.json,
+            },
             Command::Catalog(command) => command.json(),
             Command::Api(command) => command.json(),
             Command::Secret(command) => command.json(),
@@ -40,7 +43,9 @@ impl Arguments {
             Command::Decide(command) => command.one.json.json,
             Command::Submit(command) => command.json.json,
             Command::Backup(command) => command.json.json,
-            Command::Inputs(run::InputsCommand::Forget(command)) => command.json.json,
+            Command::Inputs(command) => match &**command {
+                run::InputsCommand::Forget(command) => command.json.json,
+            },
             Command::Person(_) | Command::Mcp(_) | Command::Schema { .. } => false,
         }
     }
@@ -52,69 +57,69 @@ pub(crate) enum Command {
     #[command(after_help = "Example: milepost run refund-order -i order_id=1001\n\
         Exit codes: 0 done, 1 the run failed, 2 inputs, 3 the workflow is invalid, 4 it waits for \
         a person, 5 for an agent, 130 interrupted: the run can be resumed")]
-    Run(run::Start),
+    Run(Deferred<run::Start>),
     /// List runs, newest first
     #[command(after_help = "Example: milepost runs --open")]
-    Runs(run::Runs),
+    Runs(Deferred<run::Runs>),
     /// Show a run: its steps, and what it waits for
     #[command(after_help = "Example: milepost show run_0f4")]
-    Show(run::One),
+    Show(Deferred<run::One>),
     /// Show what happened in a run, event by event
     #[command(after_help = "Example: milepost logs run_0f4 --follow")]
-    Logs(run::Logs),
+    Logs(Deferred<run::Logs>),
     /// Stop a run; it can be resumed
     #[command(after_help = "Example: milepost cancel run_0f4 --reason 'wrong order'")]
-    Cancel(run::Cancel),
+    Cancel(Deferred<run::Cancel>),
     /// Let nothing new begin in a run until it is resumed
     #[command(after_help = "Example: milepost pause run_0f4")]
-    Pause(run::One),
+    Pause(Deferred<run::One>),
     /// Go on with a run: what is done is kept, what failed runs again
     #[command(after_help = "Example: milepost resume run_0f4 --plan")]
-    Resume(run::Resume),
+    Resume(Deferred<run::Resume>),
     /// Show what waits for you
     #[command(after_help = "Example: milepost inbox")]
-    Inbox(run::Inbox),
+    Inbox(Deferred<run::Inbox>),
     /// Say yes to what a run asks, at this terminal
     #[command(after_help = "Example: milepost approve run_0f4 -m 'checked the order'")]
-    Approve(run::Verdict),
+    Approve(Deferred<run::Verdict>),
     /// Say no to what a run asks, at this terminal
     #[command(after_help = "Example: milepost reject run_0f4 -m 'the amount is wrong'")]
-    Reject(run::Verdict),
+    Reject(Deferred<run::Verdict>),
     /// Say what became of a request nobody saw the end of
     #[command(after_help = "Example: milepost decide run_0f4 --outcome did-not-happen")]
-    Decide(run::Decide),
+    Decide(Deferred<run::Decide>),
     /// Hand in the result of a step that waits for an agent
     #[command(after_help = "Example: milepost submit run_0f4 decide result.json")]
-    Submit(run::Submit),
+    Submit(Deferred<run::Submit>),
     /// Copy all runs to a folder, while they go on
     #[command(after_help = "Example: milepost backup runs-backup")]
-    Backup(run::Backup),
+    Backup(Deferred<run::Backup>),
     /// Values that were given to earlier runs
     #[command(subcommand)]
-    Inputs(run::InputsCommand),
+    Inputs(Deferred<run::InputsCommand>),
     /// Who decides: the PIN that decisions are signed with
     #[command(subcommand)]
-    Person(run::PersonCommand),
+    Person(Deferred<run::PersonCommand>),
     /// Work with workflow documents
     #[command(subcommand)]
-    Workflow(WorkflowCommand),
+    Workflow(Deferred<WorkflowCommand>),
     /// Walk a guide by hand: what an agent is told, and how its output is judged
     #[command(subcommand)]
-    Guide(GuideCommand),
+    Guide(Deferred<GuideCommand>),
     /// Turn OpenAPI documents into commands, and look after them
     #[command(subcommand)]
-    Catalog(CatalogCommand),
+    Catalog(Deferred<CatalogCommand>),
     /// Find, look at and call commands of imported APIs
     #[command(subcommand)]
     #[command(name = "command")]
-    Api(CommandCommand),
+    Api(Deferred<CommandCommand>),
     /// Keep the secrets that APIs ask for, by name
     #[command(subcommand)]
-    Secret(SecretCommand),
+    Secret(Deferred<SecretCommand>),
     /// Serve agents over standard input and output (MCP)
     #[command(after_help = "Example, in the configuration of an MCP client:\n  \
         {\"mcpServers\": {\"milepost\": {\"command\": \"milepost\", \"args\": [\"mcp\"]}}}")]
-    Mcp(Mcp),
+    Mcp(Deferred<Mcp>),
     /// Print the JSON Schema of a spelling, for editors and authors
     #[command(after_help = "Example: milepost schema workflow > workflow.schema.json\n\
         In a document: # yaml-language-server: $schema=workflow.schema.json")]

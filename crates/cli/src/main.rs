@@ -3,6 +3,7 @@
 mod args;
 mod catalog;
 mod command;
+mod deferred;
 mod diagnostics;
 mod exit;
 mod failure;

@@ -8,6 +8,7 @@ use std::str;
 
 use crate::fault::Fault;
 use crate::limits;
+use crate::params::CallMembers;
 use crate::scan::{self, Scanner, SyntaxFault, What};
 
 /// What a line holds.
@@ -50,6 +51,8 @@ pub struct Request<'a> {
     pub method: Cow<'a, str>,
     /// With what.
     pub params: Params<'a>,
+    /// What of that is the call of a tool.
+    pub(crate) call: CallMembers<'a>,
 }
 
 /// What wants no answer.
@@ -162,6 +165,7 @@ struct Envelope<'a> {
     id: Option<&'a str>,
     method: Option<&'a str>,
     params: Option<&'a str>,
+    call: CallMembers<'a>,
     /// There is a `result` or an `error`.
     answers: bool,
     /// A member that is there twice: which of the two is meant cannot be known.
@@ -171,7 +175,19 @@ struct Envelope<'a> {
 impl<'a> Envelope<'a> {
     fn scan(scanner: &mut Scanner<'a>) -> Result<Envelope<'a>, SyntaxFault> {
         let mut envelope = Envelope::default();
-        scanner.object(|key, value| envelope.put(key, value))?;
+        scanner.members(|scanner, key| {
+            let value = match (key, scanner.peek()?) {
+                // Looked into on the way: most lines are calls, and their arguments are long.
+                ("\"params\"", b'{') => {
+                    let (start, call) = (scanner.at(), &mut envelope.call);
+                    scanner.object(|key, value| call.put(key, value))?;
+                    scanner.since(start)
+                }
+                _ => scanner.value()?,
+            };
+            envelope.put(key, value);
+            Ok(())
+        })?;
         Ok(envelope)
     }
 
@@ -207,7 +223,9 @@ impl<'a> Envelope<'a> {
         }
         let id = self.id();
         match self.request(method) {
-            Ok((method, params)) => Message::Request(Request { id, method, params }),
+            Ok((method, params)) => {
+                Message::Request(Request { id, method, params, call: self.call })
+            }
             Err(fault) => Message::Bad { id, fault },
         }
     }

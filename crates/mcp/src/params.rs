@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 
 use crate::fault::Fault;
 use crate::message::Params;
-use crate::scan::Scanner;
 
 /// The parameters by name; none are an empty map.
 pub(crate) fn object(params: Params<'_>) -> Result<Map<String, Value>, Fault> {
@@ -33,24 +32,34 @@ pub(crate) fn not_an_object(name: &str) -> Fault {
     Fault::invalid_params(format!("{name} must be an object"))
 }
 
-/// The name and the arguments of a call as they were written, when there is nothing else to see
-/// to: each once, beside them at most a `_meta` that nobody reads, and no escape in the name.
-pub(crate) fn plain_call(params: Params<'_>) -> Option<(&str, &str)> {
-    let Params::Object(text) = params else { return None };
-    let (mut name, mut arguments, mut meta) = (None, None, None);
-    let mut plain = true;
-    let scanned = Scanner::new(text).object(|key, value| {
+/// The members of `params` that a call of a tool has, as they were written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct CallMembers<'a> {
+    name: Option<&'a str>,
+    arguments: Option<&'a str>,
+    meta: Option<&'a str>,
+    /// There is another one, or one of these twice.
+    more: bool,
+}
+
+impl<'a> CallMembers<'a> {
+    pub(crate) fn put(&mut self, key: &'a str, value: &'a str) {
         let slot = match key {
-            "\"name\"" => &mut name,
-            "\"arguments\"" => &mut arguments,
-            "\"_meta\"" => &mut meta,
-            _ => return plain = false,
+            "\"name\"" => &mut self.name,
+            "\"arguments\"" => &mut self.arguments,
+            "\"_meta\"" => &mut self.meta,
+            _ => return self.more = true,
         };
-        plain &= slot.replace(value).is_none();
-    });
-    scanned.ok()?;
-    // Equal keys are refused everywhere, also where nobody reads.
-    plain &= meta.is_none_or(|meta| serde_json::from_str::<Strict>(meta).is_ok());
-    let name = name?.strip_prefix('"')?.strip_suffix('"')?;
-    plain.then_some((name, arguments?))
+        self.more |= slot.replace(value).is_some();
+    }
+
+    /// The name and the arguments, when there is nothing else to see to: each once, beside them at
+    /// most a `_meta` that nobody reads, and no escape in the name.
+    pub(crate) fn plain(self) -> Option<(&'a str, &'a str)> {
+        // Equal keys are refused everywhere, also where nobody reads.
+        let plain =
+            !self.more && self.meta.is_none_or(|meta| serde_json::from_str::<Strict>(meta).is_ok());
+        let name = self.name?.strip_prefix('"')?.strip_suffix('"')?;
+        Some((name, self.arguments?)).filter(|_| plain)
+    }
 }

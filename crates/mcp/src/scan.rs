@@ -72,12 +72,22 @@ impl<'a> Scanner<'a> {
 
     /// Passes over an object; `member` gets each key and value as they are written.
     pub(crate) fn object(&mut self, mut member: impl FnMut(&'a str, &'a str)) -> Scanned<()> {
+        self.members(|scanner, key| {
+            member(key, scanner.value()?);
+            Ok(())
+        })
+    }
+
+    /// Passes over an object; `value` gets each key as it is written, and passes over its value.
+    pub(crate) fn members(
+        &mut self,
+        mut value: impl FnMut(&mut Scanner<'a>, &'a str) -> Scanned<()>,
+    ) -> Scanned<()> {
         self.open(b'{')?;
         let mut more = self.peek()? != b'}';
         while more {
             let key = self.key()?;
-            let value = self.value()?;
-            member(key, value);
+            value(self, key)?;
             more = match self.peek()? {
                 b',' => true,
                 b'}' => false,
@@ -108,6 +118,16 @@ impl<'a> Scanner<'a> {
         }
         self.close();
         Ok(())
+    }
+
+    /// What was passed over since a place.
+    pub(crate) fn since(&self, start: usize) -> &'a str {
+        &self.text[start..self.at]
+    }
+
+    /// The place.
+    pub(crate) fn at(&self) -> usize {
+        self.at
     }
 
     /// Nothing but white space is left.

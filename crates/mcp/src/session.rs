@@ -190,7 +190,7 @@ impl<'c> Session<'c> {
         }
         match method {
             "shutdown" => Ok(Reply::Fixed("null")),
-            "tools/call" => self.call_tool(params, log),
+            "tools/call" => self.call_tool(request, log),
             "tools/list" => one_page(params, Reply::Tools(self.contract.tools())),
             "resources/list" => one_page(params, Reply::Fixed("{\"resources\":[]}")),
             "resources/templates/list" => {
@@ -233,8 +233,8 @@ impl<'c> Session<'c> {
         }
     }
 
-    fn call_tool(&self, params: Params<'_>, log: &mut String) -> Result<Reply<'c>, Fault> {
-        if let Some((tool, arguments)) = params::plain_call(params)
+    fn call_tool(&self, request: &Request<'_>, log: &mut String) -> Result<Reply<'c>, Fault> {
+        if let Some((tool, arguments)) = request.call.plain()
             && self.contract.names().contains(&tool)
         {
             let called = guarded(tool, log, |log| {
@@ -246,7 +246,7 @@ impl<'c> Session<'c> {
                 Err(fault) => return Ok(Reply::Failed(fault)),
             }
         }
-        let mut params = params::object(params)?;
+        let mut params = params::object(request.params)?;
         let arguments = match params.get_mut("arguments").map(Value::take) {
             None | Some(Value::Null) => Map::new(),
             Some(Value::Object(arguments)) => arguments,

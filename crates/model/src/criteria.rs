@@ -351,7 +351,7 @@ fn compile(pattern: &str, flags: &str) -> Result<(), String> {
     // of a class for them, and no pattern fails for them but by its size.
     let caseless = flags.contains('i');
     let plain = regex_syntax::parse(&with_flags(pattern, &flags.replace('i', "")));
-    let fits = |tree: Hir| pattern_size::of(&tree, caseless) <= limits::PATTERN_COMPILED_BYTES;
+    let fits = |tree: Hir| pattern_size::fits(&tree, caseless, limits::PATTERN_COMPILED_BYTES);
     if plain.is_ok_and(fits) && fancy_regex::Expr::parse_tree(&with_flags(pattern, flags)).is_ok() {
         return Ok(());
     }

@@ -77,7 +77,7 @@ impl Response {
     /// A fixed part without so many of its last bytes, of which a quote counts twice when escaped.
     pub(crate) fn push_fixed(&mut self, fixed: &Arc<Fixed>, cut: usize) {
         let (kept, dropped) = fixed.json.split_at(fixed.json.len() - cut);
-        let escaped_cut = dropped.len() + dropped.matches('"').count();
+        let escaped_cut = dropped.len() + dropped.bytes().filter(|byte| *byte == b'"').count();
         let start = self.json.len();
         self.push(kept);
         self.fixed.push(Part {

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use foldhash::fast::RandomState;
+
 use super::stem::stem;
 use super::words;
 use crate::limits::{SEARCH_NEAR_WORDS, SEARCH_WORD_CHARS};
@@ -14,8 +16,8 @@ pub(super) type Term = u32;
 #[derive(Debug, Default)]
 pub(super) struct Gathering {
     /// Words as they stand, so that each is brought to its singular once.
-    seen: HashMap<Box<str>, Option<Term>>,
-    ids: HashMap<Box<str>, Term>,
+    seen: HashMap<Box<str>, Option<Term>, RandomState>,
+    ids: HashMap<Box<str>, Term, RandomState>,
     texts: Vec<Box<str>>,
 }
 

@@ -36,12 +36,21 @@ pub(super) fn words(text: &str, mut each: impl FnMut(&str)) {
                 begin = at;
             }
             at += width;
+            if letter == Letter::Small {
+                // Most letters are, and none of them ends a word.
+                at += rest_of_small(&text.as_bytes()[at..]);
+            }
         }
         before = letter;
     }
     give(&text[begin..], &mut small, &mut each);
 }
 
+fn rest_of_small(bytes: &[u8]) -> usize {
+    bytes.iter().position(|byte| !byte.is_ascii_lowercase()).unwrap_or(bytes.len())
+}
+
+#[inline]
 fn letter(text: &str, at: usize) -> (Letter, usize) {
     match text.as_bytes()[at] {
         b'a'..=b'z' => (Letter::Small, 1),
@@ -79,7 +88,12 @@ fn give(word: &str, small: &mut String, each: &mut impl FnMut(&str)) {
         return each(word);
     }
     small.clear();
-    small.extend(word.chars().flat_map(char::to_lowercase));
+    if word.is_ascii() {
+        small.push_str(word);
+        small.make_ascii_lowercase();
+    } else {
+        small.extend(word.chars().flat_map(char::to_lowercase));
+    }
     each(small);
 }
 

@@ -101,7 +101,7 @@ impl Places {
 }
 
 /// What parts the loops and the step in an instance key.
-const SEAM: &str = "::";
+const SEAM: &[u8; 2] = b"::";
 
 /// Where an instance key is parted. Every call asks that of every key that is done, and a search
 /// for a text costs more to prepare than a key is long.
@@ -109,11 +109,14 @@ fn seams(key: &str) -> impl Iterator<Item = usize> {
     let bytes = key.as_bytes();
     let mut from = 0;
     std::iter::from_fn(move || {
-        let found =
-            bytes.get(from..)?.windows(SEAM.len()).position(|two| two == SEAM.as_bytes())?;
-        let seam = from + found;
-        from = seam + SEAM.len();
-        Some(seam)
+        loop {
+            let seam = from + bytes.get(from..)?.iter().position(|byte| *byte == SEAM[0])?;
+            if bytes.get(seam + 1) == Some(&SEAM[1]) {
+                from = seam + SEAM.len();
+                return Some(seam);
+            }
+            from = seam + 1;
+        }
     })
 }
 
@@ -182,7 +185,7 @@ impl<'w, 'c> Done<'w, 'c> {
             bare: HashMap::new(),
             named: HashMap::new(),
             passes: HashMap::new(),
-            touched: HashSet::new(),
+            touched: HashSet::with_capacity(completed.len().min(workflow.steps.len())),
         };
         for entry in completed {
             let Some((id, place)) = places.find(entry) else { return Err(places.unknown(entry)) };
