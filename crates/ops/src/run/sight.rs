@@ -181,12 +181,11 @@ impl Sight {
         };
         // How it stands is told of no later moment than what happened.
         let (kept, seal, status) = self.look(run, news)?;
-        let entries = match kept {
-            Some(entries) => entries,
-            None => {
-                let read = journal::entries(self.store_of(run)?, run, seq)?;
-                read.into_iter().map(Arc::new).collect()
-            }
+        let entries = if let Some(entries) = kept {
+            entries
+        } else {
+            let read = journal::entries(self.store_of(run)?, run, seq)?;
+            read.into_iter().map(Arc::new).collect()
         };
         Ok(News { entries, seal, status })
     }
