@@ -4,11 +4,14 @@
 
 mod ajv;
 mod catalog;
+mod engine;
 mod figure;
 mod guide;
 mod labels;
+mod loopback;
 mod manifest;
 mod peers;
+mod runners;
 mod shelf;
 mod stopwatch;
 mod talk;
@@ -24,7 +27,8 @@ use crate::workspace::Workspace;
 /// How the program is built: as whoever follows the README builds it.
 const PROGRAM: [&str; 3] = ["--release", "--bin", "milepost"];
 /// How programs of the benches are built: together, so that what they share is built once.
-const EXAMPLES: [&str; 5] = ["--release", "--example", "call_rate", "--example", "search_eval"];
+const EXAMPLES: [&str; 7] =
+    ["--release", "--example", "call_rate", "--example", "run_rate", "--example", "search_eval"];
 
 /// When a broken limit is a failure.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,6 +47,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "validate", measure: validate::run, gate: Gate::Always },
     Bench { name: "guide", measure: guide::run, gate: Gate::Checked },
     Bench { name: "catalog", measure: catalog::run, gate: Gate::Checked },
+    Bench { name: "engine", measure: engine::run, gate: Gate::Checked },
 ];
 
 pub(crate) fn run(workspace: &Workspace, name: &str, check: bool) -> Result<ExitCode> {

@@ -46,6 +46,7 @@ impl Arguments {
             Command::Inputs(command) => match &**command {
                 run::InputsCommand::Forget(command) => command.json.json,
             },
+            Command::Mcp(Mcp { command: Some(McpCommand::Budget(command)), .. }) => command.json,
             Command::Person(_) | Command::Mcp(_) | Command::Schema { .. } => false,
         }
     }

@@ -542,6 +542,46 @@ pub struct Resumption {
 }
 
 impl Event {
+    /// The execution it is about; those that put several back are about the run.
+    pub(crate) fn key(&self) -> Option<&Key> {
+        match self {
+            Event::StepScheduled { key, .. }
+            | Event::AttemptSucceeded { key, .. }
+            | Event::AttemptFailed { key, .. }
+            | Event::AttemptUnknown { key, .. }
+            | Event::OutcomeDecided { key, .. }
+            | Event::StepSkipped { key, .. }
+            | Event::StepSucceeded { key, .. }
+            | Event::StepFailed { key, .. }
+            | Event::StepCanceled { key }
+            | Event::PromptOffered { key, .. }
+            | Event::SubmissionRejected { key, .. }
+            | Event::ApprovalVoided { key, .. }
+            | Event::TimerSet { key, .. }
+            | Event::TimerFired { key }
+            | Event::ChildStarted { key, .. }
+            | Event::ChildFinished { key, .. } => Some(key),
+            Event::AttemptStarted(attempt) => Some(&attempt.key),
+            Event::SubmissionReceived(submission) | Event::SubmissionAccepted(submission) => {
+                Some(&submission.key)
+            }
+            Event::ApprovalRequested(request) => Some(&request.key),
+            Event::Approved(verdict) | Event::Rejected(verdict) => Some(&verdict.key),
+            Event::RunCreated(_)
+            | Event::ContextAdded { .. }
+            | Event::WentBack { .. }
+            | Event::BudgetWarned { .. }
+            | Event::BudgetReached { .. }
+            | Event::CancelRequested { .. }
+            | Event::Paused { .. }
+            | Event::Resumed { .. }
+            | Event::RunResumedFrom(_)
+            | Event::RunSucceeded { .. }
+            | Event::RunFailed { .. }
+            | Event::RunCanceled => None,
+        }
+    }
+
     /// The word for it, as it stands in the journal.
     pub fn name(&self) -> &'static str {
         match self {

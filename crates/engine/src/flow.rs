@@ -1,6 +1,6 @@
 //! A workflow as the interpreter walks it: its steps in order, and who waits for whom.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use milepost_model::plan::Plan;
@@ -9,15 +9,15 @@ use milepost_model::workflow::{Spelling, Workflow};
 
 use crate::key::Key;
 
-/// A workflow without errors, compiled.
+/// A workflow without errors, compiled. A clone is the same.
 #[derive(Debug, Clone)]
 pub struct Flow {
     workflow: Arc<Workflow>,
-    nodes: Vec<Node>,
+    nodes: Arc<[Node]>,
     /// The number of each step of the top level.
-    numbers: BTreeMap<String, usize>,
+    numbers: Arc<HashMap<String, usize>>,
     /// Where each step stands: which of the top level, then which of each loop's body.
-    paths: BTreeMap<String, Vec<usize>>,
+    paths: Arc<HashMap<String, Vec<usize>>>,
 }
 
 /// A step of the top level, in the order of a run with one step at a time.
@@ -27,6 +27,8 @@ pub struct Node {
     pub key: Key,
     /// Those it waits for.
     pub waits: Vec<usize>,
+    /// Those that wait for it.
+    pub(crate) heirs: Vec<usize>,
     /// Whether it runs at the end in every case.
     pub finally: bool,
 }
@@ -42,18 +44,25 @@ impl Flow {
         let nodes = plan.steps.iter().map(|planned| Node {
             key: Key::of(&planned.step.id.value),
             waits: planned.waits_for.iter().filter_map(|id| place.get(id).copied()).collect(),
+            heirs: Vec::new(),
             finally: planned.finally,
         });
-        let nodes: Vec<Node> = nodes.collect();
+        let mut nodes: Vec<Node> = nodes.collect();
+        for number in 0..nodes.len() {
+            for wait in nodes[number].waits.clone() {
+                nodes[wait].heirs.push(number);
+            }
+        }
         let numbered = nodes.iter().enumerate();
         let numbers =
             numbered.map(|(number, node)| (node.key.as_str().to_owned(), number)).collect();
-        let mut paths = BTreeMap::new();
+        let mut paths = HashMap::new();
         let top = workflow.steps.iter().chain(&workflow.finally);
         for (index, step) in top.enumerate() {
             note(step, vec![index], &mut paths);
         }
-        Flow { workflow, nodes, numbers, paths }
+        let (numbers, paths) = (Arc::new(numbers), Arc::new(paths));
+        Flow { workflow, nodes: nodes.into(), numbers, paths }
     }
 
     /// The workflow.
@@ -120,7 +129,7 @@ impl Flow {
     }
 }
 
-fn note(step: &Step, path: Vec<usize>, paths: &mut BTreeMap<String, Vec<usize>>) {
+fn note(step: &Step, path: Vec<usize>, paths: &mut HashMap<String, Vec<usize>>) {
     if let Action::Loop(looped) = &step.action {
         for (index, inner) in looped.body.iter().enumerate() {
             let mut path = path.clone();

@@ -1,6 +1,7 @@
 //! What names one execution of a step: the step, and the pass of every loop around it.
 
 use std::fmt;
+use std::ops::Range;
 
 use milepost_model::id::StepId;
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,15 @@ impl Key {
         last.split('@').next().unwrap_or(last)
     }
 
+    /// The ranges of all keys that lie below it, in order: see [`Key::is_within`].
+    pub(crate) fn below(&self) -> [Range<Key>; 2] {
+        // The signs behind `:` and `@`.
+        [(":", ";"), ("@", "A")].map(|(from, to)| {
+            let key = |end: &str| Key(format!("{}{end}", self.0));
+            key(from)..key(to)
+        })
+    }
+
     /// Whether it is another one, or lies below it.
     pub fn is_within(&self, other: &Key) -> bool {
         let rest = self.0.strip_prefix(other.as_str());
@@ -95,5 +105,11 @@ mod tests {
         assert!(within("a", "a") && within("a@1", "a") && within("a@1::b", "a"));
         assert!(within("a::verify@0", "a"));
         assert!(!within("ab", "a") && !within("a", "a@1"));
+        let a = Key::of_walk("a");
+        let all = ["a", "a-b", "a1", "a::verify@0", "a:b", "a;", "a@0", "a@1::b", "aA", "ab", "b"];
+        for key in all.map(Key::of_walk) {
+            let below = a.below().iter().any(|range| range.contains(&key));
+            assert_eq!(below, key != a && key.is_within(&a), "{key}");
+        }
     }
 }

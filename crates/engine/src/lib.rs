@@ -5,6 +5,7 @@
 //! after that. All of this is pure: no clock, no randomness, no I/O, no order of a hash map.
 
 mod act;
+mod board;
 pub mod command;
 mod contract;
 mod decisive;

@@ -26,3 +26,6 @@ pub const POLL_TOTAL_MS: u64 = 600_000;
 pub const SENT_BACK: u32 = 3;
 /// Characters of a submitted text or a message that are kept with a decision.
 pub const COMMENT_CHARS: usize = 4_096;
+/// Steps of a workflow up to which a debug build compares what is kept of a run along the way with
+/// what follows from its state.
+pub(crate) const COMPARED: usize = 64;

@@ -13,6 +13,7 @@ use milepost_model::walk::{self, Position, Walk, WalkError};
 use serde_json::{Map, Value, json};
 
 use crate::act::is_item;
+use crate::board::Board;
 use crate::command::Command;
 use crate::event::{ActorKind, Event};
 use crate::failure::Failure;
@@ -24,14 +25,7 @@ use crate::{view, words};
 
 /// The next thing to do; nothing when the run has ended or waits.
 pub fn next(flow: &Flow, state: &State) -> Option<Command> {
-    if state.end.is_some() {
-        return None;
-    }
-    let look = Look::of(flow, state);
-    look.main().or_else(|| {
-        let ready = look.is_main_over() && look.begins;
-        ready.then(|| look.finally().or_else(|| look.finish())).flatten()
-    })
+    Look::of(flow, state).next()
 }
 
 /// The variables of a guide: inputs and what was added to them.
@@ -57,8 +51,10 @@ pub(crate) struct Look<'s> {
     pub(crate) state: &'s State,
     /// Whether anything new may begin.
     begins: bool,
-    /// Which steps of the top level are over, with all they wait for.
-    settled: OnceCell<Vec<bool>>,
+    /// How far the top level has come, as whoever looks has kept it.
+    kept: Option<&'s Board>,
+    /// The same, where nobody has.
+    made: OnceCell<Board>,
 }
 
 /// An execution with the names its expressions see.
@@ -71,14 +67,35 @@ pub(crate) struct One<'l, 's> {
 impl<'s> Look<'s> {
     pub(crate) fn of(flow: &'s Flow, state: &'s State) -> Look<'s> {
         let begins = !state.paused && state.parked.is_none();
-        Look { flow, state, begins, settled: OnceCell::new() }
+        Look { flow, state, begins, kept: None, made: OnceCell::new() }
+    }
+
+    /// With what was kept along the way.
+    pub(crate) fn with(flow: &'s Flow, state: &'s State, board: &'s Board) -> Look<'s> {
+        Look { kept: Some(board), ..Look::of(flow, state) }
+    }
+
+    /// The next thing to do; nothing when the run has ended or waits.
+    pub(crate) fn next(&self) -> Option<Command> {
+        if self.state.end.is_some() {
+            return None;
+        }
+        self.main().or_else(|| {
+            let ready = self.is_main_over() && self.begins;
+            ready.then(|| self.finally().or_else(|| self.finish())).flatten()
+        })
+    }
+
+    fn board(&self) -> &Board {
+        self.kept.unwrap_or_else(|| self.made.get_or_init(|| Board::of(self.flow, self.state)))
     }
 
     /// Whether an execution may do something new: what it waits for may be open again, because an
     /// approval no longer holds.
     pub(crate) fn is_free(&self, key: &Key) -> bool {
-        let node = self.flow.index(key.top()).map(|index| &self.flow.nodes()[index]);
-        self.begins && node.is_none_or(|node| self.flow.is_walked() || self.is_ready(node))
+        let number = self.flow.index(key.top());
+        let ready = |number| self.flow.is_walked() || self.board().is_ready(number);
+        self.begins && number.is_none_or(ready)
     }
 
     /// The names that the expressions of an execution see, but for those of loops around it.
@@ -123,49 +140,39 @@ impl<'s> Look<'s> {
             return self.walk();
         }
         let nodes = self.flow.nodes();
-        let main = || nodes.iter().filter(|node| !node.finally);
-        if let Some(command) = main().find_map(|node| self.advance_node(node)) {
+        let open = self.open_nodes(false);
+        if let Some(command) = open.iter().find_map(|number| self.advance_node(&nodes[*number])) {
             return Some(command);
         }
         // A rejection that goes back waits for what is on its way.
-        let back = main().any(|node| *self.state.phase(&node.key) == Phase::Decided(false));
+        let rejected = |node: &Node| *self.state.phase(&node.key) == Phase::Decided(false);
+        let back = open.iter().any(|number| rejected(&nodes[*number]));
         if self.failed().is_some() || !self.begins || back {
             return None;
         }
         let concurrency = self.flow.workflow().concurrency as usize;
         // What waits for something above it again takes no one's place.
-        let open = main().filter(|node| self.is_open(&node.key) && self.is_ready(node)).count();
+        let open = open.iter().filter(|number| self.board().is_ready(**number)).count();
         if open >= concurrency {
             return None;
         }
-        main().find_map(|node| self.begin_node(node))
+        let mut ready = self.board().ready().map(|number| &nodes[number]);
+        ready.find_map(|node| (!node.finally).then(|| self.begin_node(node)).flatten())
     }
 
-    /// Whether a step of the top level is over, with all it waits for.
-    fn is_settled(&self, node: &Node) -> bool {
-        let settled = self.settled.get_or_init(|| {
-            let mut settled: Vec<bool> = Vec::new();
-            // Steps come after all they wait for.
-            for node in self.flow.nodes() {
-                let above = node.waits.iter().all(|wait| settled.get(*wait) == Some(&true));
-                settled.push(above && self.state.phase(&node.key).is_closed());
-            }
-            settled
-        });
-        self.flow.index(node.key.as_str()).is_some_and(|index| settled[index])
+    /// Steps of one part of the top level that have begun and are not over, in order.
+    fn open_nodes(&self, finally: bool) -> Vec<usize> {
+        let open = self.state.open().filter_map(|(key, _)| self.flow.index(key.as_str()));
+        let open = open.filter(|number| self.flow.nodes()[*number].finally == finally);
+        let mut open: Vec<usize> = open.collect();
+        open.sort_unstable();
+        open
     }
 
     /// Those of the same part that a step waits for: `finally` reads what there is of the others.
     fn waits<'n>(&'n self, node: &'n Node) -> impl Iterator<Item = &'n Node> {
         let waits = node.waits.iter().map(|wait| &self.flow.nodes()[*wait]);
         waits.filter(|wait| wait.finally == node.finally)
-    }
-
-    fn is_ready(&self, node: &Node) -> bool {
-        self.waits(node).all(|wait| match node.finally {
-            true => self.state.phase(&wait.key).is_closed(),
-            false => self.is_settled(wait),
-        })
     }
 
     fn is_open(&self, key: &Key) -> bool {
@@ -183,14 +190,12 @@ impl<'s> Look<'s> {
         if let Some(only) = &self.state.only {
             return self.state.phase(only).is_closed() && none_open();
         }
-        let mut main = self.flow.nodes().iter().filter(|node| !node.finally);
-        main.all(|node| self.is_settled(node))
+        self.board().is_main_settled()
     }
 
     /// The first step whose failure is the failure of the run.
     pub(crate) fn failed(&self) -> Option<(Key, Failure)> {
-        let failed = self.state.steps.iter().filter(|(_, step)| step.phase == Phase::Failed);
-        let failed = failed.filter(|(key, _)| {
+        let failed = self.state.failed().filter(|(key, _)| {
             let own = self.flow.is_walked() || key.as_str() == key.top();
             let counts = self.flow.of_key(key).is_some_and(|def| def.on_error == OnError::Fail);
             own && counts && !key.as_str().contains("::verify@")
@@ -221,15 +226,9 @@ impl<'s> Look<'s> {
         self.advance(one, state)
     }
 
-    /// Begins a step of the top level, when it is its turn.
+    /// Begins a step of the top level that is ready.
     fn begin_node(&self, node: &Node) -> Option<Command> {
-        if *self.state.phase(&node.key) != Phase::Pending || self.is_open(&node.key) {
-            return None;
-        }
         if self.state.only.as_ref().is_some_and(|only| *only != node.key) {
-            return None;
-        }
-        if !self.is_ready(node) {
             return None;
         }
         let step = self.flow.of_key(&node.key)?;
@@ -310,18 +309,20 @@ impl<'s> Look<'s> {
 
     /// What is done of a walk, all of it or below one loop.
     pub(crate) fn completed(&self, below: Option<&Key>) -> Vec<String> {
-        let done = self.state.steps.iter().filter(|(key, step)| {
-            let inside = below.is_none_or(|below| *key != below && key.is_within(below));
-            let last = key.as_str().rsplit("::").next().unwrap_or_default();
-            inside && step.phase.is_closed() && !last.contains('@')
-        });
-        done.map(|(key, _)| key.as_str().to_owned()).collect()
+        let done = |(key, step): (&Key, &StepState)| {
+            let counts = step.phase.is_closed() && !is_item(key);
+            counts.then(|| key.as_str().to_owned())
+        };
+        match below {
+            Some(below) => self.state.below(below).filter_map(done).collect(),
+            None => self.state.steps.iter().filter_map(done).collect(),
+        }
     }
 
     /// The next thing for a loop: its next step, or its end.
     pub(crate) fn looped(&self, key: &Key, step: &Step) -> Option<Command> {
-        let broken = self.state.steps.iter().find(|(other, state)| {
-            let own = *other != key && other.is_within(key) && state.phase == Phase::Failed;
+        let broken = self.state.failed().find(|(other, _)| {
+            let own = *other != key && other.is_within(key);
             // A failed item is for its list to judge, and a refuted claim for its step.
             own && !is_item(other)
                 && self.flow.of_key(other).is_some_and(|def| def.on_error == OnError::Fail)
@@ -351,7 +352,7 @@ impl<'s> Look<'s> {
     /// What a loop came to: for each pass the outputs of its steps by name.
     fn passes_of(&self, key: &Key) -> Value {
         let mut passes: Vec<Map<String, Value>> = Vec::new();
-        for (other, step) in self.state.steps.iter().filter(|(_, step)| step.phase.is_closed()) {
+        for (other, step) in self.state.below(key).filter(|(_, step)| step.phase.is_closed()) {
             let rest = other.as_str().strip_prefix(key.as_str()).and_then(|r| r.strip_prefix('@'));
             let Some((number, name)) = rest.and_then(|rest| rest.split_once("::")) else {
                 continue;
@@ -370,12 +371,12 @@ impl<'s> Look<'s> {
 
     fn finally(&self) -> Option<Command> {
         let nodes = self.flow.nodes();
-        let last = || nodes.iter().filter(|node| node.finally);
-        let advanced = last().find_map(|node| self.advance_node(node));
-        advanced.or_else(|| {
-            let open = last().any(|node| self.is_open(&node.key));
-            (!open).then(|| last().find_map(|node| self.begin_node(node))).flatten()
-        })
+        let open = self.open_nodes(true);
+        if !open.is_empty() {
+            return open.iter().find_map(|number| self.advance_node(&nodes[*number]));
+        }
+        let mut ready = self.board().ready().map(|number| &nodes[number]);
+        ready.find_map(|node| node.finally.then(|| self.begin_node(node)).flatten())
     }
 
     fn finish(&self) -> Option<Command> {

@@ -12,6 +12,7 @@ use std::fmt::Write;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::board::Board;
 use crate::command::{Asking, Call, Calling, Command, Starting};
 use crate::event::{
     Actor, ActorKind, Answer, Attempt, Budget, Change, ChildOutcome, Entry, Event, Request,
@@ -20,7 +21,7 @@ use crate::event::{
 use crate::failure::Failure;
 use crate::flow::Flow;
 use crate::key::Key;
-use crate::next::{Look, next};
+use crate::next::Look;
 use crate::retry::{self, Tried, Trouble};
 use crate::signal::{Reply, Signal};
 use crate::state::{IllegalEvent, Phase, State, Status, StepState};
@@ -156,6 +157,7 @@ pub struct Work {
 pub struct Pilot {
     flow: Flow,
     state: State,
+    board: Board,
     /// Submissions whose claim is being checked, and who waits to hear.
     waiting: BTreeMap<Key, Vec<String>>,
 }
@@ -168,7 +170,8 @@ impl Pilot {
         now_ms: u64,
         world: &dyn World,
     ) -> Result<(Pilot, Work), IllegalEvent> {
-        let mut pilot = Pilot { flow, state, waiting: BTreeMap::new() };
+        let board = Board::of(&flow, &state);
+        let mut pilot = Pilot { flow, state, board, waiting: BTreeMap::new() };
         let mut turn = Turn { pilot: &mut pilot, world, work: Work::default(), now_ms };
         turn.recover()?;
         turn.tick()?;
@@ -190,6 +193,7 @@ impl Pilot {
     /// Another text, which a resumption of the run names.
     pub fn set_flow(&mut self, flow: Flow) {
         self.flow = flow;
+        self.board = Board::of(&self.flow, &self.state);
     }
 
     /// Takes in what happened.
@@ -248,10 +252,15 @@ impl Turn<'_> {
     }
 
     fn record(&mut self, event: Event) -> Result<(), IllegalEvent> {
-        let state = &mut self.pilot.state;
+        let Pilot { flow, state, board, .. } = &mut *self.pilot;
         // The clock of a machine may be set back; the time of a run is not.
         let entry = Entry { seq: state.seq + 1, at_ms: self.now_ms.max(state.now_ms), event };
         state.apply(&entry)?;
+        board.follow(flow, state, &entry.event);
+        debug_assert!(
+            flow.nodes().len() > limits::COMPARED || *board == Board::of(flow, state),
+            "what is kept along the way is what follows from the state: {entry:?}",
+        );
         self.work.entries.push(entry);
         Ok(())
     }
@@ -346,9 +355,14 @@ impl Turn<'_> {
         Ok(())
     }
 
+    fn next(&self) -> Option<Command> {
+        let Pilot { flow, state, board, .. } = &*self.pilot;
+        Look::with(flow, state, board).next()
+    }
+
     /// Does whatever follows, until the run has to wait for something.
     fn settle(&mut self) -> Result<(), IllegalEvent> {
-        while let Some(command) = next(&self.pilot.flow, &self.pilot.state) {
+        while let Some(command) = self.next() {
             match command {
                 Command::Record(event) if self.is_overdrawn(&event) => {
                     let limit = self.state().head.budget[&Budget::Attempts];
@@ -476,18 +490,16 @@ impl Turn<'_> {
     /// Whether an approval above an execution no longer holds; then it is asked again.
     fn voided(&mut self, key: &Key) -> Result<bool, IllegalEvent> {
         let flow = &self.pilot.flow;
-        let Some(index) = flow.index(key.top()) else { return Ok(false) };
-        let above = flow.above(index).into_iter().map(|index| flow.nodes()[index].key.clone());
-        let approvals: Vec<Key> = above
-            .filter(|key| {
-                let step = self.state().step(key);
-                step.is_some_and(|step| {
-                    step.phase == Phase::Succeeded
-                        && step.request.is_some()
-                        && step.verdict.is_some()
-                })
-            })
-            .collect();
+        let approved = self.state().approved().filter_map(|key| flow.index(key.as_str()));
+        let mut approved: Vec<usize> = approved.collect();
+        let Some(index) = flow.index(key.top()).filter(|_| !approved.is_empty()) else {
+            return Ok(false);
+        };
+        let above = flow.above(index);
+        approved.retain(|approval| above.contains(approval));
+        approved.sort_unstable();
+        let approvals = approved.into_iter().map(|index| flow.nodes()[index].key.clone());
+        let approvals: Vec<Key> = approvals.collect();
         for approval in approvals {
             let changes = self.changes(&approval, key);
             if !changes.is_empty() {

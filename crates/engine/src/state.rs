@@ -26,7 +26,7 @@
 
 mod step;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -142,6 +142,19 @@ pub struct State {
     pub end: Option<End>,
     /// What expressions see: `inputs`, `steps`, `env` and `run`.
     names: Map<String, Value>,
+    /// Executions that are found without a look at all of them.
+    found: Found,
+}
+
+/// Executions by how they stand. All of it follows from the executions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Found {
+    /// Those that have begun and are not over.
+    open: BTreeSet<Key>,
+    /// Those that failed.
+    failed: BTreeSet<Key>,
+    /// Those that a person said yes to, and that are over.
+    approved: BTreeSet<Key>,
 }
 
 /// How a run ended.
@@ -184,6 +197,7 @@ impl State {
             only: None,
             end: None,
             names: names(created, entry.at_ms),
+            found: Found::default(),
         })
     }
 
@@ -221,7 +235,46 @@ impl State {
 
     /// Executions that have begun and are not over.
     pub fn open(&self) -> impl Iterator<Item = (&Key, &StepState)> {
-        self.steps.iter().filter(|(_, step)| step.is_open())
+        self.of(&self.found.open)
+    }
+
+    /// Executions that failed.
+    pub(crate) fn failed(&self) -> impl Iterator<Item = (&Key, &StepState)> {
+        self.of(&self.found.failed)
+    }
+
+    /// Executions that are over, and that a person said yes to.
+    pub(crate) fn approved(&self) -> impl Iterator<Item = &Key> {
+        self.found.approved.iter()
+    }
+
+    fn of<'s>(&'s self, keys: &'s BTreeSet<Key>) -> impl Iterator<Item = (&'s Key, &'s StepState)> {
+        keys.iter().filter_map(|key| self.steps.get_key_value(key))
+    }
+
+    /// Executions below another one.
+    pub fn below(&self, key: &Key) -> impl Iterator<Item = (&Key, &StepState)> {
+        key.below().into_iter().flat_map(|range| self.steps.range(range))
+    }
+
+    /// Notes how an execution stands now.
+    fn note(&mut self, key: &Key) {
+        let step = self.steps.get(key);
+        let is = |holds: fn(&StepState) -> bool| step.is_some_and(holds);
+        let approved = is(|step| {
+            step.phase == Phase::Succeeded && step.request.is_some() && step.verdict.is_some()
+        });
+        for (set, belongs) in [
+            (&mut self.found.open, is(StepState::is_open)),
+            (&mut self.found.failed, is(|step| step.phase == Phase::Failed)),
+            (&mut self.found.approved, approved),
+        ] {
+            if !belongs {
+                set.remove(key);
+            } else if !set.contains(key) {
+                set.insert(key.clone());
+            }
+        }
     }
 
     fn view(&mut self) -> Option<&mut Map<String, Value>> {
@@ -243,6 +296,9 @@ impl State {
             return Err(illegal("the run has ended".to_owned()));
         }
         self.take(&entry.event, entry.at_ms).map_err(illegal)?;
+        if let Some(key) = entry.event.key() {
+            self.note(key);
+        }
         self.seq = entry.seq;
         self.now_ms = entry.at_ms;
         Ok(())
@@ -568,6 +624,7 @@ impl State {
             step.phase = Phase::Succeeded;
             step.ended_ms = Some(now);
             self.show(key);
+            self.note(key);
         }
         self.head.inputs.extend(resumption.inputs.clone());
         let inputs = Value::Object(self.head.inputs.clone());
@@ -593,10 +650,10 @@ impl State {
             view.remove(key.step());
         }
         // A name inside a loop stands for its last pass that is over: it may be an earlier one now.
+        self.note(key);
         let mut kept: Vec<(Option<u64>, Key)> = self
-            .steps
-            .iter()
-            .filter(|(other, step)| *other != key && other.is_within(key) && step.phase.is_closed())
+            .below(key)
+            .filter(|(_, step)| step.phase.is_closed())
             .map(|(other, step)| (step.ended_ms, other.clone()))
             .collect();
         kept.sort();
@@ -657,10 +714,8 @@ impl State {
     /// Notes that an item of a list is to be done again.
     fn uncount(&mut self, key: &Key) {
         let Some((list, index)) = key.list() else { return };
-        let failed = self.steps.iter().find(|(other, step)| {
-            let of_list = other.list().is_some_and(|(of, _)| of == list);
-            of_list && step.phase == Phase::Failed
-        });
+        let of_list = |other: &Key| other.list().is_some_and(|(of, _)| of == list);
+        let failed = self.failed().find(|(other, _)| of_list(other));
         let failed = failed.and_then(|(other, _)| other.list()).map(|(_, index)| index);
         if let Some(step) = self.steps.get_mut(&list) {
             step.items_over = step.items_over.min(index);
@@ -684,8 +739,9 @@ impl State {
 
     /// Puts an execution back to where it has not begun, with all that is below it.
     fn forget(&mut self, key: &Key) {
-        let within: Vec<Key> =
-            self.steps.keys().filter(|other| other.is_within(key)).cloned().collect();
+        let own = self.steps.get_key_value(key).map(|(own, _)| own);
+        let within = own.into_iter().chain(self.below(key).map(|(below, _)| below));
+        let within: Vec<Key> = within.cloned().collect();
         for key in within {
             if let Some(step) = self.steps.get_mut(&key) {
                 let generation = step.generation + 1;
@@ -705,6 +761,7 @@ impl State {
                     ..StepState::default()
                 };
             }
+            self.note(&key);
             if is_shown(&key)
                 && let Some(view) = self.view()
             {
@@ -716,12 +773,7 @@ impl State {
 
     /// The checks of an earlier claim say nothing about a new one.
     fn forget_below(&mut self, key: &Key) {
-        let checks: Vec<Key> = self
-            .steps
-            .keys()
-            .filter(|other| *other != key && other.is_within(key))
-            .cloned()
-            .collect();
+        let checks: Vec<Key> = self.below(key).map(|(below, _)| below.clone()).collect();
         checks.iter().for_each(|check| self.forget(check));
     }
 

@@ -15,6 +15,7 @@ use crate::call::{Call, Caller};
 use crate::finder::Finder;
 use crate::inputs::{NoPast, Past};
 use crate::problems;
+use crate::run::sight::Sight;
 use crate::shelf::Shelf;
 
 /// The read side of the product. Cheap to clone: everything in it is shared.
@@ -28,6 +29,7 @@ pub struct Reader {
     finder: Arc<Mutex<Option<Arc<Finder>>>>,
     environment: Arc<Environment>,
     past: Arc<dyn Past>,
+    runs: Arc<Sight>,
 }
 
 /// What the documents are checked against.
@@ -40,6 +42,7 @@ impl Reader {
             library: Arc::new(Library::open(locations.clone())),
             given: None,
             shelf: Arc::new(Shelf::open(&locations)),
+            runs: Arc::new(Sight::of(locations.data.clone())),
             locations: Arc::new(locations),
             finder: Arc::default(),
             environment: Arc::default(),
@@ -61,6 +64,11 @@ impl Reader {
     /// What earlier runs left behind.
     pub(crate) fn past(&self) -> &dyn Past {
         &*self.past
+    }
+
+    /// The runs, for those who look.
+    pub(crate) fn runs(&self) -> Arc<Sight> {
+        Arc::clone(&self.runs)
     }
 
     /// The variables of the process; which of them may be read is for the configuration to say.

@@ -34,6 +34,9 @@ pub(crate) fn follow(
             after = event.seq;
             told(event, json, terminal)?;
         }
+        if page.status == "running" {
+            continue;
+        }
         let view = view(session, run)?;
         if view.seq == after && view.status != "running" {
             return finish(&view, json, terminal);

@@ -108,6 +108,30 @@ fn a_run_ends_with_one_object() {
 }
 
 #[test]
+fn looking_makes_nothing() {
+    let place = Place::new();
+    let files = || walk(place.root.path());
+    let before = files();
+    let listed = place.run(["runs", "--json"]).ends(0).json();
+    assert_eq!(listed["runs"], json!([]));
+    place.run(["show", "run_nothing"]).ends(6);
+    place.run(["logs", "run_nothing"]).ends(6);
+    assert_eq!(files(), before);
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("reads").flatten();
+    let below = entries.flat_map(|entry| {
+        let path = entry.path();
+        let inner = if path.is_dir() { walk(&path) } else { Vec::new() };
+        std::iter::once(path).chain(inner)
+    });
+    let mut all: Vec<_> = below.collect();
+    all.sort();
+    all
+}
+
+#[test]
 fn inputs_that_are_missing_start_nothing() {
     let (server, _) = counting();
     let place = depot(&server);

@@ -1,11 +1,12 @@
 //! Which step runs when, and which does not run at all.
 
 use std::fmt::Write;
+use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
 use serde_json::json;
 
-use crate::rig::{Rig, ok, status};
+use crate::rig::{self, Rig, ok, status};
 use crate::told;
 
 fn check(text: &str, arrange: impl Fn(&mut Rig), expected: &Expect) {
@@ -331,4 +332,28 @@ fn a_ladder_of_diamonds_is_looked_at_once() {
     let mut rig = Rig::new(&text);
     rig.start();
     assert_eq!(told::stands(&rig), "succeeded");
+}
+
+/// How long a chain of steps takes, in which each reads the one before.
+fn chained(steps: usize) -> Duration {
+    let mut text = "workflow: w\nsteps:\n  - {id: s0, set: {n: 0}}\n".to_owned();
+    for step in 1..steps {
+        let before = step - 1;
+        let value = format!("'${{{{ steps.s{before}.output.n + 1 }}}}'");
+        writeln!(text, "  - {{id: s{step}, set: {{n: {value}}}}}").expect("a text takes more");
+    }
+    let mut rig = Rig::of(rig::flow(&text), &json!({}), |_| {});
+    let began = Instant::now();
+    rig.start();
+    let took = began.elapsed();
+    assert_eq!(rig.state().steps.len(), steps);
+    took
+}
+
+#[test]
+fn a_step_costs_the_same_however_many_there_are() {
+    // Eight times the steps take eight times the time; if each had a look at all of them it would
+    // be sixty-four times. Other work on the machine may spoil a try, not all of them.
+    let tries: Vec<_> = (0..10).map(|_| (chained(125), chained(1_000))).collect();
+    assert!(tries.iter().any(|(few, many)| *many < *few * 24), "{tries:?}");
 }

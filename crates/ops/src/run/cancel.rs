@@ -45,18 +45,18 @@ impl Later for Cancel {
 
     fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
         let drive = writer.drive()?;
-        let run = super::find(&drive.inner.runs, &request.run_id)?;
-        let ended = super::shown(&drive.inner.runs, &run)?.next.is_none();
+        let run = drive.inner.sight.find(&request.run_id)?;
+        let ended = drive.inner.sight.view(&run)?.next.is_none();
         Ok((!ended).then(|| format!("Run `{run}` would be stopped where it is.")))
     }
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<RunView, Problem> {
         let drive = writer.drive()?;
-        let run = super::find(&drive.inner.runs, &request.run_id)?;
+        let run = drive.inner.sight.find(&request.run_id)?;
         let by = begin::actor(writer, call);
         let signal = Signal::Cancel { by, reason: request.reason };
         super::tell(&drive, &run, &signal).await?;
-        super::follow(&drive, &run, PATIENCE).await
+        drive.inner.sight.follow(&run, PATIENCE).await
     }
 
     fn example() -> Request {

@@ -103,7 +103,7 @@ async fn decide(
     }
     let drive = writer.drive()?;
     let runs = &drive.inner.runs;
-    let run = super::find(runs, &request.run_id)?;
+    let run = drive.inner.sight.find(&request.run_id)?;
     let loaded = journal::load(runs, &run)?;
     let view = RunView::of(&loaded.flow, &loaded.state, false);
     let question = question(&view, request.step_id.as_deref())?;
@@ -121,7 +121,7 @@ async fn decide(
     };
     super::person::present(writer, call, &loaded.state.head, &mut decided)?;
     super::tell(&drive, &run, &Signal::Decide(decided)).await?;
-    super::follow(&drive, &run, super::AFTER).await
+    drive.inner.sight.follow(&run, super::AFTER).await
 }
 
 /// The open question of a run.

@@ -3,9 +3,9 @@
 //! One task drives a run while it holds the run's lease. A run that waits for somebody is let go
 //! of, so that waiting costs a row and nothing else; whoever tells it something takes it up again.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use milepost_engine::event::{ChildOutcome, Entry, Event, Parent, RunCreated};
@@ -21,10 +21,11 @@ use milepost_store::runs::{
     RunsError,
 };
 use serde_json::{Map, Value};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
 use super::caller::Caller;
 use super::journal::{self, of_runs};
+use super::sight::{Active, Scene, Sight};
 use super::task::Task;
 
 /// For how long a process counts as alive without a sign of life.
@@ -47,18 +48,11 @@ pub(crate) struct Inner {
     pub(crate) runs: Runs,
     pub(crate) caller: Caller,
     pub(crate) holder: HolderId,
-    tasks: Mutex<HashMap<RunId, Arc<Active>>>,
+    pub(crate) sight: Arc<Sight>,
     /// Whether others can wake it already.
     listens: AtomicBool,
-}
-
-/// A run that this process drives.
-#[derive(Debug, Default)]
-pub(crate) struct Active {
-    /// There is something in its inbox.
-    pub(crate) told: Notify,
-    /// It went on.
-    pub(crate) moved: Notify,
+    /// When it gave the last sign of life.
+    beaten_ms: AtomicU64,
 }
 
 /// A run that is to begin.
@@ -88,13 +82,9 @@ impl Drive {
     /// Over the runs of a directory. Listening begins when the first run is driven.
     pub(crate) fn open(runs: Runs, caller: Caller) -> Result<Drive, Problem> {
         let holder = HolderId::random().map_err(|error| of_runs(&error))?;
-        let inner = Inner {
-            runs,
-            caller,
-            holder,
-            tasks: Mutex::default(),
-            listens: AtomicBool::new(false),
-        };
+        let sight = caller.writer().reader.runs();
+        let (listens, beaten_ms) = (AtomicBool::new(false), AtomicU64::new(0));
+        let inner = Inner { runs, caller, holder, sight, listens, beaten_ms };
         Ok(Drive { inner: Arc::new(inner) })
     }
 
@@ -132,7 +122,9 @@ impl Drive {
         let Created { already, lease } = created.map_err(|error| of_runs(&error))?;
         if let Some(lease) = lease.filter(|_| !already) {
             let written = Work { entries: Vec::new(), answers: Vec::new(), acts: work.acts };
-            self.spawn(lease, pilot, written, beginning.durability);
+            let (flow, state) = (pilot.flow().clone(), pilot.state().clone());
+            let scene = Scene::of(flow, state, beginning.durability).with(entries);
+            self.spawn(lease, pilot, written, scene);
         }
         Ok(beginning.id)
     }
@@ -155,39 +147,30 @@ impl Drive {
             }
         };
         let caller = &self.inner.caller;
+        let (flow, state) = (loaded.flow.clone(), loaded.state.clone());
+        let scene = Scene::of(flow, state, loaded.row.durability);
         let opened = Pilot::open(loaded.flow, loaded.state, now_ms(), caller);
         let (pilot, work) = opened.map_err(|error| internal(&error.to_string()))?;
-        self.spawn(lease, pilot, work, loaded.row.durability);
+        self.spawn(lease, pilot, work, scene);
         Ok(true)
     }
 
-    fn spawn(&self, lease: Lease, pilot: Pilot, work: Work, durability: Durability) {
-        let active = Arc::new(Active::default());
+    fn spawn(&self, lease: Lease, pilot: Pilot, work: Work, scene: Scene) {
+        let durability = if scene.relaxed { Durability::Relaxed } else { Durability::Full };
+        let active = Arc::new(Active::new(scene));
         let run = lease.run.clone();
-        let mut tasks = self.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        tasks.insert(run.clone(), Arc::clone(&active));
-        drop(tasks);
+        self.inner.sight.begin(run.clone(), Arc::clone(&active));
         let drive = self.clone();
         tokio::spawn(async move {
             let task = Task::new(drive.clone(), lease, pilot, durability, Arc::clone(&active));
             task.drive(work).await;
-            let mut tasks = drive.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-            // Somebody may have taken it up again meanwhile.
-            if tasks.get(&run).is_some_and(|own| Arc::ptr_eq(own, &active)) {
-                tasks.remove(&run);
-            }
-            drop(tasks);
-            active.moved.notify_waiters();
+            drive.inner.sight.leave(&run, &active);
         });
     }
 
     /// The run, if this process drives it.
     pub(crate) fn active(&self, run: &RunId) -> Option<Arc<Active>> {
-        self.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner).get(run).cloned()
-    }
-
-    fn is_idle(&self) -> bool {
-        self.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.inner.sight.active(run)
     }
 
     /// Tells a run something and waits for its answer, at most for a time. The message is on disk
@@ -236,30 +219,6 @@ impl Drive {
         reply.map_err(|error| internal(&error.to_string()))
     }
 
-    /// Waits until a run has gone beyond an event, at most for a time.
-    pub(crate) async fn beyond(
-        &self,
-        run: &RunId,
-        seq: u64,
-        patience: Duration,
-    ) -> Result<(), Problem> {
-        let deadline = tokio::time::Instant::now() + patience;
-        loop {
-            let active = self.active(run);
-            let moved = active.as_ref().map(|active| active.moved.notified());
-            let row = self.inner.runs.run(run).map_err(|error| of_runs(&error))?;
-            if row.last_seq > seq || tokio::time::Instant::now() >= deadline {
-                return Ok(());
-            }
-            match moved {
-                Some(moved) => {
-                    let _ = tokio::time::timeout_at(deadline, moved).await;
-                }
-                None => tokio::time::sleep(LOOK * 4).await,
-            }
-        }
-    }
-
     /// Starts the workflow of a step, or goes on with it, or tells its end.
     pub(crate) async fn child(&self, child: Child) {
         let outcome = match self.inner.runs.run(&child.run) {
@@ -301,11 +260,19 @@ impl Drive {
         let _ = self.tell(&child.parent, &id, &signal, Duration::from_secs(1)).await;
     }
 
-    /// Gives a sign of life. It need not survive a loss of power, so nobody waits for it.
+    /// Gives a sign of life, unless the last one is fresh. It need not survive a loss of power, so
+    /// nobody waits for it.
     fn beat(&self) {
-        let ttl_ms = u64::try_from(TTL.as_millis()).unwrap_or(u64::MAX);
+        let millis = |period: Duration| u64::try_from(period.as_millis()).unwrap_or(u64::MAX);
+        let (now_ms, ttl_ms) = (now_ms(), millis(TTL));
+        let last = self.inner.beaten_ms.load(Ordering::Relaxed);
+        // A clock that was set back says nothing about how fresh it is.
+        if last <= now_ms && now_ms - last < millis(BEAT) / 2 {
+            return;
+        }
+        self.inner.beaten_ms.store(now_ms, Ordering::Relaxed);
         let holder = self.inner.holder.clone();
-        let beat = Beat { holder, pid: std::process::id(), now_ms: now_ms(), ttl_ms };
+        let beat = Beat { holder, pid: std::process::id(), now_ms, ttl_ms };
         self.inner.runs.beat(beat, drop);
     }
 
@@ -318,7 +285,7 @@ impl Drive {
         tokio::spawn(async move {
             while let Some(inner) = inner.upgrade() {
                 let drive = Drive { inner };
-                if !drive.is_idle() {
+                if !drive.inner.sight.is_idle() {
                     drive.beat();
                 }
                 drop(drive);
@@ -348,8 +315,7 @@ fn hear(listener: &Listener, inner: &Weak<Inner>) {
         let woken = listener.recv(Duration::from_mins(1));
         let Some(inner) = inner.upgrade() else { return };
         if woken {
-            let tasks = inner.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-            tasks.values().for_each(|active| active.told.notify_one());
+            inner.sight.wake();
         }
     }
 }

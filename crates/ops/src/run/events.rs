@@ -8,11 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::journal;
+use super::sight::News;
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
-use crate::writer::Writer;
+use crate::reader::Reader;
 
 /// Reads the journal of a run.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ pub struct Response {
     pub run_id: String,
     /// What happened.
     pub events: Vec<EventView>,
+    /// How the run stands: `running`, `waiting`, `paused`, `succeeded`, `failed` or `canceled`.
+    pub status: String,
     /// Whether the run has ended.
     pub ended: bool,
 }
@@ -58,7 +60,7 @@ pub struct EventView {
 impl Later for Events {
     type Request = Request;
     type Response = Response;
-    type Hands = Writer;
+    type Hands = Reader;
 
     const NAME: &'static str = "run.events";
     const TITLE: &'static str = "Read the journal of a run";
@@ -66,24 +68,21 @@ impl Later for Events {
          `wait_s` the answer comes as soon as there is something behind `after_seq`.";
     const DOORS: &'static [Door] = &[Door::Command("logs")];
 
-    async fn run(writer: &Writer, _: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let drive = writer.drive()?;
-        let runs = &drive.inner.runs;
-        let run = super::find(runs, &request.run_id)?;
+    async fn run(reader: &Reader, _: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let runs = reader.runs();
+        let run = runs.find(&request.run_id)?;
         if request.wait_s > 0 {
             let patience = Duration::from_secs(request.wait_s.min(super::WAIT_MAX_S));
-            drive.beyond(&run, request.after_seq, patience).await?;
+            runs.beyond(&run, request.after_seq, patience).await?;
         }
-        let loaded = journal::load(runs, &run)?;
-        let seal = loaded.state.head.seal.as_str();
-        let entries = journal::entries(runs, &run, request.after_seq)?;
+        let News { entries, seal, status } = runs.news(&run, request.after_seq)?;
         let events = entries.iter().map(|entry| {
             let mut event = serde_json::to_value(&entry.event)?;
             if let Some(map) = event.as_object_mut() {
                 // Whoever knows it could forge the place of a secret.
                 map.remove("seal");
             }
-            let event = shown(seal, &event);
+            let event = shown(&seal, &event);
             Ok(EventView { seq: entry.seq, at_ms: entry.at_ms, event })
         });
         let events: Result<Vec<EventView>, serde_json::Error> = events.collect();
@@ -91,8 +90,8 @@ impl Later for Events {
             let hint = "report this with the workflow";
             Problem::new(Code::Internal, error.to_string(), hint)
         })?;
-        let ended = loaded.state.end.is_some();
-        Ok(Response { run_id: run.as_str().to_owned(), events, ended })
+        let (ended, status) = (status.has_ended(), status.name().to_owned());
+        Ok(Response { run_id: run.as_str().to_owned(), events, status, ended })
     }
 
     fn example() -> Request {

@@ -13,7 +13,9 @@ use milepost_model::document::Document;
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
 use milepost_store::Digest;
-use milepost_store::runs::{NewEvent, RunRow, RunStatus, Runs, RunsError, Standing};
+use milepost_store::runs::{
+    Events, NewEvent, RunRow, RunStatus, Runs, RunsError, RunsReader, Standing,
+};
 
 /// Events that are read at a time.
 const PAGE: usize = 1_000;
@@ -25,8 +27,35 @@ pub(crate) struct Loaded {
     pub(crate) flow: Flow,
 }
 
+/// What journals are read from: by those who may set a damaged one aside, and by those who only
+/// look.
+pub(crate) trait Source {
+    fn run(&self, run: &RunId) -> Result<RunRow, RunsError>;
+    fn events(&self, run: &RunId, after: u64, limit: usize) -> Result<Events, RunsError>;
+    fn text(&self, hash: Digest) -> Result<Option<String>, RunsError>;
+}
+
+macro_rules! source {
+    ($($name:ident),*) => {$(
+        impl Source for $name {
+            fn run(&self, run: &RunId) -> Result<RunRow, RunsError> {
+                $name::run(self, run)
+            }
+
+            fn events(&self, run: &RunId, after: u64, limit: usize) -> Result<Events, RunsError> {
+                $name::events(self, run, after, limit)
+            }
+
+            fn text(&self, hash: Digest) -> Result<Option<String>, RunsError> {
+                $name::text(self, hash)
+            }
+        }
+    )*};
+}
+source!(Runs, RunsReader);
+
 /// Reads a run.
-pub(crate) fn load(runs: &Runs, run: &RunId) -> Result<Loaded, Problem> {
+pub(crate) fn load(runs: &impl Source, run: &RunId) -> Result<Loaded, Problem> {
     let row = runs.run(run).map_err(|error| of_runs(&error))?;
     let entries = entries(runs, run, 0)?;
     let state = State::fold(&entries).map_err(|error| damaged(run, &error.to_string()))?;
@@ -36,7 +65,7 @@ pub(crate) fn load(runs: &Runs, run: &RunId) -> Result<Loaded, Problem> {
 }
 
 /// The events of a run behind a number.
-pub(crate) fn entries(runs: &Runs, run: &RunId, after: u64) -> Result<Vec<Entry>, Problem> {
+pub(crate) fn entries(runs: &impl Source, run: &RunId, after: u64) -> Result<Vec<Entry>, Problem> {
     let mut entries = Vec::new();
     let mut after = after;
     loop {
@@ -54,7 +83,7 @@ pub(crate) fn entries(runs: &Runs, run: &RunId, after: u64) -> Result<Vec<Entry>
 }
 
 /// The workflow that a run was pinned to.
-pub(crate) fn flow(runs: &Runs, run: &RunId, hash: &str) -> Result<Flow, Problem> {
+pub(crate) fn flow(runs: &impl Source, run: &RunId, hash: &str) -> Result<Flow, Problem> {
     let digest = Digest::parse(hash).ok_or_else(|| damaged(run, "its text has no hash"))?;
     let text = runs.text(digest).map_err(|error| of_runs(&error))?;
     let text = text.ok_or_else(|| damaged(run, "its text is gone"))?;
@@ -116,7 +145,7 @@ fn waits(flow: &Flow, state: &State) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-fn damaged(run: &RunId, why: &str) -> Problem {
+pub(crate) fn damaged(run: &RunId, why: &str) -> Problem {
     let message = format!("run `{run}` cannot be read: {why}");
     let hint = "the other runs are not affected; restore this one from a backup";
     Problem::new(Code::StorageFailed, message, hint).context("run_id", run.as_str())

@@ -6,11 +6,10 @@ use milepost_store::runs::{Cursor, RunFilter, RunRow, RunStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{begin, journal};
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
-use crate::writer::Writer;
+use crate::reader::Reader;
 
 /// Runs on a page, unless asked for.
 const PAGE: usize = 50;
@@ -106,7 +105,7 @@ impl Listed {
 impl Later for List {
     type Request = Request;
     type Response = Response;
-    type Hands = Writer;
+    type Hands = Reader;
 
     const NAME: &'static str = "runs.list";
     const TITLE: &'static str = "List runs";
@@ -114,8 +113,7 @@ impl Later for List {
          `all_workspaces` is given, filtered by status or workflow.";
     const DOORS: &'static [Door] = &[Door::Command("runs")];
 
-    async fn run(writer: &Writer, _: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let drive = writer.drive()?;
+    async fn run(reader: &Reader, _: &dyn Call, request: Request) -> Result<Response, Problem> {
         let status = request.status.as_deref().map(status).transpose()?;
         let workflow = request.workflow_id.as_deref().map(WorkflowId::parse).transpose();
         let workflow = workflow.map_err(|error| invalid(&error.to_string()))?;
@@ -124,14 +122,13 @@ impl Later for List {
         let filter = RunFilter {
             status,
             workflow,
-            workspace: (!request.all_workspaces).then(|| begin::workspace(writer)),
+            workspace: (!request.all_workspaces).then(|| reader.workspace().display().to_string()),
             open_only: request.open,
             before,
             ..RunFilter::default()
         };
         let limit = request.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
-        let page = drive.inner.runs.list(&filter, limit);
-        let page = page.map_err(|error| journal::of_runs(&error))?;
+        let page = reader.runs().list(&filter, limit)?;
         Ok(Response {
             runs: page.runs.iter().map(Listed::of).collect(),
             next_cursor: page.next.map(|next| next.get().to_string()),

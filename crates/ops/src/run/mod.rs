@@ -17,6 +17,7 @@ pub mod pin;
 pub mod resume;
 mod sealed;
 pub mod settle;
+pub(crate) mod sight;
 pub mod start;
 pub mod status;
 pub mod submit;
@@ -29,11 +30,10 @@ use milepost_engine::Failure;
 use milepost_engine::signal::{Reply, Signal};
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
-use milepost_store::runs::{Durability, InboxId, Runs};
+use milepost_store::runs::{InboxId, Runs};
 
 use drive::Drive;
 use journal::of_runs;
-use view::RunView;
 
 /// Seconds that an answer may be waited for.
 const WAIT_MAX_S: u64 = 25;
@@ -41,54 +41,6 @@ const WAIT_MAX_S: u64 = 25;
 const AFTER: Duration = Duration::from_millis(500);
 /// How long a run has to take in what it is told.
 const TAKES: Duration = Duration::from_secs(10);
-/// Ids that are offered when a beginning fits several runs.
-const OFFERED: usize = 5;
-
-/// A run by its id or the beginning of it.
-pub(crate) fn find(runs: &Runs, named: &str) -> Result<RunId, Problem> {
-    if let Ok(run) = RunId::parse(named) {
-        return Ok(run);
-    }
-    let found = runs.find_prefix(named).map_err(|error| of_runs(&error))?;
-    match found.as_slice() {
-        [one] => Ok(one.clone()),
-        [] => {
-            let message = format!("there is no run `{named}`");
-            let hint = "list the runs with `milepost runs`";
-            Err(Problem::new(Code::RunNotFound, message, hint).context("run_id", named))
-        }
-        several => {
-            let some: Vec<&str> = several.iter().take(OFFERED).map(RunId::as_str).collect();
-            let message = format!("several runs begin with `{named}`");
-            let hint = format!("give more of it: {}", some.join(", "));
-            Err(Problem::new(Code::RunNotFound, message, hint).context("run_id", named))
-        }
-    }
-}
-
-/// A run as it stands on disk.
-pub(crate) fn shown(runs: &Runs, run: &RunId) -> Result<RunView, Problem> {
-    let loaded = journal::load(runs, run)?;
-    let relaxed = loaded.row.durability == Durability::Relaxed;
-    Ok(RunView::of(&loaded.flow, &loaded.state, relaxed))
-}
-
-/// A run once it has ended or waits for somebody, at most after a time.
-pub(crate) async fn follow(
-    drive: &Drive,
-    run: &RunId,
-    patience: Duration,
-) -> Result<RunView, Problem> {
-    let deadline = tokio::time::Instant::now() + patience;
-    loop {
-        let view = shown(&drive.inner.runs, run)?;
-        let left = deadline.saturating_duration_since(tokio::time::Instant::now());
-        if view.status != "running" || left.is_zero() {
-            return Ok(view);
-        }
-        drive.beyond(run, view.seq, left).await?;
-    }
-}
 
 /// Tells a run something that it takes in at once.
 pub(crate) async fn tell(drive: &Drive, run: &RunId, signal: &Signal) -> Result<(), Problem> {

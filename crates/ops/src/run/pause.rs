@@ -37,10 +37,10 @@ impl Later for Pause {
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<RunView, Problem> {
         let drive = writer.drive()?;
-        let run = super::find(&drive.inner.runs, &request.run_id)?;
+        let run = drive.inner.sight.find(&request.run_id)?;
         let by = begin::actor(writer, call);
         super::tell(&drive, &run, &Signal::Pause { by }).await?;
-        super::shown(&drive.inner.runs, &run)
+        drive.inner.sight.view(&run)
     }
 
     fn example() -> Request {

@@ -139,7 +139,7 @@ impl Later for Resume {
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let drive = writer.drive()?;
-        let run = super::find(&drive.inner.runs, &request.run_id)?;
+        let run = drive.inner.sight.find(&request.run_id)?;
         let loaded = journal::load(&drive.inner.runs, &run)?;
         if request.is_plain() && is_open(&loaded) {
             let by = begin::actor(writer, call);
@@ -147,7 +147,7 @@ impl Later for Resume {
                 Status::Paused => super::tell(&drive, &run, &Signal::Unpause { by }).await?,
                 _ => drop(drive.take_up(&run).await?),
             }
-            let run = super::follow(&drive, &run, super::AFTER).await?;
+            let run = drive.inner.sight.follow(&run, super::AFTER).await?;
             return Ok(Response { plan: Vec::new(), forecast: None, run });
         }
         let wanted = Wanted::of(writer, call, &drive, &request, &loaded).await?;
@@ -169,8 +169,8 @@ impl Later for Resume {
             super::tell(&drive, &run, &Signal::Resume { seq, resumption }).await?;
         }
         let run = match request.plan_only {
-            true => super::shown(&drive.inner.runs, &run)?,
-            false => super::follow(&drive, &run, super::AFTER).await?,
+            true => drive.inner.sight.view(&run)?,
+            false => drive.inner.sight.follow(&run, super::AFTER).await?,
         };
         Ok(Response { plan, forecast: Some(forecast), run })
     }

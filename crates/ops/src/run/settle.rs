@@ -66,7 +66,7 @@ impl Later for Settle {
             return Err(Problem::new(Code::PresenceRequired, message, hint));
         }
         let drive = writer.drive()?;
-        let run = super::find(&drive.inner.runs, &request.run_id)?;
+        let run = drive.inner.sight.find(&request.run_id)?;
         let loaded = journal::load(&drive.inner.runs, &run)?;
         let key = match request.step_id {
             Some(step) => step,
@@ -85,7 +85,7 @@ impl Later for Settle {
         let by = begin::actor(writer, call);
         let signal = Signal::Settle { key, by, decision, asked };
         super::tell(&drive, &run, &signal).await?;
-        super::follow(&drive, &run, super::AFTER).await
+        drive.inner.sight.follow(&run, super::AFTER).await
     }
 
     fn example() -> Request {

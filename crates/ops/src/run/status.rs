@@ -9,12 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use super::list::Listed;
 use super::view::RunView;
-use super::{begin, journal};
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
+use crate::reader::Reader;
 use crate::tool::Tool;
-use crate::writer::Writer;
 
 /// Open runs that are listed at most.
 const OPEN_MAX: usize = 50;
@@ -55,32 +54,32 @@ pub enum Response {
 impl Later for Status {
     type Request = Request;
     type Response = Response;
-    type Hands = Writer;
+    type Hands = Reader;
 
     const NAME: &'static str = "workflow.status";
     const TITLE: &'static str = "Look at a run";
     const DESCRIPTION: &'static str = include_str!("status.md");
     const DOORS: &'static [Door] = &[Door::Tool(Tool::WORK), Door::Command("show")];
 
-    async fn run(writer: &Writer, _: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let drive = writer.drive()?;
-        let runs = &drive.inner.runs;
+    async fn run(reader: &Reader, _: &dyn Call, request: Request) -> Result<Response, Problem> {
+        let runs = reader.runs();
         let Some(named) = &request.run_id else {
-            let workspace = Some(begin::workspace(writer));
+            let workspace = Some(reader.workspace().display().to_string());
             let filter = RunFilter { workspace, open_only: true, ..RunFilter::default() };
-            let page = runs.list(&filter, OPEN_MAX).map_err(|error| journal::of_runs(&error))?;
+            let page = runs.list(&filter, OPEN_MAX)?;
             return Ok(Response::Open { runs: page.runs.iter().map(Listed::of).collect() });
         };
-        let run = super::find(runs, named)?;
+        let run = runs.find(named)?;
         let patience = Duration::from_secs(request.wait_s.min(super::WAIT_MAX_S));
-        if let Some(after) = request.after_seq.filter(|_| !patience.is_zero()) {
-            drive.beyond(&run, after, patience).await?;
-        } else if !patience.is_zero() {
-            return super::follow(&drive, &run, patience)
-                .await
-                .map(|run| Response::Run(Box::new(run)));
-        }
-        super::shown(runs, &run).map(|run| Response::Run(Box::new(run)))
+        let view = match request.after_seq {
+            _ if patience.is_zero() => runs.view(&run)?,
+            Some(after) => {
+                runs.beyond(&run, after, patience).await?;
+                runs.view(&run)?
+            }
+            None => runs.follow(&run, patience).await?,
+        };
+        Ok(Response::Run(Box::new(view)))
     }
 
     fn example() -> Request {

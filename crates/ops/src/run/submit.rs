@@ -72,7 +72,7 @@ impl Later for Submit {
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let drive = writer.drive()?;
-        let run = super::find(&drive.inner.runs, &request.run_id)?;
+        let run = drive.inner.sight.find(&request.run_id)?;
         let submitted = Submitted {
             step: request.step_id,
             attempt: request.attempt,
@@ -93,7 +93,7 @@ impl Later for Submit {
             Some(Reply::Refused { failure }) => return Err(super::refused(&failure, &run)),
         };
         // What follows at once belongs into the answer: it spares the caller a call.
-        let run = super::follow(&drive, &run, super::AFTER).await?;
+        let run = drive.inner.sight.follow(&run, super::AFTER).await?;
         Ok(Response { accepted, issues, attempts_left, run })
     }
 

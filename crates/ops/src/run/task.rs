@@ -15,9 +15,10 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::caller::Context;
-use super::drive::{Active, Child, Drive, ended, now_ms, wait};
+use super::drive::{Child, Drive, ended, now_ms, wait};
 use super::journal;
 use super::sealed::Sealed;
+use super::sight::Active;
 
 /// Ends of requests that wait to be looked at.
 const OUTCOMES: usize = 64;
@@ -167,6 +168,9 @@ impl Task {
     async fn commit(&mut self, work: Work) -> Result<(), RunsError> {
         if !work.entries.is_empty() || !work.answers.is_empty() {
             self.write(&work).await?;
+        }
+        if !work.entries.is_empty() {
+            self.active.show(self.pilot.flow(), work.entries);
         }
         for act in work.acts {
             self.act(act);

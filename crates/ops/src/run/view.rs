@@ -211,11 +211,10 @@ fn steps(flow: &Flow, state: &State) -> Vec<StepView> {
     let mut all = Vec::new();
     for node in flow.nodes() {
         let own = state.step(&node.key);
-        let inner = state.steps.iter().filter(|(key, step)| {
-            let below = **key != node.key && key.is_within(&node.key);
+        let inner = state.below(&node.key).filter(|(key, step)| {
             // Checks of a claim belong to the step that made it.
-            let below = below && !key.as_str().contains("::verify@");
-            below && (step.began_ms.is_some() || step.phase.is_closed())
+            let own = !key.as_str().contains("::verify@");
+            own && (step.began_ms.is_some() || step.phase.is_closed())
         });
         let inner: Vec<(&Key, &StepState)> = inner.collect();
         // A loop of a guide has no execution of its own.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use milepost_ops::{Code, OPERATIONS};
+use milepost_ops::{Code, OPERATIONS, Safety};
 use serde_json::json;
 
 use crate::{over, refused};
@@ -32,6 +32,14 @@ fn every_operation_is_documented_and_its_example_fits_its_schemas() {
             let text = schema.to_string();
             assert!(!text.contains("$ref"), "{} is not self-contained: {text}", operation.name);
         }
+    }
+}
+
+#[test]
+fn looking_at_runs_is_safe() {
+    for name in ["workflow.status", "runs.list", "run.events"] {
+        let row = OPERATIONS.iter().find(|operation| operation.name == name).expect("is there");
+        assert_eq!(row.safety, Safety::Safe, "{name}");
     }
 }
 

@@ -40,7 +40,7 @@ fn write(readers: &Readers, key: &ChainKey, to: &Path) -> Result<(), RunsError> 
         connection.execute_batch("PRAGMA query_only = ON")?;
         copied?;
         // A copy is not in WAL mode by itself, and every opener relies on it.
-        let copy = super::db::connect(&path)?;
+        let copy = super::db::connect(&path, super::db::Access::Change)?;
         copy.pragma_update(None, "journal_mode", "wal")?;
         Ok(())
     })?;

@@ -91,9 +91,22 @@ impl<'c> Db<'c> {
     }
 }
 
+/// What a connection may do to the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// All there is.
+    Change,
+    /// Read it.
+    Look,
+}
+
 /// Opens the database and sets what does not last in the file.
-pub(super) fn connect(path: &Path) -> Result<Connection, RunsError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+pub(super) fn connect(path: &Path, access: Access) -> Result<Connection, RunsError> {
+    let flags = match access {
+        Access::Change => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        Access::Look => OpenFlags::SQLITE_OPEN_READ_ONLY,
+    };
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     // SQLite's own waits grow to a tenth of a second; a write here takes a few milliseconds.
     connection.busy_handler(Some(|tries: i32| {
@@ -111,12 +124,13 @@ pub(super) fn connect(path: &Path) -> Result<Connection, RunsError> {
 /// Connections that only read, kept for the next reader.
 pub(super) struct Readers {
     path: PathBuf,
+    access: Access,
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
-    pub(super) fn of(path: PathBuf) -> Readers {
-        Readers { path, idle: Mutex::new(Vec::new()) }
+    pub(super) fn of(path: PathBuf, access: Access) -> Readers {
+        Readers { path, access, idle: Mutex::new(Vec::new()) }
     }
 
     /// Reads at one moment: what is committed meanwhile is not seen.
@@ -152,7 +166,7 @@ impl Readers {
         if let Some(connection) = idle {
             return Ok(connection);
         }
-        let connection = connect(&self.path)?;
+        let connection = connect(&self.path, self.access)?;
         connection.execute_batch("PRAGMA query_only = ON")?;
         Ok(connection)
     }

@@ -20,6 +20,7 @@ mod inbox;
 mod inputs;
 mod lease;
 mod list;
+mod look;
 mod purge;
 mod run;
 mod schema;
@@ -44,19 +45,18 @@ pub use inbox::{InboxId, InboxRow, InvalidInboxId, Pending, Sent};
 pub use inputs::Remembered;
 pub use lease::{Beat, HolderId, Lease};
 pub use list::{Cursor, Page, RunFilter};
+pub use look::RunsReader;
 pub use purge::{PurgeFilter, PurgeReport};
 pub use run::{Created, Durability, NewRun, RunRow, RunStatus, Standing};
 pub use schema::FILE;
 pub use wake::Listener;
 
 use chain::ChainKey;
-use db::{Db, Readers};
-use event::Wanted;
+use db::{Access, Db, Readers};
 use usage::{Before, Usage};
 use writer::{Manner, Writer};
 
 use crate::digest::Digest;
-use crate::limits;
 use crate::lock::Lock;
 
 /// How the runs are opened.
@@ -119,14 +119,14 @@ impl Runs {
             connection.pragma_update(None, "max_page_count", pages)?;
         }
         let (usage, before) = Usage::begin(directory)?;
-        let readers = Arc::new(Readers::of(directory.join(schema::FILE)));
+        let readers = Arc::new(Readers::of(directory.join(schema::FILE), Access::Change));
         let integrity = match before {
             Before::InOrder => Integrity::Trusted,
             Before::Crashed => Integrity::Checking,
         };
         let integrity = Arc::new(Mutex::new(integrity));
         if before == Before::Crashed {
-            look(Arc::clone(&readers), Arc::clone(&integrity));
+            look_at(Arc::clone(&readers), Arc::clone(&integrity));
         }
         let writer = Writer::start(connection, options.faults, move || usage.end())?;
         let directory = directory.to_owned();
@@ -157,7 +157,7 @@ impl Runs {
 }
 
 /// Looks at the whole file on a thread of its own.
-fn look(readers: Arc<Readers>, integrity: Arc<Mutex<Integrity>>) {
+fn look_at(readers: Arc<Readers>, integrity: Arc<Mutex<Integrity>>) {
     let say = |integrity: &Mutex<Integrity>, found| {
         *integrity.lock().unwrap_or_else(PoisonError::into_inner) = found;
     };
@@ -255,7 +255,8 @@ impl Runs {
         done: impl FnOnce(Result<Option<Lease>, RunsError>) + Send + 'static,
     ) {
         let take = move |db: Db<'_>, _: &ChainKey| lease::take(db, &run, holder, now_ms);
-        self.submit(Manner::Durable, take, done);
+        // A loss of power that takes it back takes all back that was written with it, too.
+        self.submit(Manner::Relaxed, take, done);
     }
 
     /// Takes the lease of a run and waits.
@@ -270,7 +271,8 @@ impl Runs {
 
     /// Gives a lease back.
     pub fn release(&self, lease: Lease, done: impl FnOnce(Result<(), RunsError>) + Send + 'static) {
-        self.submit(Manner::Durable, move |db, _| lease::release(db, &lease), done);
+        // Whoever still has it after a loss of power is gone, and it with its holder.
+        self.submit(Manner::Relaxed, move |db, _| lease::release(db, &lease), done);
     }
 
     /// Gives a lease back and waits.
@@ -363,20 +365,12 @@ impl Runs {
 
     /// The events of a run after one of them, at most so many. Each is checked.
     pub fn events(&self, run: &RunId, after_seq: u64, limit: usize) -> Result<Events, RunsError> {
-        let limit = limit.clamp(1, limits::EVENTS_AT_ONCE);
-        let wanted = Wanted { after_seq, limit, bytes: limits::EVENTS_BYTES };
-        self.reading(|db, key| {
-            let row = run::find(db, key, run)?;
-            event::read(db, key, &row, wanted)
-        })
+        self.reading(|db, key| look::events(db, key, run, (after_seq, limit)))
     }
 
     /// The text of a workflow that a run was started with.
     pub fn text(&self, hash: Digest) -> Result<Option<String>, RunsError> {
-        let sql = "SELECT text FROM texts WHERE hash = ?1";
-        let text: Option<String> =
-            self.reading(|db, _| db.first(sql, [hash.bytes()], |row| row.get(0)))?;
-        Ok(text.filter(|text| Digest::of(text.as_bytes()) == hash))
+        self.reading(|db, _| look::text(db, hash))
     }
 
     /// Runs, newest first.

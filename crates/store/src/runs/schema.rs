@@ -31,7 +31,7 @@ pub(super) fn open(directory: &Path) -> Result<(Connection, ChainKey), RunsError
     file::make_directory(directory, Readers::Owner)?;
     let path = directory.join(FILE);
     claim(&path)?;
-    let connection = db::connect(&path)?;
+    let connection = db::connect(&path, db::Access::Change)?;
     let found = version(&connection)?;
     if found < VERSION {
         let _lock = Lock::of(directory)?;
@@ -39,10 +39,28 @@ pub(super) fn open(directory: &Path) -> Result<(Connection, ChainKey), RunsError
     } else if found > VERSION {
         return Err(RunsError::Newer { path, found, known: VERSION });
     }
+    let key = proven(&connection, directory)?;
+    Ok((connection, key))
+}
+
+/// The key of a database for those who only look; `None` where nobody has made the tables yet.
+pub(super) fn key(
+    connection: &Connection,
+    directory: &Path,
+) -> Result<Option<ChainKey>, RunsError> {
+    match version(connection)? {
+        0 => Ok(None),
+        1..=VERSION => proven(connection, directory).map(Some),
+        found => Err(RunsError::Newer { path: directory.join(FILE), found, known: VERSION }),
+    }
+}
+
+/// The key of a directory, which must be the one its rows were written with.
+fn proven(connection: &Connection, directory: &Path) -> Result<ChainKey, RunsError> {
     let key = ChainKey::read(directory)?;
     let key = key.ok_or_else(|| RunsError::KeyMissing { path: ChainKey::path(directory) })?;
-    check_key(&connection, &key, directory)?;
-    Ok((connection, key))
+    check_key(connection, &key, directory)?;
+    Ok(key)
 }
 
 /// Makes the file, for its owner alone: `SQLite` gives the files beside it the same mode.

@@ -7,6 +7,7 @@ mod inputs;
 mod journal;
 mod leases;
 mod lists;
+mod looks;
 mod messages;
 mod opening;
 mod processes;

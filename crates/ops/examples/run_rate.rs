@@ -1,0 +1,349 @@
+//! How fast a journal takes many runs:
+//! `cargo run --release -p milepost-ops --example run_rate -- rate|fill <folder>`.
+//!
+//! `rate` runs a thousand workflows of ten requests at once against a server on loopback, then
+//! writes what they wrote a second time with nothing but the journal: the same bytes in the same
+//! order, one write of each run under way. That is the most that this disk and this writer do, and
+//! what the runs are measured by. `fill` makes a hundred thousand finished runs for the user whose
+//! home the folder is, and times pages of their list. Both print one JSON object.
+
+use std::collections::HashSet;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use milepost_model::id::WorkflowId;
+use milepost_ops::catalog::import::{self, Import};
+use milepost_ops::run::list::{self, List};
+use milepost_ops::run::start::{self, Start};
+use milepost_ops::run::status::{self, Status};
+use milepost_ops::{Alone, Call, Caller, Operations, Problem, Reader, Writer};
+use milepost_store::Locations;
+use milepost_store::runs::{
+    Append, Durability, HolderId, Lease, NewEvent, NewRun, OpenOptions, RunFilter, RunStatus, Runs,
+    Standing,
+};
+use milepost_store::secrets::Environment;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+const RUNS: usize = 1_000;
+const STEPS: usize = 10;
+/// The best of them counts on either side, because other work on the machine only ever adds.
+const ROUNDS: usize = 3;
+const FINISHED: usize = 100_000;
+const PAGES: usize = 50;
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
+    content-length: 30\r\n\r\n{\"id\":\"o-1042\",\"state\":\"paid\"}";
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome<()> {
+    let mut arguments = std::env::args().skip(1);
+    let (what, folder) = (arguments.next(), arguments.next().ok_or("which folder?")?);
+    let told = match what.as_deref() {
+        Some("rate") => rate(Path::new(&folder))?,
+        Some("fill") => fill(Path::new(&folder))?,
+        _ => return Err("say `rate` or `fill`, and a folder".into()),
+    };
+    writeln!(std::io::stdout(), "{told}")?;
+    Ok(())
+}
+
+/// A person, whose word it is that the API is on this machine.
+struct Person;
+
+impl Call for Person {
+    fn progress(&self, message: &str) {
+        Alone.progress(message);
+    }
+
+    fn warn(&self, message: &str) {
+        Alone.warn(message);
+    }
+
+    fn ask(&self, question: &str) -> Option<bool> {
+        Alone.ask(question)
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+
+    fn caller(&self) -> Caller {
+        Caller::Person
+    }
+}
+
+/// The directories of a user whose home is that folder.
+fn locations(home: &Path) -> Locations {
+    let variable = |name: &str| (name == "HOME").then(|| home.display().to_string());
+    Locations::resolve(&variable, home)
+}
+
+fn operations(home: &Path) -> Operations {
+    Operations::new(Writer::open(Reader::open(locations(home)), Environment::default()))
+}
+
+fn words(problem: &Problem) -> String {
+    format!("{}: {}", problem.message, problem.hint)
+}
+
+fn rate(folder: &Path) -> Outcome<Value> {
+    let address = serve()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let (mut best, mut limit, mut writes) = (Duration::MAX, Duration::MAX, 0);
+    for _ in 0..ROUNDS {
+        let home = tempfile::tempdir_in(folder)?;
+        let operations = Arc::new(operations(home.path()));
+        runtime.block_on(import(&operations, home.path(), address))?;
+        best = best.min(runtime.block_on(together(&operations))?);
+        drop(operations);
+        let load = Load::of(&locations(home.path()).data)?;
+        let alone = tempfile::tempdir_in(folder)?;
+        writes = RUNS * (load.appends.len() + 2);
+        limit = limit.min(load.write(alone.path())?);
+    }
+    let (own, least) = (best.as_secs_f64(), limit.as_secs_f64());
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+    let writes = writes as f64;
+    Ok(json!({
+        "runs": RUNS,
+        "steps": STEPS,
+        "runs_ms": own * 1e3,
+        "journal_ms": least * 1e3,
+        "writes_per_s": writes / own,
+        "journal_writes_per_s": writes / least,
+        "percent": 100.0 * least / own,
+    }))
+}
+
+async fn import(operations: &Operations, home: &Path, address: SocketAddr) -> Outcome<()> {
+    let id = json!({"name": "id", "in": "path", "required": true, "schema": {"type": "string"}});
+    let document = json!({
+        "openapi": "3.1.0",
+        "info": {"title": "Bench", "version": "1"},
+        "paths": {"/items/{id}": {"get": {
+            "operationId": "getItem",
+            "tags": ["items"],
+            "parameters": [id],
+            "responses": {"200": {
+                "description": "An item",
+                "content": {"application/json": {"schema": {"type": "object"}}},
+            }},
+        }}},
+    });
+    let path = home.join("bench.json");
+    fs::write(&path, document.to_string())?;
+    let request = json!({"source": path, "base_url": format!("http://{address}")});
+    let request: import::Request = serde_json::from_value(request)?;
+    let imported = operations.run::<Import>(&Person, request).await;
+    imported.map_err(|problem| words(&problem))?;
+    Ok(())
+}
+
+/// Runs them all at once; until the last one has ended.
+async fn together(operations: &Arc<Operations>) -> Outcome<Duration> {
+    let mut text = "workflow: chain\nsteps:\n".to_owned();
+    for step in 0..STEPS {
+        writeln!(text, "  - {{id: s{step}, run: bench items:get, with: {{id: i{step}}}}}")?;
+    }
+    let began = Instant::now();
+    let runs: Vec<_> = (0..RUNS)
+        .map(|_| {
+            let (operations, manifest) = (Arc::clone(operations), Some(Value::from(&*text)));
+            tokio::spawn(async move { one(&operations, manifest).await })
+        })
+        .collect();
+    for run in runs {
+        // A fast wrong run is no figure.
+        assert_eq!(run.await?.map_err(|problem| words(&problem))?, "succeeded");
+    }
+    Ok(began.elapsed())
+}
+
+async fn one(operations: &Operations, manifest: Option<Value>) -> Result<String, Problem> {
+    let request = start::Request { manifest, wait_s: 25, ..start::Request::default() };
+    let mut view = operations.run::<Start>(&Person, request).await?;
+    while view.status == "running" {
+        let request =
+            status::Request { run_id: Some(view.run_id), wait_s: 25, ..status::Request::default() };
+        match operations.run::<Status>(&Person, request).await? {
+            status::Response::Run(next) => view = *next,
+            status::Response::Open { .. } => return Ok("nothing".to_owned()),
+        }
+    }
+    Ok(view.status)
+}
+
+/// What one run writes, write by write.
+struct Load {
+    text: String,
+    create: Vec<NewEvent>,
+    appends: Vec<Vec<NewEvent>>,
+}
+
+impl Load {
+    /// As a run that ended wrote it: a write ends where a request begins, and with the run.
+    fn of(directory: &Path) -> Outcome<Load> {
+        let runs = Runs::open(directory, OpenOptions::default())?;
+        let page = runs.list(&RunFilter::default(), 1)?;
+        let row = page.runs.first().ok_or("there is no run")?;
+        let text = runs.text(row.text)?.ok_or("the run has no text")?;
+        let mut writes = vec![Vec::new()];
+        for event in runs.events(&row.id, 0, 10_000)?.events {
+            let ends = event.kind == "attempt_started";
+            let event = NewEvent { at_ms: event.at_ms, kind: event.kind, data: event.data };
+            writes.last_mut().ok_or("no write")?.push(event);
+            if ends {
+                writes.push(Vec::new());
+            }
+        }
+        let create = writes.remove(0);
+        assert_eq!(writes.len(), STEPS);
+        Ok(Load { text, create, appends: writes })
+    }
+
+    /// Writes it for all runs, with nothing but the journal.
+    fn write(&self, directory: &Path) -> Outcome<Duration> {
+        let runs = Runs::open(directory, OpenOptions::default())?;
+        let holder = HolderId::random()?;
+        let (sender, done) = mpsc::channel::<(Lease, usize)>();
+        let began = Instant::now();
+        for _ in 0..RUNS {
+            let new = self.run(RunStatus::Running, self.create.clone())?;
+            let sender = sender.clone();
+            runs.create(new, Some(holder.clone()), move |created| {
+                let lease = created.expect("a run is recorded").lease.expect("it is new");
+                sender.send((lease, 0)).expect("somebody waits");
+            });
+        }
+        let mut ended = HashSet::new();
+        while ended.len() < RUNS {
+            let (lease, written) = done.recv()?;
+            let (sender, held) = (sender.clone(), lease.clone());
+            if let Some(events) = self.appends.get(written) {
+                let append = self.append(lease, written, events);
+                runs.append(append, move |appended| {
+                    appended.expect("it is written");
+                    sender.send((held, written + 1)).expect("somebody waits");
+                });
+            } else if written == self.appends.len() {
+                runs.release(lease, move |released| {
+                    released.expect("it is given back");
+                    sender.send((held, written + 1)).expect("somebody waits");
+                });
+            } else {
+                ended.insert(lease.run);
+            }
+        }
+        Ok(began.elapsed())
+    }
+
+    fn append(&self, lease: Lease, written: usize, events: &[NewEvent]) -> Append {
+        let before = self.appends[..written].iter().map(Vec::len).sum::<usize>();
+        let last = written + 1 == self.appends.len();
+        let status = if last { RunStatus::Succeeded } else { RunStatus::Running };
+        Append {
+            lease,
+            after_seq: (self.create.len() + before) as u64,
+            events: events.to_vec(),
+            standing: Some(standing(status)),
+            answers: Vec::new(),
+            at_ms: 1,
+            durability: Durability::Full,
+        }
+    }
+
+    fn run(&self, status: RunStatus, events: Vec<NewEvent>) -> Outcome<NewRun> {
+        Ok(NewRun {
+            id: Runs::new_id()?,
+            workflow: WorkflowId::parse("chain")?,
+            title: "chain".to_owned(),
+            text: self.text.clone(),
+            actor: "person".to_owned(),
+            workspace: "/home/user/project".to_owned(),
+            parent: None,
+            durability: Durability::Full,
+            created_ms: 1,
+            standing: standing(status),
+            events,
+        })
+    }
+}
+
+fn standing(status: RunStatus) -> Standing {
+    let ended_ms = (status != RunStatus::Running).then_some(2);
+    let wake_ms = ended_ms.is_none().then_some(86_400_000);
+    Standing { status, waiting: None, wake_ms, ended_ms, updated_ms: 2 }
+}
+
+/// Makes finished runs, and times pages of their list, in the middle.
+fn fill(home: &Path) -> Outcome<Value> {
+    let directory = locations(home).data;
+    let load = Load::of(&directory)?;
+    let all: Vec<NewEvent> =
+        load.create.iter().chain(load.appends.iter().flatten()).cloned().collect();
+    let runs = Runs::open(&directory, OpenOptions::default())?;
+    let (sender, done) = mpsc::sync_channel::<()>(FINISHED);
+    let began = Instant::now();
+    for _ in 0..FINISHED {
+        let new = load.run(RunStatus::Succeeded, all.clone())?;
+        let sender = sender.clone();
+        runs.create(new, None, move |created| {
+            created.expect("a run is recorded");
+            sender.send(()).expect("there is room");
+        });
+    }
+    done.iter().take(FINISHED).for_each(drop);
+    let filled = began.elapsed();
+    drop(runs);
+    let operations = operations(home);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut times = Vec::with_capacity(PAGES);
+    let mut cursor = None;
+    for _ in 0..PAGES {
+        let began = Instant::now();
+        let request = list::Request { all_workspaces: true, cursor, ..list::Request::default() };
+        let page = runtime.block_on(operations.run::<List>(&Person, request));
+        let page = page.map_err(|problem| words(&problem))?;
+        times.push(began.elapsed().as_secs_f64() * 1e3);
+        assert_eq!(page.runs.len(), 50);
+        cursor = page.next_cursor;
+    }
+    times.sort_unstable_by(f64::total_cmp);
+    Ok(json!({"runs": FINISHED, "fill_s": filled.as_secs_f64(), "page_ms": times[PAGES / 2]}))
+}
+
+/// The server, on a thread of its own.
+fn serve() -> Outcome<SocketAddr> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
+    let address = listener.local_addr()?;
+    thread::spawn(move || {
+        runtime.block_on(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(answer(stream));
+            }
+        });
+    });
+    Ok(address)
+}
+
+async fn answer(mut stream: TcpStream) {
+    let mut buffer = [0; 4096];
+    stream.set_nodelay(true).expect("sets an option");
+    // A request without a body fits one read on loopback.
+    while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {
+        if stream.write_all(ANSWER).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Runs as those see them who look: what this process drives is looked at where it is, and of
+//! others no more is read than what is new since the last look.
+//!
+//! What is seen is on disk: a run that is driven is shown as far as it was written down.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use milepost_engine::event::Entry;
+use milepost_engine::state::State;
+use milepost_engine::{Flow, view};
+use milepost_model::id::RunId;
+use milepost_model::problem::{Code, Problem};
+use milepost_store::runs::{Durability, Page, RunFilter, RunsError, RunsReader};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::journal::{self, of_runs};
+use super::view::RunView;
+
+/// How often whoever waits for another process looks.
+const LOOK: Duration = Duration::from_millis(60);
+/// Events of a driven run that are kept for those who follow it; who falls behind reads the disk.
+const RECENT: usize = 256;
+/// Runs of other processes, or that came to rest, that are kept for the next look.
+const SEEN: usize = 16;
+/// Ids that are offered when a beginning fits several runs.
+const OFFERED: usize = 5;
+
+/// The runs of a data directory, for those who look.
+#[derive(Debug)]
+pub(crate) struct Sight {
+    directory: PathBuf,
+    store: OnceLock<RunsReader>,
+    driven: Mutex<HashMap<RunId, Arc<Active>>>,
+    /// The last one looked at is the last one.
+    seen: Mutex<VecDeque<(RunId, Scene)>>,
+}
+
+/// A run that this process drives.
+#[derive(Debug)]
+pub(crate) struct Active {
+    /// There is something in its inbox.
+    pub(crate) told: Notify,
+    /// It went on.
+    pub(crate) moved: Notify,
+    scene: Mutex<Scene>,
+}
+
+/// A run as far as it is on disk.
+#[derive(Debug, Clone)]
+pub(crate) struct Scene {
+    pub(crate) flow: Flow,
+    pub(crate) state: State,
+    pub(crate) relaxed: bool,
+    /// The last events, those of a driven run.
+    recent: VecDeque<Arc<Entry>>,
+}
+
+/// What happened in a run behind an event, and how it stands.
+#[derive(Debug)]
+pub(crate) struct News {
+    pub(crate) entries: Vec<Arc<Entry>>,
+    pub(crate) seal: String,
+    pub(crate) status: milepost_engine::state::Status,
+}
+
+impl Scene {
+    pub(crate) fn of(flow: Flow, state: State, durability: Durability) -> Scene {
+        let relaxed = durability == Durability::Relaxed;
+        Scene { flow, state, relaxed, recent: VecDeque::new() }
+    }
+
+    /// With the events that led to it.
+    pub(crate) fn with(mut self, entries: Vec<Entry>) -> Scene {
+        self.keep(entries.into_iter().map(Arc::new));
+        self
+    }
+
+    fn keep(&mut self, entries: impl Iterator<Item = Arc<Entry>>) {
+        self.recent.extend(entries);
+        let over = self.recent.len().saturating_sub(RECENT);
+        self.recent.drain(..over);
+    }
+
+    /// The events behind one of them; nothing when not all of them are kept.
+    fn behind(&self, seq: u64) -> Option<Vec<Arc<Entry>>> {
+        let first = self.recent.front().map_or(self.state.seq + 1, |entry| entry.seq);
+        let kept = || self.recent.iter().filter(|entry| entry.seq > seq).cloned().collect();
+        (seq + 1 >= first).then(kept)
+    }
+
+    fn view(&self) -> RunView {
+        RunView::of(&self.flow, &self.state, self.relaxed)
+    }
+}
+
+impl Active {
+    pub(crate) fn new(scene: Scene) -> Active {
+        Active { told: Notify::new(), moved: Notify::new(), scene: Mutex::new(scene) }
+    }
+
+    fn scene(&self) -> MutexGuard<'_, Scene> {
+        self.scene.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows what was written down.
+    pub(crate) fn show(&self, flow: &Flow, entries: Vec<Entry>) {
+        let mut scene = self.scene();
+        scene.flow = flow.clone();
+        for entry in &entries {
+            // They were taken in before they were written: they fit.
+            drop(scene.state.apply(entry));
+        }
+        scene.keep(entries.into_iter().map(Arc::new));
+    }
+}
+
+impl Sight {
+    /// Over a directory. Nothing is opened yet.
+    pub(crate) fn of(directory: PathBuf) -> Sight {
+        let (driven, seen) = (Mutex::default(), Mutex::default());
+        Sight { directory, store: OnceLock::new(), driven, seen }
+    }
+
+    /// The journal; nothing where there have never been runs.
+    fn store(&self) -> Result<Option<&RunsReader>, Problem> {
+        if let Some(store) = self.store.get() {
+            return Ok(Some(store));
+        }
+        let opened = RunsReader::open(&self.directory).map_err(|error| of_runs(&error))?;
+        Ok(opened.map(|store| self.store.get_or_init(|| store)))
+    }
+
+    fn store_of(&self, run: &RunId) -> Result<&RunsReader, Problem> {
+        let missing = || of_runs(&RunsError::NotFound { run: run.clone() });
+        self.store()?.ok_or_else(missing)
+    }
+
+    /// A run by its id or the beginning of it.
+    pub(crate) fn find(&self, named: &str) -> Result<RunId, Problem> {
+        if let Ok(run) = RunId::parse(named) {
+            return Ok(run);
+        }
+        let found = self.store()?.map(|store| store.find_prefix(named)).transpose();
+        let found = found.map_err(|error| of_runs(&error))?.unwrap_or_default();
+        match found.as_slice() {
+            [one] => Ok(one.clone()),
+            [] => {
+                let message = format!("there is no run `{named}`");
+                let hint = "list the runs with `milepost runs`";
+                Err(Problem::new(Code::RunNotFound, message, hint).context("run_id", named))
+            }
+            several => {
+                let some: Vec<&str> = several.iter().take(OFFERED).map(RunId::as_str).collect();
+                let message = format!("several runs begin with `{named}`");
+                let hint = format!("give more of it: {}", some.join(", "));
+                Err(Problem::new(Code::RunNotFound, message, hint).context("run_id", named))
+            }
+        }
+    }
+
+    /// Runs, newest first.
+    pub(crate) fn list(&self, filter: &RunFilter, limit: usize) -> Result<Page, Problem> {
+        let page = self.store()?.map(|store| store.list(filter, limit)).transpose();
+        Ok(page.map_err(|error| of_runs(&error))?.unwrap_or_default())
+    }
+
+    /// A run as it stands on disk.
+    pub(crate) fn view(&self, run: &RunId) -> Result<RunView, Problem> {
+        self.look(run, Scene::view)
+    }
+
+    /// What happened behind an event.
+    pub(crate) fn news(&self, run: &RunId, seq: u64) -> Result<News, Problem> {
+        let news = |scene: &Scene| {
+            let status = view::status(&scene.flow, &scene.state);
+            (scene.behind(seq), scene.state.head.seal.clone(), status)
+        };
+        // How it stands is told of no later moment than what happened.
+        let (kept, seal, status) = self.look(run, news)?;
+        let entries = if let Some(entries) = kept {
+            entries
+        } else {
+            let read = journal::entries(self.store_of(run)?, run, seq)?;
+            read.into_iter().map(Arc::new).collect()
+        };
+        Ok(News { entries, seal, status })
+    }
+
+    /// A run once it has ended or waits for somebody, at most after a time.
+    pub(crate) async fn follow(&self, run: &RunId, patience: Duration) -> Result<RunView, Problem> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let standing =
+                |scene: &Scene| (scene.state.seq, view::status(&scene.flow, &scene.state));
+            let (seq, status) = self.look(run, standing)?;
+            let left = deadline.saturating_duration_since(Instant::now());
+            if status != milepost_engine::state::Status::Running || left.is_zero() {
+                return self.view(run);
+            }
+            self.beyond(run, seq, left).await?;
+        }
+    }
+
+    /// Waits until a run has gone beyond an event, at most for a time.
+    pub(crate) async fn beyond(
+        &self,
+        run: &RunId,
+        seq: u64,
+        patience: Duration,
+    ) -> Result<(), Problem> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let active = self.active(run);
+            let moved = active.as_ref().map(|active| active.moved.notified());
+            let last = match &active {
+                Some(active) => active.scene().state.seq,
+                None => self.row(run)?.last_seq,
+            };
+            if last > seq || Instant::now() >= deadline {
+                return Ok(());
+            }
+            match moved {
+                Some(moved) => {
+                    let _ = tokio::time::timeout_at(deadline, moved).await;
+                }
+                None => tokio::time::sleep(LOOK).await,
+            }
+        }
+    }
+
+    fn row(&self, run: &RunId) -> Result<milepost_store::runs::RunRow, Problem> {
+        self.store_of(run)?.run(run).map_err(|error| of_runs(&error))
+    }
+
+    /// Looks at a run as it stands on disk.
+    fn look<T>(&self, run: &RunId, look: impl FnOnce(&Scene) -> T) -> Result<T, Problem> {
+        if let Some(active) = self.active(run) {
+            return Ok(look(&active.scene()));
+        }
+        let scene = self.caught_up(run, self.recall(run))?;
+        let found = look(&scene);
+        self.remember(run, scene);
+        Ok(found)
+    }
+
+    /// A run with all that is on disk of it.
+    fn caught_up(&self, run: &RunId, known: Option<Scene>) -> Result<Scene, Problem> {
+        let store = self.store_of(run)?;
+        let row = self.row(run)?;
+        // What is behind the journal was taken back: by a loss of power, or a backup.
+        let Some(mut scene) = known.filter(|scene| scene.state.seq <= row.last_seq) else {
+            let loaded = journal::load(store, run)?;
+            return Ok(Scene::of(loaded.flow, loaded.state, loaded.row.durability));
+        };
+        if scene.state.seq == row.last_seq {
+            return Ok(scene);
+        }
+        let text = scene.state.head.text_hash.clone();
+        for entry in journal::entries(store, run, scene.state.seq)? {
+            let applied = scene.state.apply(&entry);
+            applied.map_err(|error| journal::damaged(run, &error.to_string()))?;
+        }
+        // Others drive it now: what this process kept of its events has no end.
+        scene.recent.clear();
+        if scene.state.head.text_hash != text {
+            scene.flow = journal::flow(store, run, &scene.state.head.text_hash)?;
+        }
+        Ok(scene)
+    }
+
+    fn seen(&self) -> MutexGuard<'_, VecDeque<(RunId, Scene)>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn recall(&self, run: &RunId) -> Option<Scene> {
+        let mut seen = self.seen();
+        let index = seen.iter().position(|(other, _)| other == run)?;
+        seen.remove(index).map(|(_, scene)| scene)
+    }
+
+    fn remember(&self, run: &RunId, scene: Scene) {
+        let mut seen = self.seen();
+        seen.retain(|(other, _)| other != run);
+        if seen.len() >= SEEN {
+            seen.pop_front();
+        }
+        seen.push_back((run.clone(), scene));
+    }
+
+    fn driven(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Active>>> {
+        self.driven.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The run, if this process drives it.
+    pub(crate) fn active(&self, run: &RunId) -> Option<Arc<Active>> {
+        self.driven().get(run).cloned()
+    }
+
+    /// Whether this process drives nothing.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.driven().is_empty()
+    }
+
+    /// Says to all that are driven that there may be something in their inbox.
+    pub(crate) fn wake(&self) {
+        self.driven().values().for_each(|active| active.told.notify_one());
+    }
+
+    /// This process drives a run from now on.
+    pub(crate) fn begin(&self, run: RunId, active: Arc<Active>) {
+        self.driven().insert(run, active);
+    }
+
+    /// This process has let go of a run, unless it took it up again meanwhile.
+    pub(crate) fn leave(&self, run: &RunId, active: &Arc<Active>) {
+        let mut driven = self.driven();
+        if driven.get(run).is_some_and(|own| Arc::ptr_eq(own, active)) {
+            driven.remove(run);
+            self.remember(run, active.scene().clone());
+        }
+        drop(driven);
+        active.moved.notify_waiters();
+    }
+}

@@ -1,0 +1,100 @@
+//! Runs for those who only look: nothing is made, written or set aside.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use milepost_model::id::RunId;
+
+use super::chain::ChainKey;
+use super::db::{Access, Db, Readers};
+use super::error::RunsError;
+use super::event::{self, Events, Wanted};
+use super::list::{self, Page, RunFilter};
+use super::run::{self, RunRow};
+use super::schema;
+use crate::digest::Digest;
+use crate::limits;
+
+/// The read side of the runs of a directory. It has no connection that could write. A clone is the
+/// same.
+#[derive(Clone)]
+pub struct RunsReader {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    key: ChainKey,
+    readers: Readers,
+}
+
+impl fmt::Debug for RunsReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunsReader").finish_non_exhaustive()
+    }
+}
+
+impl RunsReader {
+    /// Over the runs of a directory; `None` where there have never been any.
+    pub fn open(directory: &Path) -> Result<Option<RunsReader>, RunsError> {
+        let path = directory.join(schema::FILE);
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let readers = Readers::of(path, Access::Look);
+        let key = readers.with(|connection| schema::key(connection, directory))?;
+        Ok(key.map(|key| RunsReader { inner: Arc::new(Inner { key, readers }) }))
+    }
+
+    /// The run of an id.
+    pub fn run(&self, run: &RunId) -> Result<RunRow, RunsError> {
+        self.reading(|db, key| run::find(db, key, run))
+    }
+
+    /// The events of a run after one of them, at most so many. Each is checked.
+    pub fn events(&self, run: &RunId, after_seq: u64, limit: usize) -> Result<Events, RunsError> {
+        self.reading(|db, key| events(db, key, run, (after_seq, limit)))
+    }
+
+    /// The text of a workflow that a run was started with.
+    pub fn text(&self, hash: Digest) -> Result<Option<String>, RunsError> {
+        self.reading(|db, _| text(db, hash))
+    }
+
+    /// Runs, newest first.
+    pub fn list(&self, filter: &RunFilter, limit: usize) -> Result<Page, RunsError> {
+        Ok(self.reading(|db, key| list::list(db, key, filter, limit))?.page)
+    }
+
+    /// The ids that begin with a text, with or without `run_`; of many, the first few.
+    pub fn find_prefix(&self, text: &str) -> Result<Vec<RunId>, RunsError> {
+        self.reading(|db, _| list::find_prefix(db, text))
+    }
+
+    fn reading<T>(
+        &self,
+        read: impl FnOnce(Db<'_>, &ChainKey) -> Result<T, RunsError>,
+    ) -> Result<T, RunsError> {
+        self.inner.readers.read(|db| read(db, &self.inner.key))
+    }
+}
+
+/// The events of a run after one of them, at most so many.
+pub(super) fn events(
+    db: Db<'_>,
+    key: &ChainKey,
+    run: &RunId,
+    (after_seq, limit): (u64, usize),
+) -> Result<Events, RunsError> {
+    let limit = limit.clamp(1, limits::EVENTS_AT_ONCE);
+    let wanted = Wanted { after_seq, limit, bytes: limits::EVENTS_BYTES };
+    let row = run::find(db, key, run)?;
+    event::read(db, key, &row, wanted)
+}
+
+/// A text that is what it was when it was kept.
+pub(super) fn text(db: Db<'_>, hash: Digest) -> Result<Option<String>, RunsError> {
+    let sql = "SELECT text FROM texts WHERE hash = ?1";
+    let text: Option<String> = db.first(sql, [hash.bytes()], |row| row.get(0))?;
+    Ok(text.filter(|text| Digest::of(text.as_bytes()) == hash))
+}

@@ -1,0 +1,106 @@
+//! Others that run workflows of requests. Each is kept in the user's cache, every version in a
+//! folder of its own; one that a machine cannot have is said aloud and left out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::clients::{NPM, PYTHON, PYTHON_PROBE, done, installed, python_of, runs};
+use crate::tools::shout;
+use crate::workspace::Workspace;
+
+pub(crate) const HURL: &str = "Hurl";
+pub(crate) const RESPECT: &str = "respect";
+pub(crate) const ARAZZO: &str = "arazzo-runner";
+
+const HURL_VERSION: &str = "8.0.1";
+const RESPECT_PACKAGE: &str = "@redocly/cli@2.73.0";
+const ARAZZO_PACKAGE: &str = "arazzo-runner==0.9.6";
+
+/// A program that runs what it finds in the working directory.
+pub(crate) struct Runner {
+    pub(crate) name: &'static str,
+    program: PathBuf,
+}
+
+impl Runner {
+    /// Runs the workflow of so many steps.
+    pub(crate) fn command(&self, steps: usize) -> Command {
+        let mut command = match self.name {
+            RESPECT => Command::new("node"),
+            _ => Command::new(&self.program),
+        };
+        match self.name {
+            HURL => command.arg(format!("{steps}.hurl")),
+            RESPECT => {
+                // It asks its maker for news otherwise, and tells of what it does.
+                command.env("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true");
+                command.env("REDOCLY_TELEMETRY", "off");
+                command.arg(&self.program).arg("respect").arg(format!("{steps}.arazzo.yaml"))
+            }
+            _ => {
+                // Its own program names the folder that it was installed in, which was another one.
+                command.args(["-m", "arazzo_runner", "--log-level", "ERROR", "execute-workflow"]);
+                command.arg(format!("{steps}.arazzo.yaml"));
+                command.args(["--workflow-id", "chain", "--inputs", "{}"])
+            }
+        };
+        command
+    }
+}
+
+/// All that can be had here.
+pub(crate) fn prepare(workspace: &Workspace) -> Result<Vec<Runner>> {
+    let cache = workspace.cache("bench")?;
+    let found =
+        [(HURL, hurl(workspace, &cache)), (RESPECT, respect(&cache)), (ARAZZO, arazzo(&cache))];
+    let runners = found.into_iter().filter_map(|(name, program)| match program {
+        Ok(program) => Some(Runner { name, program }),
+        Err(error) => {
+            shout(&format!("the figures beside {name} are skipped: {error:#}"));
+            None
+        }
+    });
+    Ok(runners.collect())
+}
+
+/// The one on the path, else built: its package for npm only fetches one from elsewhere.
+fn hurl(workspace: &Workspace, cache: &Path) -> Result<PathBuf> {
+    if runs(Command::new("hurl").arg("--version")) {
+        return Ok(PathBuf::from("hurl"));
+    }
+    let folder = installed(cache, "hurl", HURL_VERSION.as_bytes(), |into| {
+        let mut cargo = workspace.cargo();
+        cargo.args(["install", "hurl", "--version", HURL_VERSION, "--locked", "--root"]).arg(into);
+        // A build directory of the workspace must not fill with the parts of a tool.
+        cargo.env_remove("CARGO_TARGET_DIR").env_remove("CARGO_BUILD_TARGET_DIR");
+        done(&mut cargo)
+    })?;
+    Ok(folder.join("bin").join(format!("hurl{}", std::env::consts::EXE_SUFFIX)))
+}
+
+fn respect(cache: &Path) -> Result<PathBuf> {
+    let folder = installed(cache, "respect", RESPECT_PACKAGE.as_bytes(), |into| {
+        fs::write(into.join("package.json"), "{\"private\": true}\n")?;
+        let mut npm = Command::new(NPM);
+        npm.current_dir(into).args(["install", "--no-audit", "--no-fund", "--ignore-scripts"]);
+        done(npm.arg(RESPECT_PACKAGE))
+    })?;
+    Ok(folder.join("node_modules/@redocly/cli/bin/cli.js"))
+}
+
+fn arazzo(cache: &Path) -> Result<PathBuf> {
+    anyhow::ensure!(
+        runs(Command::new(PYTHON).args(["-c", PYTHON_PROBE])),
+        crate::clients::NO_PYTHON
+    );
+    let folder = installed(cache, "arazzo-runner", ARAZZO_PACKAGE.as_bytes(), |into| {
+        done(Command::new(PYTHON).args(["-m", "venv"]).arg(into))?;
+        let mut pip = Command::new(python_of(into));
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        done(pip.arg(ARAZZO_PACKAGE))
+    })?;
+    Ok(python_of(&folder))
+}
