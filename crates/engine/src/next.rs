@@ -83,7 +83,7 @@ impl<'s> Look<'s> {
 
     /// The names that the expressions of an execution see, but for those of loops around it.
     pub(crate) fn names(&self, key: &Key) -> Names<'s> {
-        let names = Names::of(self.state);
+        let names = Names::of(self.state).for_step(self.flow, key);
         if !self.flow.is_finally(key) {
             return names;
         }
@@ -124,12 +124,16 @@ impl<'s> Look<'s> {
         }
         let nodes = self.flow.nodes();
         let main = || nodes.iter().filter(|node| !node.finally);
+        let failed = self.failed().is_some();
+        if failed && let Some(command) = self.withdraw() {
+            return Some(command);
+        }
         if let Some(command) = main().find_map(|node| self.advance_node(node)) {
             return Some(command);
         }
         // A rejection that goes back waits for what is on its way.
         let back = main().any(|node| *self.state.phase(&node.key) == Phase::Decided(false));
-        if self.failed().is_some() || !self.begins || back {
+        if failed || !self.begins || back {
             return None;
         }
         let concurrency = self.flow.workflow().concurrency as usize;
@@ -211,6 +215,26 @@ impl<'s> Look<'s> {
             let names = self.locals(key, step);
             return self.advance(One { key, step, names }, state);
         }
+        Some(Command::record(Event::StepCanceled { key: key.clone() }))
+    }
+
+    /// A run that has failed asks nobody for anything more. What is on its way comes to its end, and
+    /// a request of which nobody knows whether it took effect stays a question.
+    fn withdraw(&self) -> Option<Command> {
+        let open = || self.state.open().filter(|(key, _)| !self.flow.is_finally(key));
+        let asks = |phase: &Phase| {
+            matches!(phase, Phase::Offered(_) | Phase::Rejected | Phase::Asking | Phase::Voided)
+        };
+        let asking = open().find(|(_, step)| asks(&step.phase));
+        let hollow = || {
+            open().find(|(key, step)| {
+                let below = || self.state.steps.iter().filter(|(own, _)| own.is_within(key));
+                step.phase == Phase::Listed
+                    && below().any(|(_, inner)| inner.phase == Phase::Canceled)
+                    && !below().any(|(own, inner)| own != *key && inner.is_open())
+            })
+        };
+        let (key, _) = asking.or_else(hollow)?;
         Some(Command::record(Event::StepCanceled { key: key.clone() }))
     }
 
