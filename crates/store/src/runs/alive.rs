@@ -16,11 +16,11 @@ fn path(directory: &Path, holder: &HolderId) -> PathBuf {
     directory.join("wake").join(format!("{holder}.alive"))
 }
 
-/// Held for as long as the holder lives.
+/// Held for as long as the holder lives. The file stays: that nobody holds it is what it tells, and
+/// whoever comes next clears it away.
 #[derive(Debug)]
 pub struct Alive {
     _file: File,
-    path: PathBuf,
 }
 
 impl Alive {
@@ -34,7 +34,7 @@ impl Alive {
         file::owner_only(&mut options);
         let file = options.open(&path).map_err(fail)?;
         file.try_lock().map_err(|error| fail(io::Error::from(error)))?;
-        Ok(Alive { _file: file, path })
+        Ok(Alive { _file: file })
     }
 }
 
@@ -50,13 +50,6 @@ pub(super) fn tidy(directory: &Path, listed: &[HolderId]) {
             drop(fs::remove_file(file.with_extension("sock")));
             drop(fs::remove_file(&file));
         }
-    }
-}
-
-impl Drop for Alive {
-    fn drop(&mut self) {
-        // One that stays is removed by whoever finds nobody behind it.
-        drop(fs::remove_file(&self.path));
     }
 }
 

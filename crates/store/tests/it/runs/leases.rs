@@ -41,10 +41,7 @@ fn the_run_of_a_process_that_ended_is_free_at_once() {
     let other = holder();
     assert!(runs.is_driven(&lease.run, 100).expect("reads"));
     assert_eq!(take(&runs, &lease, &other, 100), None);
-    // What stays of a process that was killed is the file, and nobody has its lock.
-    let file = runs.directory().join("wake").join(format!("{}.alive", lease.holder));
     drop(alive);
-    std::fs::write(&file, "").expect("writes");
     assert!(!runs.is_driven(&lease.run, 100).expect("reads"));
     assert_eq!(runs.adrift(100, 10).expect("reads"), slice::from_ref(&lease.run));
     assert_eq!(take(&runs, &lease, &other, 100).expect("it is gone").epoch, 2);
