@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
 use milepost_engine::event::{ChildOutcome, Entry, Event, Parent, RunCreated};
 use milepost_engine::pilot::{Pilot, Work};
@@ -17,13 +17,14 @@ use milepost_model::id::{RunId, WorkflowId};
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Secret;
 use milepost_store::runs::{
-    Beat, Created, Durability, HolderId, InboxId, InboxRow, Lease, Listener, NewRun, Runs,
-    RunsError,
+    Alive, Beat, Created, Durability, HolderId, InboxId, InboxRow, Lease, Listener, NewRun, RunRow,
+    RunStatus, Runs, RunsError,
 };
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, oneshot};
 
 use super::caller::Caller;
+use super::clock::{Clock, now_ms};
 use super::journal::{self, of_runs};
 use super::task::Task;
 
@@ -50,6 +51,8 @@ pub(crate) struct Inner {
     tasks: Mutex<HashMap<RunId, Arc<Active>>>,
     /// Whether others can wake it already.
     listens: AtomicBool,
+    /// What tells others at once when this process has ended, where the system has such a thing.
+    alive: OnceLock<Option<Alive>>,
 }
 
 /// A run that this process drives.
@@ -59,6 +62,8 @@ pub(crate) struct Active {
     pub(crate) told: Notify,
     /// It went on.
     pub(crate) moved: Notify,
+    /// It stands still because there is no room on the disk.
+    pub(crate) stalled: AtomicBool,
 }
 
 /// A run that is to begin.
@@ -94,6 +99,7 @@ impl Drive {
             holder,
             tasks: Mutex::default(),
             listens: AtomicBool::new(false),
+            alive: OnceLock::new(),
         };
         Ok(Drive { inner: Arc::new(inner) })
     }
@@ -155,7 +161,8 @@ impl Drive {
             }
         };
         let caller = &self.inner.caller;
-        let opened = Pilot::open(loaded.flow, loaded.state, now_ms(), caller);
+        let now = Clock::of(loaded.state.now_ms).now_ms();
+        let opened = Pilot::open(loaded.flow, loaded.state, now, caller);
         let (pilot, work) = opened.map_err(|error| internal(&error.to_string()))?;
         self.spawn(lease, pilot, work, loaded.row.durability);
         Ok(true)
@@ -247,6 +254,7 @@ impl Drive {
         loop {
             let active = self.active(run);
             let moved = active.as_ref().map(|active| active.moved.notified());
+            self.writes(active.as_deref()).map_err(|error| unwritten(&error, run))?;
             let row = self.inner.runs.run(run).map_err(|error| of_runs(&error))?;
             if row.last_seq > seq || tokio::time::Instant::now() >= deadline {
                 return Ok(());
@@ -255,9 +263,29 @@ impl Drive {
                 Some(moved) => {
                     let _ = tokio::time::timeout_at(deadline, moved).await;
                 }
+                // Whoever drove it elsewhere may be gone: then nothing more comes.
+                None if is_moving(&row) && super::is_adrift(&self.inner.runs, run)? => {
+                    return Ok(());
+                }
                 None => tokio::time::sleep(LOOK * 4).await,
             }
         }
+    }
+
+    /// Whether what happens can be written down: waiting for more would be waiting for nothing.
+    fn writes(&self, active: Option<&Active>) -> Result<(), RunsError> {
+        if self.inner.runs.has_failed() {
+            return Err(RunsError::Failed);
+        }
+        let stalled = active.is_some_and(|active| active.stalled.load(Ordering::Relaxed));
+        if stalled { Err(RunsError::Full) } else { Ok(()) }
+    }
+
+    /// Gives every run back, for a process that ends: whoever comes next need not wait until it
+    /// is known to be gone.
+    pub(crate) fn leave(&self) -> Result<(), Problem> {
+        let holder = self.inner.holder.clone();
+        self.inner.runs.leave_now(holder).map_err(|error| of_runs(&error))
     }
 
     /// Starts the workflow of a step, or goes on with it, or tells its end.
@@ -314,6 +342,9 @@ impl Drive {
         if self.inner.listens.swap(true, Ordering::Relaxed) {
             return;
         }
+        // Without it, a process that ends is believed to be alive for some seconds.
+        let claimed = self.inner.runs.claim(&self.inner.holder, now_ms());
+        self.inner.alive.get_or_init(|| claimed.ok());
         let inner = Arc::downgrade(&self.inner);
         tokio::spawn(async move {
             while let Some(inner) = inner.upgrade() {
@@ -354,6 +385,11 @@ fn hear(listener: &Listener, inner: &Weak<Inner>) {
     }
 }
 
+/// Whether there is something to do in a run, as the index has it.
+fn is_moving(row: &RunRow) -> bool {
+    matches!(row.standing.status, RunStatus::Pending | RunStatus::Running)
+}
+
 /// How a run that a step started ended.
 pub(crate) fn ended(state: &State) -> Option<ChildOutcome> {
     Some(match state.end.as_ref()? {
@@ -374,10 +410,15 @@ pub(crate) async fn wait<T: Send + 'static>(
     outcome.await.unwrap_or(Err(RunsError::Failed))
 }
 
-/// The time, in milliseconds since 1970.
-pub(crate) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+/// A run that cannot be written down any further: nothing of it is lost, and it goes on from there.
+fn unwritten(error: &RunsError, run: &RunId) -> Problem {
+    let before = match error {
+        RunsError::Full => "make room on the disk",
+        _ => "look at the disk",
+    };
+    let mut problem = of_runs(error).context("run_id", run.as_str());
+    problem.hint = format!("{before}, then go on with `milepost resume {run}`");
+    problem
 }
 
 pub(crate) fn internal(why: &str) -> Problem {

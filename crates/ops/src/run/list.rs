@@ -2,10 +2,11 @@
 
 use milepost_model::id::WorkflowId;
 use milepost_model::problem::{Code, Problem};
-use milepost_store::runs::{Cursor, RunFilter, RunRow, RunStatus};
+use milepost_store::runs::{Cursor, RunFilter, RunRow, RunStatus, Runs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::view::ADRIFT;
 use super::{begin, journal};
 use crate::call::Call;
 use crate::later::Later;
@@ -86,7 +87,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    pub(crate) fn of(row: &RunRow) -> Listed {
+    fn of(row: &RunRow) -> Listed {
         Listed {
             run_id: row.id.as_str().to_owned(),
             workflow: row.workflow.as_str().to_owned(),
@@ -101,6 +102,24 @@ impl Listed {
             quarantined: row.quarantined,
         }
     }
+}
+
+/// Rows of the index, each with whether somebody drives it.
+pub(crate) fn listed(runs: &Runs, rows: &[RunRow]) -> Result<Vec<Listed>, Problem> {
+    let listed = rows.iter().map(|row| {
+        let mut listed = Listed::of(row);
+        let moves = matches!(row.standing.status, RunStatus::Pending | RunStatus::Running);
+        if moves && !row.quarantined && super::is_adrift(runs, &row.id)? {
+            RunStatus::Waiting.as_str().clone_into(&mut listed.status);
+            let (parent, status) = (Some(row.id.clone()), Some(RunStatus::Waiting));
+            let filter = RunFilter { parent, status, ..RunFilter::default() };
+            let child = runs.list(&filter, 1).map_err(|error| journal::of_runs(&error))?;
+            let child = child.runs.first().map(|child| child.id.as_str().to_owned());
+            listed.waiting = Some(child.unwrap_or_else(|| ADRIFT.to_owned()));
+        }
+        Ok(listed)
+    });
+    listed.collect()
 }
 
 impl Later for List {
@@ -133,7 +152,7 @@ impl Later for List {
         let page = drive.inner.runs.list(&filter, limit);
         let page = page.map_err(|error| journal::of_runs(&error))?;
         Ok(Response {
-            runs: page.runs.iter().map(Listed::of).collect(),
+            runs: listed(&drive.inner.runs, &page.runs)?,
             next_cursor: page.next.map(|next| next.get().to_string()),
         })
     }

@@ -3,9 +3,12 @@
 pub(crate) mod begin;
 pub(crate) mod caller;
 pub mod cancel;
+pub(crate) mod clock;
 pub mod decide;
 pub(crate) mod drive;
 pub mod events;
+#[cfg(debug_assertions)]
+pub(crate) mod fail;
 pub(crate) mod journal;
 pub mod keep;
 pub mod list;
@@ -26,10 +29,12 @@ use std::time::Duration;
 
 use milepost_engine::Failure;
 use milepost_engine::signal::{Reply, Signal};
+use milepost_engine::state::{Phase, State, Status};
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
-use milepost_store::runs::{Durability, InboxId, Runs};
+use milepost_store::runs::{Durability, InboxId, RunStatus, Runs};
 
+use clock::now_ms;
 use drive::Drive;
 use journal::of_runs;
 use view::RunView;
@@ -69,7 +74,50 @@ pub(crate) fn find(runs: &Runs, named: &str) -> Result<RunId, Problem> {
 pub(crate) fn shown(runs: &Runs, run: &RunId) -> Result<RunView, Problem> {
     let loaded = journal::load(runs, run)?;
     let relaxed = loaded.row.durability == Durability::Relaxed;
-    Ok(RunView::of(&loaded.flow, &loaded.state, relaxed))
+    let mut view = RunView::of(&loaded.flow, &loaded.state, relaxed);
+    if view.status != Status::Running.name() {
+        return Ok(view);
+    }
+    match waiting_children(runs, &loaded.state)? {
+        children if !children.is_empty() => {
+            view.next = None;
+            children.into_iter().for_each(|child| view.waits_with(child));
+        }
+        _ if is_adrift(runs, run)? => view.is_adrift(),
+        _ => {}
+    }
+    Ok(view)
+}
+
+/// The runs of a run's steps, when nothing goes on but that they wait for somebody.
+fn waiting_children(runs: &Runs, state: &State) -> Result<Vec<RunView>, Problem> {
+    let mut views = Vec::new();
+    for (_, step) in state.open() {
+        match &step.phase {
+            Phase::Child(child) => {
+                // One that is not there yet is about to begin.
+                let Ok(child) = RunId::parse(child) else { return Ok(Vec::new()) };
+                let waits = runs.run(&child).is_ok_and(|row| {
+                    matches!(row.standing.status, RunStatus::Waiting | RunStatus::Running)
+                });
+                let view = if waits { Some(shown(runs, &child)?) } else { None };
+                let waits = |view: &RunView| view.status == Status::Waiting.name();
+                let Some(view) = view.filter(|view| waits(view) && !view.is_left()) else {
+                    return Ok(Vec::new());
+                };
+                views.push(view);
+            }
+            phase if phase.is_busy() || phase.wakes_at().is_some() => return Ok(Vec::new()),
+            _ => {}
+        }
+    }
+    Ok(views)
+}
+
+/// Whether nobody alive drives a run that has something to do.
+pub(crate) fn is_adrift(runs: &Runs, run: &RunId) -> Result<bool, Problem> {
+    let driven = runs.is_driven(run, now_ms()).map_err(|error| of_runs(&error))?;
+    Ok(!driven)
 }
 
 /// A run once it has ended or waits for somebody, at most after a time.
@@ -82,7 +130,7 @@ pub(crate) async fn follow(
     loop {
         let view = shown(&drive.inner.runs, run)?;
         let left = deadline.saturating_duration_since(tokio::time::Instant::now());
-        if view.status != "running" || left.is_zero() {
+        if view.status != Status::Running.name() || left.is_zero() {
             return Ok(view);
         }
         drive.beyond(run, view.seq, left).await?;
