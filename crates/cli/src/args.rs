@@ -46,8 +46,11 @@ impl Arguments {
             Command::Inputs(command) => match &**command {
                 run::InputsCommand::Forget(command) => command.json.json,
             },
-            Command::Mcp(Mcp { command: Some(McpCommand::Budget(command)), .. }) => command.json,
-            Command::Person(_) | Command::Mcp(_) | Command::Schema { .. } => false,
+            Command::Mcp(arguments) => match &arguments.command {
+                Some(McpCommand::Budget(command)) => command.json,
+                None => false,
+            },
+            Command::Person(_) | Command::Schema { .. } => false,
         }
     }
 }

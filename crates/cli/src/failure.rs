@@ -1,8 +1,9 @@
 //! What ends a command early: a problem to show, or a reader that went away.
 
+use std::ffi::OsStr;
 use std::io;
 
-use milepost_model::problem::{Argument, Problem};
+use milepost_model::problem::{Argument, Code, Problem};
 use milepost_model::violation;
 use milepost_store::FileError;
 use serde_json::{Value, json};
@@ -42,6 +43,18 @@ impl Failure {
             Failure::Problem(problem) => Some(problem),
             Failure::Output(_) => None,
         }
+    }
+
+    /// The same about a document that the user named: what is wrong with it is shown by a command
+    /// that can be typed as it stands.
+    pub(crate) fn about(mut self, target: &OsStr) -> Failure {
+        if let Failure::Problem(problem) = &mut self
+            && problem.code == Code::WorkflowInvalid
+        {
+            let target = target.to_string_lossy();
+            problem.hint = format!("see every fault with `milepost workflow validate {target}`");
+        }
+        self
     }
 
     /// Tells the user, and says how the command ends.

@@ -28,6 +28,8 @@ pub(crate) struct Loaded {
     pub(crate) name: String,
     /// The file, when there is one that may be written.
     pub(crate) file: Option<PathBuf>,
+    /// Its id, when it was named by it and lies in the directory that keeps what it said.
+    pub(crate) kept: Option<WorkflowId>,
     pub(crate) document: Arc<Document>,
 }
 
@@ -109,7 +111,7 @@ fn standard_input() -> Result<Loaded, Failure> {
         false => Document::read(&bytes, None, world()),
     };
     let document = Arc::new(document);
-    Ok(Loaded { name: "<stdin>".into(), file: None, document })
+    Ok(Loaded { name: "<stdin>".into(), file: None, kept: None, document })
 }
 
 fn file(path: &Path) -> Result<Loaded, Failure> {
@@ -120,7 +122,7 @@ fn file(path: &Path) -> Result<Loaded, Failure> {
         Err(FileError::TooLarge { bytes, .. }) => Document::too_large(usize::try_from(bytes).ok()),
         Err(error) => return Err(error.into()),
     };
-    Ok(Loaded { name, file: Some(path.to_owned()), document: Arc::new(document) })
+    Ok(Loaded { name, file: Some(path.to_owned()), kept: None, document: Arc::new(document) })
 }
 
 fn from_library(target: &str) -> Result<Loaded, Failure> {
@@ -148,14 +150,18 @@ fn from_library(target: &str) -> Result<Loaded, Failure> {
 fn of_entry(entry: &Entry) -> Loaded {
     let file = (entry.source != SourceKind::BuiltIn).then(|| entry.path.clone());
     let name = entry.path.display().to_string();
-    Loaded { name, file, document: Arc::clone(&entry.document) }
+    let kept = (entry.source == SourceKind::Runtime).then_some(entry.document.id.as_deref());
+    let kept = kept.flatten().and_then(|id| WorkflowId::parse(id).ok());
+    Loaded { name, file, kept, document: Arc::clone(&entry.document) }
 }
 
 fn of_invalid(id: &str, invalid: &Invalid) -> Result<Loaded, Failure> {
     let name = invalid.path.display().to_string();
     if let Some(document) = &invalid.document {
         let file = Some(invalid.path.clone());
-        return Ok(Loaded { name, file, document: Arc::clone(document) });
+        let kept = invalid.path.starts_with(locations()?.runtime());
+        let kept = kept.then(|| WorkflowId::parse(id).ok()).flatten();
+        return Ok(Loaded { name, file, kept, document: Arc::clone(document) });
     }
     Err(milepost_ops::invalid_file_problem(id, invalid).into())
 }

@@ -188,7 +188,7 @@ impl<'s> Look<'s> {
         let step = self.flow.of_key(&node.key)?;
         let Action::Run(run) = &step.action else { return None };
         let plain = step.for_each.is_none() && matches!(run.target.value, Target::Command(_));
-        let names = Names::of(self.state);
+        let names = Names::of(self.state).for_step(self.flow, &node.key);
         let names = if run.repeat.is_some() { names.with_self(None) } else { names };
         let call = plain.then(|| call(run, step, &names).ok()).flatten()?;
         Some(Calling { key: node.key.clone(), call })

@@ -20,6 +20,7 @@ mod next;
 pub mod pilot;
 pub mod resume;
 mod retry;
+mod sentinel;
 pub mod signal;
 pub mod state;
 pub mod time;
@@ -30,9 +31,9 @@ pub use failure::Failure;
 pub use flow::{Flow, Node};
 pub use judge::engine;
 pub use key::Key;
-pub use names::{sentinel, shown, shown_text};
 pub use next::next;
 pub use retry::Trouble;
+pub use sentinel::{replaced_in, replaced_in_map, sentinel, shown, shown_text};
 
 /// What the engine is called when it ends a run that takes too long.
 pub(crate) const DEADLINE: &str = "deadline";

@@ -6,8 +6,6 @@ pub const SUBMISSIONS: u32 = 5;
 pub const ITEMS: usize = 10_000;
 /// Runs inside runs.
 pub const DEPTH: u32 = 16;
-/// Tries of a request that may be repeated, unless authored.
-pub const ATTEMPTS: u32 = 3;
 /// The first pause before another try, unless authored.
 pub const BACKOFF_MS: u64 = 500;
 /// The longest pause before another try, unless authored.

@@ -1,12 +1,17 @@
 //! What the names in an expression stand for in a run.
 
+use std::cell::OnceCell;
+
 use milepost_model::expr::{Fuel, Outcome, Scope};
 use milepost_model::templated::{Bare, Dynamic, Templated};
 use milepost_model::walk::Pass;
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
-use crate::state::State;
+use crate::flow::Flow;
+use crate::key::Key;
+use crate::sentinel::sentinel;
+use crate::state::{State, StepState};
 use crate::{time, words};
 
 /// The names of a run, with those of the loop around laid over them.
@@ -14,12 +19,31 @@ use crate::{time, words};
 pub(crate) struct Names<'s> {
     state: &'s State,
     locals: Map<String, Value>,
-    now: String,
+    /// The step of the top level that the names are for.
+    node: Option<(&'s Flow, usize)>,
+    now: OnceCell<String>,
 }
 
 impl<'s> Names<'s> {
     pub(crate) fn of(state: &'s State) -> Names<'s> {
-        Names { state, locals: Map::new(), now: time::rfc3339(state.now_ms) }
+        Names { state, locals: Map::new(), node: None, now: OnceCell::new() }
+    }
+
+    /// For an execution of a step: what depends on a person's yes has the time that person saw.
+    pub(crate) fn for_step(mut self, flow: &'s Flow, key: &Key) -> Names<'s> {
+        self.node = flow.index(key.top()).map(|index| (flow, index));
+        self
+    }
+
+    /// What `now()` is: the time of the last event, unless a person was shown another one. Else a
+    /// request that names the time would differ from what was approved whenever it is sent.
+    fn instant(&self) -> u64 {
+        let shown = self.node.and_then(|(flow, index)| {
+            let above = flow.above(index).into_iter().chain([index]);
+            let steps = above.filter_map(|index| self.state.step(&flow.nodes()[index].key));
+            steps.filter_map(StepState::shown_ms).min()
+        });
+        shown.unwrap_or(self.state.now_ms)
     }
 
     /// With one more name.
@@ -101,44 +125,10 @@ impl Scope for Names<'_> {
     }
 
     fn now(&self) -> Option<&str> {
-        Some(&self.now)
+        Some(self.now.get_or_init(|| time::rfc3339(self.instant())))
     }
 
     fn secret(&self, name: &str) -> Option<String> {
         Some(sentinel(&self.state.head.seal, name))
     }
-}
-
-/// What stands in the place of a secret until it is sent. Nobody outside knows the seal, so no
-/// answer of an API can make the engine put a secret somewhere.
-pub fn sentinel(seal: &str, name: &str) -> String {
-    format!("milepost-secret({seal}:{name})")
-}
-
-/// A value as it may be shown: marks in the place of sentinels.
-pub fn shown(seal: &str, value: &Value) -> Value {
-    match value {
-        Value::String(text) => Value::String(shown_text(seal, text)),
-        Value::Array(items) => items.iter().map(|item| shown(seal, item)).collect(),
-        Value::Object(map) => Value::Object(
-            map.iter().map(|(name, value)| (name.clone(), shown(seal, value))).collect(),
-        ),
-        other => other.clone(),
-    }
-}
-
-/// A text as it may be shown.
-pub fn shown_text(seal: &str, text: &str) -> String {
-    let open = format!("milepost-secret({seal}:");
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(&open) {
-        let inner = &rest[at + open.len()..];
-        let Some(end) = inner.find(')') else { break };
-        out.push_str(&rest[..at]);
-        out.push_str(&milepost_model::secret::mark(&inner[..end]));
-        rest = &inner[end + 1..];
-    }
-    out.push_str(rest);
-    out
 }

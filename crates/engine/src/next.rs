@@ -100,7 +100,7 @@ impl<'s> Look<'s> {
 
     /// The names that the expressions of an execution see, but for those of loops around it.
     pub(crate) fn names(&self, key: &Key) -> Names<'s> {
-        let names = Names::of(self.state);
+        let names = Names::of(self.state).for_step(self.flow, key);
         if !self.flow.is_finally(key) {
             return names;
         }
@@ -140,6 +140,10 @@ impl<'s> Look<'s> {
             return self.walk();
         }
         let nodes = self.flow.nodes();
+        let failed = self.failed().is_some();
+        if failed && let Some(command) = self.withdraw() {
+            return Some(command);
+        }
         let open = self.open_nodes(false);
         if let Some(command) = open.iter().find_map(|number| self.advance_node(&nodes[*number])) {
             return Some(command);
@@ -147,7 +151,7 @@ impl<'s> Look<'s> {
         // A rejection that goes back waits for what is on its way.
         let rejected = |node: &Node| *self.state.phase(&node.key) == Phase::Decided(false);
         let back = open.iter().any(|number| rejected(&nodes[*number]));
-        if self.failed().is_some() || !self.begins || back {
+        if failed || !self.begins || back {
             return None;
         }
         let concurrency = self.flow.workflow().concurrency as usize;
@@ -216,6 +220,26 @@ impl<'s> Look<'s> {
             let names = self.locals(key, step);
             return self.advance(One { key, step, names }, state);
         }
+        Some(Command::record(Event::StepCanceled { key: key.clone() }))
+    }
+
+    /// A run that has failed asks nobody for anything more. What is on its way comes to its end, and
+    /// a request of which nobody knows whether it took effect stays a question.
+    fn withdraw(&self) -> Option<Command> {
+        let open = || self.state.open().filter(|(key, _)| !self.flow.is_finally(key));
+        let asks = |phase: &Phase| {
+            matches!(phase, Phase::Offered(_) | Phase::Rejected | Phase::Asking | Phase::Voided)
+        };
+        let asking = open().find(|(_, step)| asks(&step.phase));
+        let hollow = || {
+            open().find(|(key, step)| {
+                let below = || self.state.steps.iter().filter(|(own, _)| own.is_within(key));
+                step.phase == Phase::Listed
+                    && below().any(|(_, inner)| inner.phase == Phase::Canceled)
+                    && !below().any(|(own, inner)| own != *key && inner.is_open())
+            })
+        };
+        let (key, _) = asking.or_else(hollow)?;
         Some(Command::record(Event::StepCanceled { key: key.clone() }))
     }
 

@@ -9,14 +9,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use milepost_model::step::Action;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::board::Board;
 use crate::command::{Asking, Call, Calling, Command, Starting};
 use crate::event::{
-    Actor, ActorKind, Answer, Attempt, Budget, Change, ChildOutcome, Entry, Event, Request,
-    ShownCall, Verdict,
+    Actor, ActorKind, Answer, Attempt, Budget, Change, ChildOutcome, Entry, Event, Presence,
+    Request, ShownCall, Verdict,
 };
 use crate::failure::Failure;
 use crate::flow::Flow;
@@ -25,7 +26,7 @@ use crate::next::Look;
 use crate::retry::{self, Tried, Trouble};
 use crate::signal::{Reply, Signal};
 use crate::state::{IllegalEvent, Phase, State, Status, StepState};
-use crate::{DEADLINE, judge, limits, names, words};
+use crate::{DEADLINE, judge, limits, sentinel, words};
 
 /// What the pilot asks of the world. Both are pure as far as a run is concerned.
 pub trait World {
@@ -348,7 +349,7 @@ impl Turn<'_> {
                 by: Actor { kind: ActorKind::Engine, name: DEADLINE.to_owned() },
                 comment: None,
                 answer: None,
-                presence: crate::event::Presence::Policy,
+                presence: Presence::Policy,
                 signature: None,
             })))?;
         }
@@ -562,11 +563,11 @@ impl Turn<'_> {
                 key: calling.key.clone(),
                 digest: prepared.digest,
                 request: prepared.request,
-                arguments: names::shown(&head.seal, &calling.call.arguments()),
+                arguments: sentinel::shown(&head.seal, &calling.call.arguments()),
             })
         });
         let shown: Vec<ShownCall> = shown.collect();
-        let message = names::shown_text(&head.seal, &asking.message);
+        let message = sentinel::shown_text(&head.seal, &asking.message);
         let generation = self.state().generation(&asking.key);
         let told = self.state().step(&asking.key).and_then(|step| step.submission.as_ref());
         let digest = digest(&json!({
@@ -589,7 +590,31 @@ impl Turn<'_> {
         if let Some(before) = before {
             request.changes = self.differences(&before, &request, None);
         }
-        self.record(Event::ApprovalRequested(Box::new(request)))
+        let (key, digest) = (request.key.clone(), request.digest.clone());
+        self.record(Event::ApprovalRequested(Box::new(request)))?;
+        if self.is_unattended(&key) {
+            self.record(Event::Approved(Box::new(Verdict {
+                key,
+                digest,
+                by: judge::engine("policy"),
+                comment: None,
+                answer: None,
+                presence: Presence::Policy,
+                signature: None,
+            })))?;
+        }
+        Ok(())
+    }
+
+    /// Whether the user's configuration answers a question. It fills in no form, and it is nobody
+    /// that an author could have named.
+    fn is_unattended(&self, key: &Key) -> bool {
+        let action = self.pilot.flow.of_key(key).map(|step| &step.action);
+        let plain = match action {
+            Some(Action::Approve(approve)) => approve.form.is_none() && approve.by.is_empty(),
+            _ => true,
+        };
+        self.state().head.presence == Presence::Policy && plain
     }
 
     fn child(&mut self, starting: Starting) -> Result<(), IllegalEvent> {

@@ -131,6 +131,8 @@ pub enum Verdict {
     Overridden,
     /// Its condition, or what it depends on, leaves it out.
     WillSkip,
+    /// It cannot be done: it reads what will not be there.
+    WillFail,
     /// It is not reached this time.
     Left,
 }
@@ -145,6 +147,7 @@ impl Verdict {
             Verdict::MayRepeatWrite { .. } => "may repeat a write",
             Verdict::Overridden => "overridden",
             Verdict::WillSkip => "will be skipped",
+            Verdict::WillFail => "will fail",
             Verdict::Left => "left",
         }
     }
@@ -214,8 +217,9 @@ fn find<'f>(flow: &'f Flow, named: &str) -> Result<&'f Step, Failure> {
         (Some(_), Some(step)) => Ok(step),
         (_, Some(_)) => Err(refusal::inside(named)),
         (_, None) => {
-            let ids = flow.nodes().iter().map(|node| node.key.as_str());
-            Err(words::no_step(named, suggest::closest(named, ids)))
+            let ids: Vec<&str> = flow.nodes().iter().map(|node| node.key.as_str()).collect();
+            let near = suggest::closest(named, ids.iter().copied());
+            Err(words::unknown_step(named, near, &ids))
         }
     }
 }
@@ -342,6 +346,7 @@ impl Teller<'_> {
             }
             Fate::Over => (Verdict::Kept, self.kept(index, outlook)),
             Fate::Skips(why) => (Verdict::WillSkip, why.clone()),
+            Fate::Fails(why) => (Verdict::WillFail, why.clone()),
             Fate::Left => (Verdict::Left, "it is not reached this time".to_owned()),
             Fate::Runs => (self.runs(&key, Verdict::WillRun), self.why(index, &key)),
             Fate::MayRun(unless) => {

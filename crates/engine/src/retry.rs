@@ -1,6 +1,6 @@
 //! Whether and when a request is tried again.
 
-use milepost_model::retry::{Backoff, Retry, RetryOn};
+use milepost_model::retry::{self, Backoff, Retry, RetryOn};
 use milepost_model::step::Step;
 use sha2::{Digest, Sha256};
 
@@ -39,7 +39,7 @@ pub(crate) fn pause(step: &Step, tried: &Tried<'_>) -> Option<u64> {
     let retry = step.retry.as_ref();
     let most = retry.and_then(|retry| retry.max_attempts).map(milepost_model::decode::Int::get);
     let most = most.unwrap_or(match (retry.is_some(), tried.repeatable) {
-        (true, _) | (_, true) => limits::ATTEMPTS,
+        (true, _) | (_, true) => retry::ATTEMPTS,
         (false, false) => 1,
     });
     if tried.attempt >= most || !is_worth_it(retry, tried.trouble) {
@@ -63,14 +63,13 @@ fn is_worth_it(retry: Option<&Retry>, trouble: Trouble) -> bool {
     let Some(on) = retry.and_then(|retry| retry.on.as_ref()) else {
         return match trouble {
             Trouble::Network => true,
-            Trouble::Status(status) => matches!(status, 429 | 502 | 503 | 504),
+            Trouble::Status(status) => retry::STATUSES.contains(&status),
             Trouble::Timeout | Trouble::Unsendable => false,
         };
     };
     on.iter().any(|on| match (on, trouble) {
         (RetryOn::Network, Trouble::Network) | (RetryOn::Timeout, Trouble::Timeout) => true,
-        (RetryOn::Status(wanted), Trouble::Status(status)) => *wanted == status,
-        (RetryOn::Class(class), Trouble::Status(status)) => u16::from(*class) == status / 100,
+        (on, Trouble::Status(status)) => on.is_status(status),
         _ => false,
     })
 }

@@ -41,6 +41,9 @@ use crate::time;
 pub use step::{Judged, Phase, StepState};
 use step::{is_closable, misfit};
 
+/// Where a failure of a list has those of its items.
+const ITEMS: &str = "items";
+
 /// An event that cannot have happened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("event {seq} `{event}` does not fit: {why}")]
@@ -323,9 +326,10 @@ impl State {
                 Ok(())
             }
             Event::StepSucceeded { key, output } => {
+                let failed = self.failed_items(key);
                 let step = self.from(key, at, is_closable)?;
                 step.output = output.clone().or_else(|| step.produced());
-                step.failure = None;
+                step.failure = failed;
                 self.close(key, Phase::Succeeded, at);
                 Ok(())
             }
@@ -542,7 +546,10 @@ impl State {
                 let fits = |phase: &Phase| {
                     matches!(phase, Phase::Pending | Phase::Accepted | Phase::Voided)
                 };
+                // What was shown was written out before this event.
+                let shown = self.now_ms;
                 let step = self.from(&request.key, at, fits)?;
+                step.asked_ms = Some(shown);
                 step.request = Some(request.clone());
                 step.verdict = None;
                 step.phase = Phase::Asking;
@@ -711,6 +718,25 @@ impl State {
         }
     }
 
+    /// What failed of a list that goes on all the same: a problem at the index of each such item.
+    fn failed_items(&self, key: &Key) -> Option<Failure> {
+        let list = self.steps.get(key)?;
+        let first = self.steps.get(&key.item(list.item_failed?))?.failure.as_ref()?;
+        let failures = (0..list.items.as_ref()?.len()).map(|index| {
+            let item = self.steps.get(&key.item(index))?;
+            item.failure.as_ref().filter(|_| item.phase == Phase::Failed)
+        });
+        let failures: Vec<Option<&Failure>> = failures.collect();
+        let told = failures.iter().map(|failure| {
+            failure.map(|failure| json!({"code": failure.code, "message": failure.message}))
+        });
+        let told: Vec<Value> = told.map(Option::unwrap_or_default).collect();
+        let (failed, all) = (failures.iter().flatten().count(), failures.len());
+        let message = format!("{failed} of {all} items failed: {}", first.message);
+        let whole = Failure { message, ..first.clone() };
+        Some(whole.with(ITEMS, told))
+    }
+
     /// Notes that an item of a list is to be done again.
     fn uncount(&mut self, key: &Key) {
         let Some((list, index)) = key.list() else { return };
@@ -789,8 +815,13 @@ impl State {
         if let Some(output) = &step.output {
             shown.insert("output".to_owned(), output.clone());
         }
-        if let Some(failure) = step.failure.as_ref().filter(|_| step.phase == Phase::Failed) {
-            let error = json!({"code": failure.code, "message": failure.message});
+        let closed = matches!(step.phase, Phase::Failed | Phase::Succeeded);
+        if let Some(failure) = step.failure.as_ref().filter(|_| closed) {
+            let mut error = json!({"code": failure.code, "message": failure.message});
+            let items = failure.context.as_deref().and_then(|context| context.get(ITEMS));
+            if let Some(items) = items {
+                error[ITEMS] = items.clone();
+            }
             shown.insert("error".to_owned(), error);
         }
         if let Some(answer) = &step.answer {

@@ -217,10 +217,7 @@ fn brief(flow: &Flow, state: &State, key: &Key) -> Option<Brief> {
     Some(Brief {
         key: key.clone(),
         title: step.title.clone(),
-        prompt: crate::names::shown_text(
-            &state.head.seal,
-            &told(state, step, prompt, key, &variables),
-        ),
+        prompt: crate::shown_text(&state.head.seal, &told(state, step, prompt, key, &variables)),
         role: prompt.agent_role.clone(),
         guidance: prompt.guidance.clone(),
         checks: checks.unwrap_or_default(),
@@ -270,7 +267,7 @@ pub(crate) fn item(state: &State, key: &Key) -> Option<(usize, Value)> {
 
 /// Variables and inputs as they may be shown.
 pub fn shown_inputs(state: &State) -> Map<String, Value> {
-    let shown = crate::names::shown(&state.head.seal, &Value::Object(state.head.inputs.clone()));
+    let shown = crate::shown(&state.head.seal, &Value::Object(state.head.inputs.clone()));
     shown.as_object().cloned().unwrap_or_default()
 }
 

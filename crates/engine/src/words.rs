@@ -2,6 +2,7 @@
 
 use milepost_model::expr::EvalError;
 use milepost_model::problem::Code;
+use milepost_model::suggest;
 
 use crate::failure::Failure;
 use crate::key::Key;
@@ -144,6 +145,16 @@ pub(crate) fn no_step(named: &str, near: Option<&str>) -> Failure {
     let hint = match near {
         Some(near) => format!("did you mean `{near}`?"),
         None => "ask for the status of the run: it says who is to do what".to_owned(),
+    };
+    Failure::new(Code::StepNotFound, message, hint).with("step", named)
+}
+
+/// No step of the top level has this name.
+pub(crate) fn unknown_step(named: &str, near: Option<&str>, all: &[&str]) -> Failure {
+    let message = format!("the workflow has no step `{named}`");
+    let hint = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("name one of its steps: {}", suggest::list(all.iter().copied())),
     };
     Failure::new(Code::StepNotFound, message, hint).with("step", named)
 }

@@ -32,6 +32,12 @@ shape! {
     "on" on: opt Vec<RetryOn> = "What is worth another try.",
 }
 
+/// Tries of what may be repeated, the first one included, unless an author says so.
+pub const ATTEMPTS: u32 = 3;
+
+/// Answers that are worth another try unless an author says so, as a failed connection is.
+pub const STATUSES: [u16; 4] = [429, 502, 503, 504];
+
 /// What is worth another try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryOn {
@@ -43,6 +49,17 @@ pub enum RetryOn {
     Status(u16),
     /// A hundred statuses: 4 or 5.
     Class(u8),
+}
+
+impl RetryOn {
+    /// Whether an answer of this status is meant.
+    pub fn is_status(self, found: u16) -> bool {
+        match self {
+            RetryOn::Status(status) => status == found,
+            RetryOn::Class(class) => u16::from(class) == found / 100,
+            RetryOn::Network | RetryOn::Timeout => false,
+        }
+    }
 }
 
 impl Decode for RetryOn {

@@ -63,6 +63,9 @@ fn shortened(arguments: &Value) -> Value {
     }
 }
 
+/// Names that mean the same, where an operation has only one of them.
+const SPELLINGS: &[&str] = &["manifest", "content", "manifest_content"];
+
 /// What the arguments of one operation must look like.
 #[derive(Debug)]
 pub(crate) struct Arguments {
@@ -85,6 +88,7 @@ impl Arguments {
 
     /// Checks arguments. Null for one that may be left out counts as left out.
     pub(crate) fn check(&self, arguments: &mut Value) -> Result<(), Problem> {
+        self.spell(arguments);
         let Some(validator) = &self.validator else { return Ok(()) };
         if let Some(map) = arguments.as_object_mut() {
             map.retain(|name, value| !value.is_null() || !self.optional.contains(name));
@@ -117,6 +121,21 @@ impl Arguments {
         // A missing argument is the first thing to know.
         faults.sort_by_key(|fault| fault.rule != "required");
         Err(problem(faults))
+    }
+
+    /// Gives the text of a workflow the name that the operation has for it. One that is given under
+    /// two names is left alone, and told of.
+    fn spell(&self, arguments: &mut Value) {
+        let is_known = |name: &&&str| self.names.iter().any(|known| known == **name);
+        let mut known = SPELLINGS.iter().filter(is_known);
+        let (Some(known), None) = (known.next(), known.next()) else { return };
+        let Some(map) = arguments.as_object_mut().filter(|map| !map.contains_key(*known)) else {
+            return;
+        };
+        let given = SPELLINGS.iter().find_map(|name| map.remove(*name));
+        if let Some(text) = given {
+            map.insert((*known).to_owned(), text);
+        }
     }
 
     fn explain(&self, error: &ValidationError<'_>, faults: &mut Vec<Argument>) {

@@ -309,6 +309,11 @@ impl Operations {
         }
     }
 
+    /// Gives the runs back that this process drives, before it ends.
+    pub fn leave_runs(&self) -> Result<(), Problem> {
+        if self.all.writer.has_runs() { self.all.writer.drive()?.leave() } else { Ok(()) }
+    }
+
     /// What looks and changes nothing.
     pub fn reader(&self) -> &Reader {
         &self.all.reader

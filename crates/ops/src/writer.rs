@@ -57,12 +57,26 @@ impl Writer {
             return Ok(drive.clone());
         }
         let directory = &self.reader.locations().data;
-        let runs = Runs::open(directory, OpenOptions::default());
+        let runs = Runs::open(directory, self.open_options());
         let runs = runs.map_err(|error| journal::of_runs(&error))?;
         // What it calls with must not keep it alive.
         let hands = Writer { drive: Arc::default(), ..self.clone() };
         let drive = Drive::open(runs, Caller::new(hands))?;
         Ok(self.drive.get_or_init(|| drive).clone())
+    }
+
+    /// How the runs are opened: as they are, but for tests.
+    #[cfg(not(debug_assertions))]
+    #[expect(clippy::unused_self, reason = "a build for tests asks the environment")]
+    fn open_options(&self) -> OpenOptions {
+        OpenOptions::default()
+    }
+
+    #[cfg(debug_assertions)]
+    fn open_options(&self) -> OpenOptions {
+        let wanted = self.variable("MILEPOST_FAIL");
+        let faults = wanted.as_deref().and_then(crate::run::fail::faults);
+        OpenOptions { faults, ..OpenOptions::default() }
     }
 
     /// Whether there have ever been runs.

@@ -23,8 +23,6 @@ pub const ADDRESSES: usize = 64;
 /// Characters of a system's or library's own words in an error.
 pub const DETAIL_CHARS: usize = 200;
 
-/// Tries of a request that may be repeated.
-pub const ATTEMPTS: u32 = 3;
 /// Tries that a caller may ask for.
 pub const ATTEMPTS_MAX: u32 = 100;
 /// The first pause between two tries.

@@ -1,5 +1,6 @@
-//! When a request is tried again. Deciding is pure; waiting uses the timer of the runtime, so that
-//! a test can stop it.
+//! When a request of a caller who waits is tried again; those of a run have the engine's rules,
+//! which wait longer. Deciding is pure; waiting uses the timer of the runtime, so that a test can
+//! stop it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
@@ -31,41 +32,21 @@ impl Retry {
     /// The rule unless another is given: three tries of what may be repeated, one of the rest.
     pub fn of(may_repeat: bool) -> Retry {
         Retry {
-            max_attempts: if may_repeat { limits::ATTEMPTS } else { 1 },
+            max_attempts: if may_repeat { retry::ATTEMPTS } else { 1 },
             backoff: Backoff::Exponential,
             first: limits::BACKOFF_FIRST,
             max: limits::BACKOFF_MAX,
             jitter: true,
-            on: vec![
-                RetryOn::Network,
-                RetryOn::Status(429),
-                RetryOn::Status(502),
-                RetryOn::Status(503),
-                RetryOn::Status(504),
-            ],
+            on: [RetryOn::Network]
+                .into_iter()
+                .chain(retry::STATUSES.map(RetryOn::Status))
+                .collect(),
         }
     }
 
     /// One try.
     pub fn never() -> Retry {
         Retry::of(false)
-    }
-
-    /// The rule of a workflow's author, filled up with the usual one.
-    pub fn authored(authored: &retry::Retry, may_repeat: bool) -> Retry {
-        let usual = Retry::of(may_repeat);
-        let attempts = authored
-            .max_attempts
-            .as_ref()
-            .map(|attempts| u32::try_from(attempts.0).unwrap_or(limits::ATTEMPTS_MAX));
-        Retry {
-            max_attempts: attempts.unwrap_or(usual.max_attempts),
-            backoff: authored.backoff.unwrap_or(usual.backoff),
-            first: authored.initial.map_or(usual.first, |period| period.0),
-            max: authored.max.map_or(usual.max, |period| period.0),
-            jitter: authored.jitter.unwrap_or(usual.jitter),
-            on: authored.on.clone().unwrap_or(usual.on),
-        }
     }
 
     /// How long to wait for the next try after this many; `None` when there is none.
@@ -92,10 +73,7 @@ impl Retry {
 
     fn covers(&self, outcome: &Outcome) -> bool {
         self.on.iter().any(|on| match (on, outcome) {
-            (RetryOn::Status(wanted), Outcome::Answered { status, .. }) => status == wanted,
-            (RetryOn::Class(class), Outcome::Answered { status, .. }) => {
-                status / 100 == u16::from(*class)
-            }
+            (on, Outcome::Answered { status, .. }) => on.is_status(*status),
             (RetryOn::Timeout, Outcome::Failed { fault: Fault::Timeout { .. }, .. }) => true,
             // Time that ran out while connecting is a matter of the network.
             (RetryOn::Network, Outcome::Failed { fault: Fault::Timeout { .. }, delivery }) => {

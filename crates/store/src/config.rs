@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use milepost_model::id::WorkflowId;
+
 use crate::file::{self, FileError};
 use crate::hosts::PrivateHost;
 use crate::limits;
@@ -20,8 +22,42 @@ pub struct Config {
     pub env_allow: Vec<String>,
     /// Where secrets are kept.
     pub secrets: SecretsBackend,
+    /// How runs are approved.
+    pub approvals: Approvals,
+    /// What a run may spend whose workflow does not say.
+    pub budget: Budgets,
     /// Keys that mean nothing.
     pub warnings: Vec<UnknownKey>,
+}
+
+/// How runs are approved.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Approvals {
+    /// Workflows whose questions are answered with yes while nobody is there.
+    pub unattended: Vec<WorkflowId>,
+    /// What a person has to do at least to decide.
+    pub presence: LeastPresence,
+}
+
+/// What a person has to do at least to decide.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LeastPresence {
+    /// Type it on a terminal.
+    #[default]
+    Terminal,
+    /// Give the PIN.
+    Pin,
+}
+
+/// What a run may spend; no bound where nothing is said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Budgets {
+    /// Requests.
+    pub http_calls: Option<u64>,
+    /// Requests that change something.
+    pub writes: Option<u64>,
+    /// Tries of all kinds.
+    pub attempts: Option<u64>,
 }
 
 /// Where secrets are kept. The environment is asked first whatever is chosen here.
@@ -52,7 +88,11 @@ pub enum ConfigError {
     },
 }
 
-const KEYS: &[&str] = &["allow_private", "source_roots", "env_allow", "secrets"];
+const KEYS: &[&str] =
+    &["allow_private", "source_roots", "env_allow", "secrets", "approvals", "budget"];
+const APPROVALS_KEYS: &[&str] = &["unattended", "presence"];
+const PRESENCE: &str = "`terminal` or `pin`";
+const BUDGET_KEYS: &[&str] = &["http_calls", "writes", "attempts"];
 const SECRETS_KEYS: &[&str] = &["backend"];
 const BACKEND: &str = "`file`, `keyring` or `env`";
 
@@ -105,8 +145,46 @@ impl Config {
             config.secrets = backend.transpose()?.unwrap_or_default();
             secrets.unknown(SECRETS_KEYS, &mut config.warnings);
         }
+        if let Some(field) = top.take("approvals") {
+            config.approvals = Approvals::read(field.table()?, &mut config.warnings)?;
+        }
+        if let Some(field) = top.take("budget") {
+            config.budget = Budgets::read(field.table()?, &mut config.warnings)?;
+        }
         top.unknown(KEYS, &mut config.warnings);
         Ok(config)
+    }
+}
+
+impl Approvals {
+    fn read(mut table: Table<'_>, warnings: &mut Vec<UnknownKey>) -> Result<Approvals, Fault> {
+        let mut approvals = Approvals::default();
+        if let Some(field) = table.take("unattended") {
+            let parse = |text: &str| WorkflowId::parse(text).ok();
+            approvals.unattended = field.parsed_list("the id of a workflow", parse)?;
+        }
+        if let Some(field) = table.take("presence") {
+            approvals.presence = field.parsed(PRESENCE, |text| match text {
+                "terminal" => Some(LeastPresence::Terminal),
+                "pin" => Some(LeastPresence::Pin),
+                _ => None,
+            })?;
+        }
+        table.unknown(APPROVALS_KEYS, warnings);
+        Ok(approvals)
+    }
+}
+
+impl Budgets {
+    fn read(mut table: Table<'_>, warnings: &mut Vec<UnknownKey>) -> Result<Budgets, Fault> {
+        let mut count = |name: &str| table.take(name).map(Field::count).transpose();
+        let budgets = Budgets {
+            http_calls: count("http_calls")?,
+            writes: count("writes")?,
+            attempts: count("attempts")?,
+        };
+        table.unknown(BUDGET_KEYS, warnings);
+        Ok(budgets)
     }
 }
 

@@ -12,7 +12,6 @@ use std::time::{Instant, SystemTime};
 
 use milepost_model::check::World;
 use milepost_model::document::Document;
-use milepost_model::finding::Severity;
 
 use crate::builtin;
 use crate::directory::{self, Directory};
@@ -182,7 +181,7 @@ impl Index {
                 let summary = Summary::of(&document, workflow, &bytes, source, self.path(record));
                 Verdict::Valid(Arc::new(summary))
             }
-            None => Verdict::Invalid(Refusal::of_text(first_fault(&document))),
+            None => Verdict::Invalid(Refusal::of_document(&document)),
         };
         let same = record.trace.hash == reading.trace.hash && record.id == reading.id;
         let look = if same { Look::Touched(reading.trace) } else { Look::Read(reading) };
@@ -367,10 +366,4 @@ impl Index {
 fn built_in(path: &Path) -> Option<&'static str> {
     let mut workflows = builtin::WORKFLOWS.iter();
     workflows.find(|(name, _)| Path::new(name) == path).map(|(_, text)| *text)
-}
-
-/// Why a document is no workflow, in one sentence.
-fn first_fault(document: &Document) -> String {
-    let first = document.violations.iter().find(|one| one.severity == Severity::Error);
-    first.map_or_else(String::new, |fault| format!("line {}: {}", fault.line, fault.message))
 }

@@ -98,5 +98,7 @@ pub const EVENTS_BYTES: usize = 32 * 1024 * 1024;
 pub const RUNS_MEANT: usize = 20;
 /// Runs that are purged in one transaction, so that others need not wait for all of them.
 pub const RUNS_PURGED_AT_ONCE: usize = 200;
+/// Errors of a file that a listing shows.
+pub const VIOLATIONS_LISTED: usize = 20;
 /// Processes that are woken at once.
 pub const LISTENERS: usize = 1_000;

@@ -6,13 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use milepost_model::document::{self, Document};
+use milepost_model::finding::Severity;
 use milepost_model::source::Format;
 use milepost_model::step::Action;
 use milepost_model::target::Target;
+use milepost_model::violation::Violation;
 use milepost_model::workflow::{Spelling, Workflow};
 
 use crate::file::FileError;
 use crate::index::{Index, Record, Verdict};
+use crate::limits;
 use crate::locations::SourceKind;
 
 /// The whole library at one moment. Holds no documents.
@@ -73,15 +76,32 @@ pub enum Cause {
 }
 
 /// Why a file is no workflow.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Refusal {
     pub(crate) cause: Cause,
     pub(crate) reason: String,
+    violations: Arc<[Violation]>,
+}
+
+impl PartialEq for Refusal {
+    /// The violations follow from what the file says, as the reason does.
+    fn eq(&self, other: &Refusal) -> bool {
+        (self.cause, &self.reason) == (other.cause, &other.reason)
+    }
 }
 
 impl Refusal {
     pub(crate) fn of_text(reason: String) -> Refusal {
-        Refusal { cause: Cause::Text, reason }
+        Refusal { cause: Cause::Text, reason, violations: Arc::new([]) }
+    }
+
+    /// A document with errors: the first one is the reason.
+    pub(crate) fn of_document(document: &Document) -> Refusal {
+        let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
+        let errors: Vec<Violation> = errors.take(limits::VIOLATIONS_LISTED).cloned().collect();
+        let reason = errors.first().map(|fault| format!("line {}: {}", fault.line, fault.message));
+        let cause = Cause::Text;
+        Refusal { cause, reason: reason.unwrap_or_default(), violations: errors.into() }
     }
 
     /// With the system's words where it was the system that refused.
@@ -96,11 +116,12 @@ impl Refusal {
             }
             FileError::TooLarge { .. } => (Cause::Text, error.to_string()),
         };
-        Refusal { cause, reason }
+        Refusal { cause, reason, violations: Arc::new([]) }
     }
 
     pub(crate) fn at(self, path: PathBuf, document: Option<Arc<Document>>) -> Invalid {
-        Invalid { path, cause: self.cause, reason: self.reason, document }
+        let Refusal { cause, reason, violations } = self;
+        Invalid { path, cause, reason, violations, document }
     }
 }
 
@@ -113,6 +134,8 @@ pub struct Invalid {
     pub cause: Cause,
     /// Why, in one sentence.
     pub reason: String,
+    /// The first errors of what it says.
+    pub violations: Arc<[Violation]>,
     /// What the file says; none when it could not be read, and none in a listing.
     pub document: Option<Arc<Document>>,
 }

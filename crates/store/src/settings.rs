@@ -176,6 +176,16 @@ impl<'t> Field<'t> {
         }
     }
 
+    /// A number of things.
+    pub(crate) fn count(self) -> Result<u64, Fault> {
+        const EXPECTED: &str = "a whole number, 0 or more";
+        match &self.value {
+            DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix())
+                .map_err(|_| self.wrong_value(EXPECTED)),
+            _ => Err(self.wrong_type(EXPECTED)),
+        }
+    }
+
     /// A table.
     pub(crate) fn table(self) -> Result<Table<'t>, Fault> {
         match self.value {

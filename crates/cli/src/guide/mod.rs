@@ -30,7 +30,7 @@ pub(crate) fn run(command: &GuideCommand, terminal: &mut Terminal) -> Result<Exi
 
 /// The operations, and the id of the workflow that the user named by its id or by its file.
 fn open(target: &OsStr, json: bool, terminal: &mut Terminal) -> Result<Opened, Failure> {
-    let Loaded { name, file, document } = target::load(target)?;
+    let Loaded { name, file, document, .. } = target::load(target)?;
     let Some(workflow) = &document.workflow else {
         return Err(invalid(&name, &document, json, terminal).into());
     };

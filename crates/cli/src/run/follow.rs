@@ -26,7 +26,8 @@ pub(crate) fn follow(
     loop {
         let request = EventsRequest { run_id: run.to_owned(), after_seq: after, wait_s: LOOK_S };
         let Some(page) = session.watch::<Events>(request)? else {
-            // Watching ends, the run does not.
+            // Watching ends, the run does not: whoever goes on need not wait for this process.
+            session.operations.leave_runs()?;
             terminal.complain(&format!("interrupted; go on with: milepost resume {run}"));
             return Ok(Exit::Interrupted);
         };

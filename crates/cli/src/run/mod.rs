@@ -41,8 +41,9 @@ pub(crate) fn start(arguments: &args::Start, terminal: &mut Terminal) -> Result<
         None => Map::new(),
     };
     let manifest = loaded.document.source.as_ref().map(|source| Value::from(source.text()));
+    let told = |failure: Failure| failure.about(&arguments.target);
     if arguments.dry_run {
-        return dry_run(&session, manifest, inputs, json, terminal);
+        return dry_run(&session, manifest, inputs, json, terminal).map_err(told);
     }
     let request = StartRequest {
         manifest,
@@ -51,7 +52,7 @@ pub(crate) fn start(arguments: &args::Start, terminal: &mut Terminal) -> Result<
         relaxed: arguments.durability == args::DurabilityWord::Relaxed,
         ..StartRequest::default()
     };
-    let view = session.run::<Start>(request)?;
+    let view = session.run::<Start>(request).map_err(told)?;
     if !json {
         terminal.complain(&format!("{}  {}", view.run_id, safe(&view.workflow)));
     }

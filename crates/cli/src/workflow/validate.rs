@@ -90,12 +90,15 @@ fn worse(one: Exit, other: Exit) -> Exit {
 /// Applies certain fixes, and writes the result once.
 fn fix(loaded: &mut Loaded, terminal: &mut Terminal) -> Result<usize, Failure> {
     let Some(mended) = mend::mended(&loaded.document, target::world()) else { return Ok(0) };
-    loaded.document = Arc::new(mended.document);
-    match &loaded.file {
-        Some(file) => write_atomic(file, &mended.bytes, true)?,
-        None if is_stdin(loaded) => {}
-        None => terminal.complain("note: a built-in workflow is read-only and stays as it is"),
+    match (&loaded.kept, &loaded.file) {
+        (Some(id), _) => mend::write(&target::writer(None)?, id, &loaded.document, &mended)?,
+        (None, Some(file)) => write_atomic(file, &mended.bytes, true)?,
+        (None, None) if is_stdin(loaded) => {}
+        (None, None) => {
+            terminal.complain("note: a built-in workflow is read-only and stays as it is")
+        }
     }
+    loaded.document = Arc::new(mended.document);
     Ok(mended.fixed)
 }
 

@@ -344,6 +344,10 @@ fn settle(place: &Place, run: &str, ledger: &Mutex<BTreeMap<String, usize>>) {
         let shown = place.run(["show", run, "--json"]).ends(0).json();
         let (key, outcome, output) = match shown["status"].as_str().expect("a status") {
             "succeeded" => return,
+            "waiting" if shown["waiting"][0]["kind"] == "adrift" => {
+                place.run(["resume", run]);
+                continue;
+            }
             "waiting" => {
                 let step = shown["waiting"][0]["step"].as_str().expect("a step").to_owned();
                 let sent =
@@ -362,6 +366,47 @@ fn settle(place: &Place, run: &str, ledger: &Mutex<BTreeMap<String, usize>>) {
         place.run(words);
     }
     unreachable!("run {run} does not end: {}", place.run(["show", run]).out);
+}
+
+/// What the configuration says of runs: who approves, with what proof, and what may be spent.
+#[test]
+fn the_configuration_approves_and_limits() {
+    let (server, ledger) = counting();
+    let place = depot(&server);
+    place.put("asked.yaml", ASKED);
+    place.put("three.yaml", THREE);
+    let configured = |text: &str| {
+        let folder = place.root.path().join("home/.config/milepost");
+        std::fs::create_dir_all(&folder).expect("made");
+        std::fs::write(folder.join("config.toml"), text).expect("written");
+    };
+    configured("[approvals]\npresence = \"pin\"\n");
+    let ran = place.run(["run", "asked.yaml", "-i", "name=bolt"]).ends(8);
+    assert!(ran.err.contains("milepost person set-pin"), "{}", ran.err);
+    place.run(["run", "three.yaml", "-i", "name=bolt"]).ends(0);
+    configured("[approvals]\nunattended = [\"asked\"]\n");
+    let ran = place.run(["run", "asked.yaml", "-i", "name=bolt", "--json"]).ends(0);
+    assert!(ran.out.contains("\"presence\":\"policy\""), "{}", ran.out);
+    assert_eq!(ledger.lock().expect("nobody panics").len(), 2);
+    configured("[budget]\nhttp_calls = 2\n");
+    let ran = place.run(["run", "three.yaml", "-i", "name=bolt", "--json"]).ends(4);
+    assert_eq!(last(&ran)["waiting"][0]["kind"], "budget");
+    // The author's word counts before it.
+    place.put("more.yaml", &THREE.replace("steps:", "budget: {http_calls: 9}\nsteps:"));
+    place.run(["run", "more.yaml", "-i", "name=bolt"]).ends(0);
+}
+
+/// Whoever runs a file that is not valid is told what to type.
+#[test]
+fn what_is_wrong_is_shown_by_what_can_be_typed() {
+    let place = Place::with(&[("slip.yaml", crate::SLIP), ("sound.yaml", crate::SOUND)]);
+    let ran = place.run(["run", "slip.yaml"]).ends(3);
+    assert!(ran.err.contains("`milepost workflow validate slip.yaml`"), "{}", ran.err);
+    let run = last(&place.run(["run", "sound.yaml", "--json"]).ends(5));
+    let id = run["run_id"].as_str().expect("an id");
+    place.run(["cancel", id, "--yes"]);
+    let ran = place.run(["resume", id, "--from", "nowhere"]).ends(6);
+    assert!(ran.err.contains("hint: name one of its steps: `a`"), "{}", ran.err);
 }
 
 #[test]

@@ -278,3 +278,28 @@ fn a_terminal_is_not_fooled_by_a_diff() {
     let ran = place.workflow("diff greet").ends(0);
     assert!(ran.out.contains("+# \\u{202e}txet"), "{}", ran.out);
 }
+
+/// A fix of a workflow that was named by its id is a change like any other: what it said can be
+/// restored.
+#[test]
+fn a_fix_of_a_kept_workflow_can_be_taken_back() {
+    let place = Place::new();
+    fs::create_dir_all(place.kept("")).expect("makes the folder");
+    fs::write(place.kept("slip.yaml"), SLIP).expect("writes");
+    let ran = place.run(["workflow", "list", "--json"]).ends(0);
+    let listed = ran.json();
+    let invalid = listed["invalid"].as_array().expect("a list").first().expect("one").clone();
+    assert_eq!(invalid["violations"][0]["rule"], "unknown-key", "{invalid}");
+    assert_eq!(invalid["violations"][0]["line"], 4, "{invalid}");
+    place.workflow("validate --fix slip").ends(0);
+    assert_eq!(place.kept_text("slip.yaml"), SLIP.replace("promt", "prompt"));
+    let versions = place.workflow("versions slip --json").ends(0).json();
+    let versions: Vec<&str> = versions["versions"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|one| one["version"].as_str())
+        .collect();
+    let (before, after) = (version(SLIP), version(&SLIP.replace("promt", "prompt")));
+    assert_eq!(versions, [after.as_str(), before.as_str()]);
+}

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use milepost_model::condition::Truth;
-use milepost_model::expr::{Expr, SegmentKind};
+use milepost_model::expr::{Expr, Fuel, Reference, SegmentKind};
 use milepost_model::guide::{Confirmation, Count};
 use milepost_model::step::{Action, Loop, Needs, Prompt, Repeat, Run, Step, When};
 use milepost_model::target::Target;
@@ -17,11 +17,11 @@ use crate::act::millis;
 use crate::command::Command;
 use crate::flow::Flow;
 use crate::key::Key;
-use crate::limits;
-use crate::names::{self, Names};
+use crate::names::Names;
 use crate::next::{Look, One, asks_status, context};
 use crate::pilot::World;
 use crate::state::{Phase, State, StepState};
+use crate::{limits, sentinel};
 
 /// How many of something: so many, or a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -124,6 +124,8 @@ pub(crate) enum Fate {
     MayRun(String),
     /// It is skipped, and why.
     Skips(String),
+    /// It fails before it does anything, and why.
+    Fails(String),
     /// It is not reached.
     Left,
 }
@@ -210,7 +212,7 @@ impl<'o> Outlook<'o> {
                 Fate::Runs => self.node(index),
                 Fate::MayRun(_) => self.node(index).if_at_all(),
                 Fate::Over => Cost { approvals: self.voids(index), ..Cost::NONE },
-                Fate::Skips(_) | Fate::Left => Cost::NONE,
+                Fate::Skips(_) | Fate::Fails(_) | Fate::Left => Cost::NONE,
             });
         }
         let Cost { calls, writes, agents, approvals, children } = total;
@@ -242,10 +244,51 @@ impl<'o> Outlook<'o> {
             }
             Stop::No | Stop::Maybe | Stop::Yes => self.needed(index, step),
         };
-        match fate {
+        let fate = match fate {
             Fate::Runs | Fate::MayRun(_) => self.conditioned(step, fate),
-            Fate::Over | Fate::Skips(_) | Fate::Left => fate,
+            fate => fate,
+        };
+        match self.sight(step) {
+            Sight::Broken(why) if fate == Fate::Runs => Fate::Fails(why),
+            Sight::Doubtful(why) if fate == Fate::Runs => Fate::MayRun(why),
+            _ => fate,
         }
+    }
+
+    /// Whether a step can be written out: it may read what a step that is left out never came to.
+    fn sight(&self, step: &Step) -> Sight {
+        let exprs = match (&step.for_each, &step.action) {
+            (Some(each), _) => each.items.exprs(),
+            (None, Action::Run(_) | Action::Set(_) | Action::Approve(_) | Action::Wait(_)) => {
+                step.exprs()
+            }
+            (None, Action::Prompt(_) | Action::Fail(_) | Action::Loop(_)) => Vec::new(),
+        };
+        let names = self.names();
+        let mut sight = Sight::Clear;
+        for located in exprs {
+            let expr = located.expr;
+            if self.knows(expr)
+                && let Err(error) = expr.eval(&names, &mut Fuel::default())
+            {
+                let source = expr.source().trim();
+                return Sight::Broken(format!("`{source}` cannot be evaluated: {error}"));
+            }
+            if let Some(name) = self.doubts(expr) {
+                sight = Sight::Doubtful(format!("`{name}` may come to nothing"));
+            }
+        }
+        sight
+    }
+
+    /// A step whose output an expression reads, and that may have none.
+    fn doubts<'e>(&self, expr: &'e Expr) -> Option<&'e str> {
+        expr.references().iter().find_map(|reference| {
+            let name = field(reference, 0).filter(|_| reference.root == "steps")?;
+            let fate = self.flow.index(name).and_then(|index| self.fates.get(index));
+            let open = matches!(fate, Some(Fate::MayRun(_)));
+            (open && field(reference, 1) != Some("status")).then_some(name)
+        })
     }
 
     /// Whether a guide has begun a step behind a loop: the loop has no execution of its own.
@@ -316,6 +359,7 @@ impl<'o> Outlook<'o> {
             Fate::Runs => Ended::Succeeded,
             Fate::MayRun(_) => Ended::Open,
             Fate::Skips(_) => Ended::Skipped,
+            Fate::Fails(_) => Ended::Failed,
             Fate::Left => Ended::Left,
         }
     }
@@ -349,9 +393,10 @@ impl<'o> Outlook<'o> {
         let status = match fate {
             Fate::Runs => "succeeded",
             Fate::Skips(_) => "skipped",
+            Fate::Fails(_) => "failed",
             Fate::Over | Fate::MayRun(_) | Fate::Left => return self.agents(index, fate),
         };
-        let (name, shown) = (key.as_str().to_owned(), json!({ "status": status }));
+        let (name, shown) = (key.as_str().to_owned(), json!({"status": status, "attempts": 0}));
         if let Some(steps) = self.steps.as_object_mut() {
             steps.insert(name, shown);
         }
@@ -370,13 +415,15 @@ impl<'o> Outlook<'o> {
         let node = &self.flow.nodes()[index];
         let step = self.flow.of_key(&node.key);
         let ends = step.is_some_and(|step| {
-            let fails = matches!(step.action, Action::Fail(_));
+            let fails = matches!(step.action, Action::Fail(_)) || self.sight(step) != Sight::Clear;
             fails && step.on_error == milepost_model::step::OnError::Fail
         });
         let alone = self.flow.workflow().concurrency == 1;
         match fate {
-            Fate::Runs if ends && !node.finally && alone => Stop::Yes,
-            Fate::Runs | Fate::MayRun(_) if ends && !node.finally => before.max(Stop::Maybe),
+            Fate::Runs | Fate::Fails(_) if ends && !node.finally && alone => Stop::Yes,
+            Fate::Runs | Fate::Fails(_) | Fate::MayRun(_) if ends && !node.finally => {
+                before.max(Stop::Maybe)
+            }
             _ => before,
         }
     }
@@ -392,14 +439,14 @@ impl<'o> Outlook<'o> {
             && expr.references().iter().all(|reference| match reference.root.as_str() {
                 "inputs" | "env" | "run" => true,
                 "steps" => {
-                    let field = |at: usize| match &reference.path.get(at)?.kind {
-                        SegmentKind::Field(name) => Some(name.as_str()),
-                        SegmentKind::Index(_) | SegmentKind::Dynamic => None,
-                    };
-                    let index = field(0).and_then(|name| self.flow.index(name));
+                    let index = field(reference, 0).and_then(|name| self.flow.index(name));
                     match index.and_then(|index| self.fates.get(index)) {
-                        Some(Fate::Over) => true,
-                        Some(Fate::Runs | Fate::Skips(_)) => field(1) == Some("status"),
+                        // What is left out comes to nothing more.
+                        Some(Fate::Over | Fate::Skips(_)) => true,
+                        Some(Fate::Runs) => field(reference, 1) == Some("status"),
+                        Some(Fate::Fails(_)) => {
+                            matches!(field(reference, 1), Some("status" | "output"))
+                        }
                         Some(Fate::MayRun(_) | Fate::Left) | None => false,
                     }
                 }
@@ -563,7 +610,7 @@ impl<'o> Outlook<'o> {
             return None;
         };
         let mut known = step.exprs().iter().all(|located| self.knows(located.expr));
-        let message = names::shown_text(&self.state.head.seal, &now.message);
+        let message = sentinel::shown_text(&self.state.head.seal, &now.message);
         if known && message != before.message {
             return Some(true);
         }
@@ -636,6 +683,24 @@ fn passes(repeat: &Repeat) -> Tally {
         (attempts, timed) => attempts.or(timed),
     };
     Tally { least: 1, most }
+}
+
+/// Whether what a step reads will be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Sight {
+    Clear,
+    /// It may not be.
+    Doubtful(String),
+    /// It will not be.
+    Broken(String),
+}
+
+/// A name in the path of a reference.
+fn field(reference: &Reference, at: usize) -> Option<&str> {
+    match &reference.path.get(at)?.kind {
+        SegmentKind::Field(name) => Some(name.as_str()),
+        SegmentKind::Index(_) | SegmentKind::Dynamic => None,
+    }
 }
 
 /// Whether the author ends the run before a step.

@@ -128,6 +128,8 @@ pub struct StepState {
     pub offered: u32,
     /// What is being checked, or was accepted.
     pub submission: Option<Submission>,
+    /// The time that stood in what a person was asked last: that of the event before.
+    pub asked_ms: Option<u64>,
     /// What a person was asked last.
     pub request: Option<Box<Request>>,
     /// What the person said.
@@ -204,6 +206,12 @@ impl StepState {
             ChildOutcome::Failed { failure } => Phase::Failing(Box::new(failure.clone())),
             ChildOutcome::Canceled => Phase::Failing(Box::new(crate::words::child_canceled())),
         };
+    }
+
+    /// The time that a person was shown, where what was shown still counts.
+    pub fn shown_ms(&self) -> Option<u64> {
+        let counts = matches!(self.phase, Phase::Asking | Phase::Decided(_) | Phase::Succeeded);
+        self.asked_ms.filter(|_| counts)
     }
 
     /// Tries an agent has left.

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use milepost_engine::event::{ActorKind, Presence};
 use milepost_engine::signal::Signal;
-use milepost_engine::state::Phase;
+use milepost_engine::state::{Phase, Status};
 use milepost_engine::{Key, view};
 use serde_json::json;
 
@@ -385,4 +385,85 @@ fn nothing_changed_means_nobody_is_asked_again() {
     rig.play(willing);
     let asked = rig.journal.iter().filter(|entry| entry.event.name() == "approval_requested");
     assert_eq!(asked.count(), 1);
+}
+
+/// The time that a person saw is the time that is sent: else nothing that names it could be
+/// approved at all.
+#[test]
+fn a_request_that_names_the_time_is_asked_for_once() {
+    let mut rig = Rig::new(
+        "
+workflow: w
+steps:
+  - {id: ok, approve: 'Send it at ${{ now() }}?'}
+  - {id: send, depends_on: [ok], run: api a:create, body: {at: '${{ now() }}'}}
+  - {id: sure, depends_on: [send], approve: And that?}
+  - {id: more, depends_on: [sure], run: api a:create, body: {at: '${{ now() }}'}}
+",
+    );
+    rig.start().pass(3_600_000);
+    let shown = rig.waiting();
+    rig.decide("ok", true);
+    rig.pass(3_600_000).decide("sure", true);
+    assert_eq!(told::stands(&rig), "succeeded");
+    let asked = told::journal(&rig).matches("approval_requested").count();
+    assert_eq!(asked, 2, "{shown:?}");
+}
+
+#[test]
+fn the_configuration_says_yes_where_nobody_is_there() {
+    let unattended = |text: &str| {
+        let mut rig = Rig::with(text, &json!({}), |head| head.presence = Presence::Policy);
+        rig.on("look", &[ok(json!({"total": 30}))]).start();
+        rig
+    };
+    let rig = unattended(REFUND);
+    assert_eq!(told::stands(&rig), "succeeded");
+    let journal = told::journal(&rig);
+    assert!(journal.contains(r#"step_succeeded ok {"approved":true,"by":"policy"}"#), "{journal}");
+    // It fills in no form, and it is none of the people that were named.
+    for asks in ["form: {type: object}", "by: [ada]"] {
+        let question = format!("{{message: Refund?, {asks}}}");
+        let text = REFUND.replace("'Refund ${{ steps.look.output.total }}?'", &question);
+        assert_eq!(unattended(&text).status(), Status::Waiting, "{asks}");
+    }
+}
+
+/// What a run that has failed still asked for is withdrawn: it ends, and nobody waits for nothing.
+#[test]
+fn a_run_that_failed_asks_for_nothing_more() {
+    let mut rig = Rig::new(
+        "
+workflow: w
+concurrency: 4
+steps:
+  - {id: ask, approve: Go?}
+  - {id: work, prompt: Do it}
+  - {id: each, for_each: [1, 2], prompt: 'Do ${{ item }}'}
+  - {id: bad, run: api a:get}
+  - {id: late, depends_on: [ask, work, each], run: api b:create}
+finally:
+  - {id: z, run: api z:create}
+",
+    );
+    rig.on("bad", &[status(400).after(50)]).start();
+    expect![[r#"
+        approval_requested ask `Go?` shows ["late"], 0 changed
+        prompt_offered work #1
+        step_scheduled each 2 items
+        prompt_offered each@0 #1
+        attempt_started bad #1 GET api a:get
+        attempt_failed bad Status(400), no more
+        step_failed bad UPSTREAM_REJECTED: Status(400)
+        step_canceled ask
+        step_canceled each@0
+        step_canceled work
+        step_canceled each
+        attempt_started z #1 POST api z:create
+        attempt_succeeded z {"n":9,"of":"z"}
+        step_succeeded z
+        run_failed bad Status(400)
+        = failed UPSTREAM_REJECTED: Status(400)
+    "#]]
+    .assert_eq(&told::journal(&rig));
 }

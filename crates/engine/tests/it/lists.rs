@@ -374,3 +374,23 @@ steps:
     "#]]
     .assert_eq(&told::journal(&rig));
 }
+
+/// What failed of a list that goes on is told at its index.
+#[test]
+fn a_failed_item_is_told_of_in_the_result_of_its_list() {
+    let text = "
+workflow: w
+steps:
+  - {id: a, for_each: [1, 2, 3], run: api a:get, on_error: continue}
+final_output: '${{ steps.a.error }}'
+";
+    let mut rig = Rig::new(text);
+    rig.on("a@1", &[status(400)]).start();
+    let failed = json!({"code": "UPSTREAM_REJECTED", "message": "Status(400)"});
+    let whole = json!({
+        "code": "UPSTREAM_REJECTED",
+        "message": "1 of 3 items failed: Status(400)",
+        "items": [null, failed, null],
+    });
+    assert_eq!(told::stands(&rig), format!("succeeded {whole}"));
+}

@@ -727,8 +727,42 @@ fn what_is_not_there_is_not_run() {
         story,
         &request,
         &expect![[r"
-        STEP_NOT_FOUND: the workflow has no step `refnd` that could be due
+        STEP_NOT_FOUND: the workflow has no step `refnd`
         hint: did you mean `refund`?
+    "]],
+    );
+    let story = refund(failing(&["refund"]));
+    let request = from(&story, "nowhere");
+    let failure = story.plan(&request).expect_err("there is none");
+    assert!(failure.hint.starts_with("name one of its steps: `"), "{}", failure.hint);
+    assert!(failure.hint.contains("`refund`"), "{}", failure.hint);
+}
+
+/// A step that reads the output of one that is left out cannot be written out: it costs nothing,
+/// and the run ends there.
+#[test]
+fn what_reads_a_step_that_is_left_out_is_known_to_fail() {
+    let text = r#"
+workflow: x
+inputs: {loud: {type: boolean}}
+steps:
+  - {id: a, run: "shop orders:get"}
+  - {id: b, if: inputs.loud, run: "shop mails:send"}
+  - {id: c, depends_on: [a, b], needs: any, run: "shop mails:send", with: {text: "${{ steps.b.output }}"}}
+  - {id: d, run: "shop mails:send", depends_on: [c]}
+"#;
+    let story = Story::run(text, &json!({"loud": false}), failing(&["a"]));
+    let request = story.request();
+    check(
+        story,
+        &request,
+        &expect![[r"
+        a (run): will run: it failed
+        b (run): will be skipped: its condition does not hold
+        c (run): will fail: `steps.b.output` cannot be evaluated: `steps.b` has no `output`: it has `status`, `attempts`
+        d (run): left: it is not reached this time
+        pays 1 calls, 0 writes, 0 agent steps, 0 approvals
+        saves 0 calls, 0 writes, 0 agent steps
     "]],
     );
 }

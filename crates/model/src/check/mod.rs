@@ -398,14 +398,14 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// `steps.self` is the pass before; a step of that name could not be read.
+    /// `steps.self` is the step itself; a step of that name could not be read.
     fn reserved(&mut self) {
         for step in self.workflow.all_steps() {
             if step.id.value.as_str() == "self" {
                 let fault = Finding::error(step.id.at, Rule::Id, "`self` is not free as an id");
                 self.report.add(
                     fault
-                        .expected("another id: `steps.self` means the pass before")
+                        .expected("another id: `steps.self` means the step itself")
                         .suggest("give the step another id"),
                 );
             }

@@ -16,6 +16,8 @@ use crate::tree::At;
 
 /// What can be read of a step.
 const OF_STEP: &[&str] = &["output", "status", "error", "attempts", "headers"];
+/// What can be read of a step by itself.
+const OF_SELF: &[&str] = &["output"];
 /// What can be read of the run.
 const OF_RUN: &[&str] = &["id", "workflow", "started_at"];
 
@@ -359,17 +361,20 @@ impl<'c> Checker<'c> {
         let name = name.as_str();
         let this = around.step.map(|step| step.id.value.as_str());
         if name == "self" && !self.is_step("self") {
-            return self.own_reference(around, place);
+            return self.own_reference(reference, usage, around, place);
         }
         if Some(name) == this {
             let fault = Finding::error(place, Rule::Cycle, format!("step `{name}` reads itself"));
-            let polls = around.step.is_some_and(repeats);
-            self.report.add(match polls {
-                true => fault
-                    .suggest("write `steps.self` for the pass before")
-                    .mend(Mend::ReplaceText { place, text: "self".into() }),
-                false => fault.suggest("read another step"),
-            });
+            let meant = match () {
+                () if around.step.is_some_and(repeats) => "the pass before",
+                () if is_claimed(usage, around) => "what was handed in",
+                () => {
+                    self.report.add(fault.suggest("read another step"));
+                    return;
+                }
+            };
+            let fault = fault.suggest(format!("write `steps.self` for {meant}"));
+            self.report.add(fault.mend(Mend::ReplaceText { place, text: "self".into() }));
             return;
         }
         if !self.may_be_step(name) {
@@ -387,13 +392,22 @@ impl<'c> Checker<'c> {
         self.output_reference(name, reference, located);
     }
 
-    fn own_reference(&mut self, around: &Around<'_>, place: Place) {
-        if !around.step.is_some_and(repeats) {
-            self.report.add(
-                Finding::error(place, Rule::UnknownName, "`steps.self` is for steps with `repeat`")
-                    .suggest("name the step you mean"),
-            );
+    /// `steps.self` is the pass before where a step repeats, and the claim where it is verified.
+    fn own_reference(
+        &mut self,
+        reference: &Reference,
+        usage: Use<'c>,
+        around: &Around<'_>,
+        place: Place,
+    ) {
+        if is_claimed(usage, around) || around.step.is_some_and(repeats) {
+            self.field_of("the step itself", OF_SELF, reference.path.get(1), usage.located);
+            return;
         }
+        let message = "`steps.self` is for `repeat` and `verify`";
+        self.report.add(
+            Finding::error(place, Rule::UnknownName, message).suggest("name the step you mean"),
+        );
     }
 
     /// Steps of `finally` run last: nothing else can read them.
@@ -593,6 +607,12 @@ impl<'c> Checker<'c> {
             None => finding.suggest("read a field that is there, or say `?` for maybe"),
         });
     }
+}
+
+/// Whether a place can read what an agent hands in: the requests and checks of `verify`.
+fn is_claimed(usage: Use<'_>, around: &Around<'_>) -> bool {
+    let prompts = around.step.is_some_and(|step| matches!(step.action, Action::Prompt(_)));
+    prompts && matches!(usage.slot, Slot::Check | Slot::Request)
 }
 
 fn repeats(step: &Step) -> bool {

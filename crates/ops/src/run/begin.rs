@@ -4,17 +4,20 @@ use std::collections::BTreeMap;
 
 use milepost_engine::event::{Actor, ActorKind, Budget, Parent, Presence, RunCreated};
 use milepost_engine::{Flow, limits, sentinel};
+use milepost_model::guide::Confirmation;
 use milepost_model::id::{InputName, RunId};
 use milepost_model::input::DefaultFrom;
 use milepost_model::plan;
 use milepost_model::problem::{Code, Problem};
+use milepost_model::step::Action;
 use milepost_model::workflow::Workflow;
-use milepost_store::Digest;
 use milepost_store::runs::{Durability, Remembered, Runs};
+use milepost_store::{Approvals, Budgets, Digest, LeastPresence};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::drive::{Beginning, Child, Drive, now_ms};
+use super::clock::now_ms;
+use super::drive::{Beginning, Child, Drive};
 use super::journal::{Loaded, of_runs};
 use super::past::Journaled;
 use crate::call::{Alone, Call, Caller};
@@ -120,7 +123,10 @@ async fn beginning(
     let plan_hash = plan::hash(&document).unwrap_or_default();
     let timeout = workflow.timeout.as_ref().map(|period| period.0.as_millis());
     let timeout = timeout.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(limits::RUN_MS);
-    let budget = authored(&workflow);
+    let config = writer.reader.config()?;
+    let budget = budget(&workflow, &config.budget);
+    let person = super::person::key(writer)?;
+    let presence = presence(&workflow, &config.approvals, person.is_some())?;
     let created = RunCreated {
         run: place.id.as_str().to_owned(),
         workflow: workflow.id.value.to_string(),
@@ -134,8 +140,8 @@ async fn beginning(
         workspace: workspace(writer),
         parent: place.parent,
         budget,
-        presence: Presence::Terminal,
-        person: super::person::key(writer)?,
+        presence,
+        person,
         deadline_ms: now_ms() + timeout,
         mock: wish.mock,
     };
@@ -166,15 +172,41 @@ fn remembered(workflow: &Workflow, values: &Map<String, Value>) -> Vec<(InputNam
     kept.collect()
 }
 
-fn authored(workflow: &Workflow) -> BTreeMap<Budget, u64> {
-    let Some(budget) = &workflow.budget else { return BTreeMap::new() };
+/// What a run may spend: as its author says, else as the configuration does.
+fn budget(workflow: &Workflow, usual: &Budgets) -> BTreeMap<Budget, u64> {
+    let own = workflow.budget.as_ref();
     let all = [
-        (Budget::HttpCalls, budget.http_calls.map(|most| most.0)),
-        (Budget::Writes, budget.writes.map(|most| most.0)),
-        (Budget::Attempts, budget.attempts.map(|most| most.0)),
+        (Budget::HttpCalls, own.and_then(|own| own.http_calls.as_ref()), usual.http_calls),
+        (Budget::Writes, own.and_then(|own| own.writes.as_ref()), usual.writes),
+        (Budget::Attempts, own.and_then(|own| own.attempts.as_ref()), usual.attempts),
     ];
-    let set = all.into_iter().filter_map(|(budget, most)| Some((budget, most?)));
-    set.filter_map(|(budget, most)| Some((budget, u64::try_from(most).ok()?))).collect()
+    let set = all.into_iter().filter_map(|(budget, own, usual)| {
+        let own = own.and_then(|most| u64::try_from(most.0).ok());
+        Some((budget, own.or(usual)?))
+    });
+    set.collect()
+}
+
+/// How a person has to show to be there. Who has to give a PIN must have one before the run begins:
+/// it is signed for from its first event on.
+fn presence(workflow: &Workflow, wanted: &Approvals, pin: bool) -> Result<Presence, Problem> {
+    if wanted.unattended.contains(&workflow.id.value) {
+        return Ok(Presence::Policy);
+    }
+    let asks = workflow.all_steps().into_iter().any(|step| match &step.action {
+        Action::Approve(_) => true,
+        Action::Prompt(prompt) => !matches!(prompt.confirmation, Confirmation::Never),
+        _ => false,
+    });
+    match wanted.presence {
+        LeastPresence::Terminal => Ok(Presence::Terminal),
+        LeastPresence::Pin if pin || !asks => Ok(Presence::Pin),
+        LeastPresence::Pin => {
+            let message = "the configuration wants a PIN for decisions, and none is set";
+            let hint = "set one with `milepost person set-pin`, then run the workflow";
+            Err(Problem::new(Code::PresenceRequired, message, hint))
+        }
+    }
 }
 
 /// The variables of the environment that expressions may read.

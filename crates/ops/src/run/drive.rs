@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use milepost_engine::event::{ChildOutcome, Entry, Event, Parent, RunCreated};
 use milepost_engine::pilot::{Pilot, Work};
@@ -17,13 +17,14 @@ use milepost_model::id::{RunId, WorkflowId};
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Secret;
 use milepost_store::runs::{
-    Beat, Created, Durability, HolderId, InboxId, InboxRow, Lease, Listener, NewRun, Runs,
+    Alive, Beat, Created, Durability, HolderId, InboxId, InboxRow, Lease, Listener, NewRun, Runs,
     RunsError,
 };
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use super::caller::Caller;
+use super::clock::{Clock, now_ms};
 use super::journal::{self, of_runs};
 use super::sight::{Active, Scene, Sight};
 use super::task::Task;
@@ -53,6 +54,8 @@ pub(crate) struct Inner {
     listens: AtomicBool,
     /// When it gave the last sign of life.
     beaten_ms: AtomicU64,
+    /// What tells others at once when this process has ended, where the system has such a thing.
+    alive: OnceLock<Option<Alive>>,
 }
 
 /// A run that is to begin.
@@ -83,8 +86,10 @@ impl Drive {
     pub(crate) fn open(runs: Runs, caller: Caller) -> Result<Drive, Problem> {
         let holder = HolderId::random().map_err(|error| of_runs(&error))?;
         let sight = caller.writer().reader.runs();
+        sight.is_written_by(&runs);
         let (listens, beaten_ms) = (AtomicBool::new(false), AtomicU64::new(0));
-        let inner = Inner { runs, caller, holder, sight, listens, beaten_ms };
+        let alive = OnceLock::new();
+        let inner = Inner { runs, caller, holder, sight, listens, beaten_ms, alive };
         Ok(Drive { inner: Arc::new(inner) })
     }
 
@@ -149,7 +154,8 @@ impl Drive {
         let caller = &self.inner.caller;
         let (flow, state) = (loaded.flow.clone(), loaded.state.clone());
         let scene = Scene::of(flow, state, loaded.row.durability);
-        let opened = Pilot::open(loaded.flow, loaded.state, now_ms(), caller);
+        let now = Clock::of(loaded.state.now_ms).now_ms();
+        let opened = Pilot::open(loaded.flow, loaded.state, now, caller);
         let (pilot, work) = opened.map_err(|error| internal(&error.to_string()))?;
         self.spawn(lease, pilot, work, scene);
         Ok(true)
@@ -219,6 +225,13 @@ impl Drive {
         reply.map_err(|error| internal(&error.to_string()))
     }
 
+    /// Gives every run back, for a process that ends: whoever comes next need not wait until it
+    /// is known to be gone.
+    pub(crate) fn leave(&self) -> Result<(), Problem> {
+        let holder = self.inner.holder.clone();
+        self.inner.runs.leave_now(holder).map_err(|error| of_runs(&error))
+    }
+
     /// Starts the workflow of a step, or goes on with it, or tells its end.
     pub(crate) async fn child(&self, child: Child) {
         let outcome = match self.inner.runs.run(&child.run) {
@@ -281,6 +294,9 @@ impl Drive {
         if self.inner.listens.swap(true, Ordering::Relaxed) {
             return;
         }
+        // Without it, a process that ends is believed to be alive for some seconds.
+        let claimed = self.inner.runs.claim(&self.inner.holder, now_ms());
+        self.inner.alive.get_or_init(|| claimed.ok());
         let inner = Arc::downgrade(&self.inner);
         tokio::spawn(async move {
             while let Some(inner) = inner.upgrade() {
@@ -338,12 +354,6 @@ pub(crate) async fn wait<T: Send + 'static>(
     let (done, outcome) = oneshot::channel();
     write(Box::new(move |result| drop(done.send(result))));
     outcome.await.unwrap_or(Err(RunsError::Failed))
-}
-
-/// The time, in milliseconds since 1970.
-pub(crate) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 pub(crate) fn internal(why: &str) -> Problem {

@@ -81,6 +81,10 @@ impl Later for Events {
             if let Some(map) = event.as_object_mut() {
                 // Whoever knows it could forge the place of a secret.
                 map.remove("seal");
+                // When a step goes on; when the event happened stands beside it.
+                if let Some(due) = map.remove("at_ms") {
+                    map.insert("due_ms".to_owned(), due);
+                }
             }
             let event = shown(&seal, &event);
             Ok(EventView { seq: entry.seq, at_ms: entry.at_ms, event })

@@ -168,7 +168,7 @@ pub(crate) fn of_runs(error: &RunsError) -> Problem {
             Problem::new(Code::StorageFailed, message, hint).context("run_id", run.as_str())
         }
         RunsError::Full => {
-            let hint = "make room on the disk, then resume the run";
+            let hint = "make room on the disk, then say it again";
             Problem::new(Code::StorageFailed, message, hint)
         }
         RunsError::Busy => Problem::new(Code::StorageFailed, message, "say it again"),

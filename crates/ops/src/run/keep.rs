@@ -8,7 +8,7 @@ use milepost_store::runs::PurgeFilter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::drive::now_ms;
+use super::clock::now_ms;
 use super::journal::of_runs;
 use crate::call::Call;
 use crate::later::Later;

@@ -6,6 +6,8 @@ use milepost_store::runs::{Cursor, RunFilter, RunRow, RunStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::sight::Sight;
+use super::view::ADRIFT;
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
@@ -85,7 +87,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    pub(crate) fn of(row: &RunRow) -> Listed {
+    fn of(row: &RunRow) -> Listed {
         Listed {
             run_id: row.id.as_str().to_owned(),
             workflow: row.workflow.as_str().to_owned(),
@@ -100,6 +102,24 @@ impl Listed {
             quarantined: row.quarantined,
         }
     }
+}
+
+/// Rows of the index, each with whether somebody drives it.
+pub(crate) fn listed(runs: &Sight, rows: &[RunRow]) -> Result<Vec<Listed>, Problem> {
+    let listed = rows.iter().map(|row| {
+        let mut listed = Listed::of(row);
+        let moves = matches!(row.standing.status, RunStatus::Pending | RunStatus::Running);
+        if moves && !row.quarantined && runs.is_adrift(&row.id)? {
+            RunStatus::Waiting.as_str().clone_into(&mut listed.status);
+            let (parent, status) = (Some(row.id.clone()), Some(RunStatus::Waiting));
+            let filter = RunFilter { parent, status, ..RunFilter::default() };
+            let child = runs.list(&filter, 1)?;
+            let child = child.runs.first().map(|child| child.id.as_str().to_owned());
+            listed.waiting = Some(child.unwrap_or_else(|| ADRIFT.to_owned()));
+        }
+        Ok(listed)
+    });
+    listed.collect()
 }
 
 impl Later for List {
@@ -128,9 +148,10 @@ impl Later for List {
             ..RunFilter::default()
         };
         let limit = request.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
-        let page = reader.runs().list(&filter, limit)?;
+        let runs = reader.runs();
+        let page = runs.list(&filter, limit)?;
         Ok(Response {
-            runs: page.runs.iter().map(Listed::of).collect(),
+            runs: listed(&runs, &page.runs)?,
             next_cursor: page.next.map(|next| next.get().to_string()),
         })
     }

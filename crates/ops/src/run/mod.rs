@@ -3,10 +3,13 @@
 pub(crate) mod begin;
 pub(crate) mod caller;
 pub mod cancel;
+pub(crate) mod clock;
 pub mod decide;
 pub(crate) mod drive;
 pub mod events;
 pub mod execute;
+#[cfg(debug_assertions)]
+pub(crate) mod fail;
 pub(crate) mod journal;
 pub mod keep;
 pub mod list;

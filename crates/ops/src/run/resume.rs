@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::begin;
-use super::drive::{Drive, now_ms};
+use super::clock::now_ms;
+use super::drive::Drive;
 use super::journal::{self, Loaded, of_runs};
 use super::past::Journaled;
 use super::view::RunView;

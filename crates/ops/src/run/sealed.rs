@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use milepost_engine::sentinel;
+use milepost_engine::{replaced_in, replaced_in_map};
 use milepost_model::secret::Secret;
 use serde_json::{Map, Value};
 
@@ -13,56 +13,27 @@ pub(crate) struct Sealed(pub(crate) String);
 impl Sealed {
     /// The names of the secrets that stand in a value.
     pub(crate) fn names(&self, value: &Value) -> Vec<String> {
-        let mut found = Vec::new();
-        self.collect(value, &mut found);
-        found
-    }
-
-    fn collect(&self, value: &Value, found: &mut Vec<String>) {
-        match value {
-            Value::String(text) => {
-                let open = self.open();
-                for rest in text.split(open.as_str()).skip(1) {
-                    if let Some((name, _)) = rest.split_once(')')
-                        && !found.iter().any(|known| known == name)
-                    {
-                        found.push(name.to_owned());
-                    }
-                }
+        let mut found: Vec<String> = Vec::new();
+        replaced_in(&self.0, value, &mut |name| {
+            if !found.iter().any(|known| known == name) {
+                found.push(name.to_owned());
             }
-            Value::Array(items) => items.iter().for_each(|item| self.collect(item, found)),
-            Value::Object(map) => map.values().for_each(|item| self.collect(item, found)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
+            None
+        });
+        found
     }
 
     /// A value with its secrets in their places.
     pub(crate) fn reveal(&self, value: &Value, secrets: &BTreeMap<String, Secret>) -> Value {
-        match value {
-            Value::String(text) => {
-                let mut text = text.clone();
-                for (name, secret) in secrets {
-                    text = text.replace(&sentinel(&self.0, name), secret.reveal());
-                }
-                Value::String(text)
-            }
-            Value::Array(items) => items.iter().map(|item| self.reveal(item, secrets)).collect(),
-            Value::Object(map) => Value::Object(self.reveal_map(map, secrets)),
-            other => other.clone(),
-        }
+        replaced_in(&self.0, value, &mut |name| Some(secrets.get(name)?.reveal().to_owned()))
     }
 
+    /// The same for a map of them.
     pub(crate) fn reveal_map(
         &self,
         map: &Map<String, Value>,
         secrets: &BTreeMap<String, Secret>,
     ) -> Map<String, Value> {
-        map.iter().map(|(name, value)| (name.clone(), self.reveal(value, secrets))).collect()
-    }
-
-    /// What every sentinel of this run begins with.
-    fn open(&self) -> String {
-        let whole = sentinel(&self.0, "");
-        whole.strip_suffix(')').unwrap_or(&whole).to_owned()
+        replaced_in_map(&self.0, map, &mut |name| Some(secrets.get(name)?.reveal().to_owned()))
     }
 }

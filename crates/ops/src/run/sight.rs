@@ -5,18 +5,22 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use milepost_engine::event::Entry;
-use milepost_engine::state::State;
+use milepost_engine::state::{Phase, State, Status};
 use milepost_engine::{Flow, view};
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
-use milepost_store::runs::{Durability, Page, RunFilter, RunsError, RunsReader};
+use milepost_store::runs::{
+    Durability, Page, RunFilter, RunRow, RunStatus, Runs, RunsError, RunsReader,
+};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::clock::now_ms;
 use super::journal::{self, of_runs};
 use super::view::RunView;
 
@@ -34,6 +38,8 @@ const OFFERED: usize = 5;
 pub(crate) struct Sight {
     directory: PathBuf,
     store: OnceLock<RunsReader>,
+    /// What this process writes with, once it drives runs.
+    writer: OnceLock<Runs>,
     driven: Mutex<HashMap<RunId, Arc<Active>>>,
     /// The last one looked at is the last one.
     seen: Mutex<VecDeque<(RunId, Scene)>>,
@@ -46,6 +52,8 @@ pub(crate) struct Active {
     pub(crate) told: Notify,
     /// It went on.
     pub(crate) moved: Notify,
+    /// It stands still because there is no room on the disk.
+    pub(crate) stalled: AtomicBool,
     scene: Mutex<Scene>,
 }
 
@@ -64,7 +72,7 @@ pub(crate) struct Scene {
 pub(crate) struct News {
     pub(crate) entries: Vec<Arc<Entry>>,
     pub(crate) seal: String,
-    pub(crate) status: milepost_engine::state::Status,
+    pub(crate) status: Status,
 }
 
 impl Scene {
@@ -95,11 +103,25 @@ impl Scene {
     fn view(&self) -> RunView {
         RunView::of(&self.flow, &self.state, self.relaxed)
     }
+
+    /// The runs of its steps, when nothing else is going on.
+    fn children(&self) -> Vec<RunId> {
+        let mut children = Vec::new();
+        for (_, step) in self.state.open() {
+            match &step.phase {
+                Phase::Child(child) => children.extend(RunId::parse(child)),
+                phase if phase.is_busy() || phase.wakes_at().is_some() => return Vec::new(),
+                _ => {}
+            }
+        }
+        children
+    }
 }
 
 impl Active {
     pub(crate) fn new(scene: Scene) -> Active {
-        Active { told: Notify::new(), moved: Notify::new(), scene: Mutex::new(scene) }
+        let (told, moved) = (Notify::new(), Notify::new());
+        Active { told, moved, stalled: AtomicBool::new(false), scene: Mutex::new(scene) }
     }
 
     fn scene(&self) -> MutexGuard<'_, Scene> {
@@ -122,7 +144,13 @@ impl Sight {
     /// Over a directory. Nothing is opened yet.
     pub(crate) fn of(directory: PathBuf) -> Sight {
         let (driven, seen) = (Mutex::default(), Mutex::default());
-        Sight { directory, store: OnceLock::new(), driven, seen }
+        Sight { directory, store: OnceLock::new(), writer: OnceLock::new(), driven, seen }
+    }
+
+    /// What this process drives is written with this.
+    pub(crate) fn is_written_by(&self, runs: &Runs) {
+        // The first one writes to the same place.
+        drop(self.writer.set(runs.clone()));
     }
 
     /// The journal; nothing where there have never been runs.
@@ -170,7 +198,45 @@ impl Sight {
 
     /// A run as it stands on disk.
     pub(crate) fn view(&self, run: &RunId) -> Result<RunView, Problem> {
-        self.look(run, Scene::view)
+        let (mut view, children) = self.look(run, |scene| (scene.view(), scene.children()))?;
+        if view.status != Status::Running.name() {
+            return Ok(view);
+        }
+        let waiting = self.waiting(&children)?;
+        if !waiting.is_empty() {
+            view.next = None;
+            waiting.into_iter().for_each(|child| view.waits_with(child));
+        } else if self.is_adrift(run)? {
+            view.is_adrift();
+        }
+        Ok(view)
+    }
+
+    /// The runs of a run's steps, when all of them wait for somebody.
+    fn waiting(&self, children: &[RunId]) -> Result<Vec<RunView>, Problem> {
+        let mut views = Vec::new();
+        for child in children {
+            // One that is not there yet is about to begin.
+            let Ok(row) = self.row(child) else { return Ok(Vec::new()) };
+            if !matches!(row.standing.status, RunStatus::Waiting | RunStatus::Running) {
+                return Ok(Vec::new());
+            }
+            let view = self.view(child)?;
+            if view.status != Status::Waiting.name() || view.is_left() {
+                return Ok(Vec::new());
+            }
+            views.push(view);
+        }
+        Ok(views)
+    }
+
+    /// Whether nobody alive drives a run that has something to do.
+    pub(crate) fn is_adrift(&self, run: &RunId) -> Result<bool, Problem> {
+        if self.active(run).is_some() {
+            return Ok(false);
+        }
+        let driven = self.store_of(run)?.is_driven(run, now_ms());
+        Ok(!driven.map_err(|error| of_runs(&error))?)
     }
 
     /// What happened behind an event.
@@ -194,11 +260,13 @@ impl Sight {
     pub(crate) async fn follow(&self, run: &RunId, patience: Duration) -> Result<RunView, Problem> {
         let deadline = Instant::now() + patience;
         loop {
-            let standing =
-                |scene: &Scene| (scene.state.seq, view::status(&scene.flow, &scene.state));
-            let (seq, status) = self.look(run, standing)?;
+            let standing = |scene: &Scene| {
+                (scene.state.seq, view::status(&scene.flow, &scene.state), scene.children())
+            };
+            let (seq, status, children) = self.look(run, standing)?;
             let left = deadline.saturating_duration_since(Instant::now());
-            if status != milepost_engine::state::Status::Running || left.is_zero() {
+            let rests = !self.waiting(&children)?.is_empty() || self.is_adrift(run)?;
+            if status != Status::Running || rests || left.is_zero() {
                 return self.view(run);
             }
             self.beyond(run, seq, left).await?;
@@ -216,11 +284,16 @@ impl Sight {
         loop {
             let active = self.active(run);
             let moved = active.as_ref().map(|active| active.moved.notified());
+            self.writes(active.as_deref()).map_err(|error| unwritten(&error, run))?;
             let last = match &active {
                 Some(active) => active.scene().state.seq,
                 None => self.row(run)?.last_seq,
             };
             if last > seq || Instant::now() >= deadline {
+                return Ok(());
+            }
+            // Whoever drove it elsewhere may be gone: then nothing more comes.
+            if active.is_none() && is_moving(&self.row(run)?) && self.is_adrift(run)? {
                 return Ok(());
             }
             match moved {
@@ -232,7 +305,16 @@ impl Sight {
         }
     }
 
-    fn row(&self, run: &RunId) -> Result<milepost_store::runs::RunRow, Problem> {
+    /// Whether what happens can be written down: waiting for more would be waiting for nothing.
+    fn writes(&self, active: Option<&Active>) -> Result<(), RunsError> {
+        if self.writer.get().is_some_and(Runs::has_failed) {
+            return Err(RunsError::Failed);
+        }
+        let stalled = active.is_some_and(|active| active.stalled.load(Ordering::Relaxed));
+        if stalled { Err(RunsError::Full) } else { Ok(()) }
+    }
+
+    fn row(&self, run: &RunId) -> Result<RunRow, Problem> {
         self.store_of(run)?.run(run).map_err(|error| of_runs(&error))
     }
 
@@ -325,4 +407,20 @@ impl Sight {
         drop(driven);
         active.moved.notify_waiters();
     }
+}
+
+/// Whether there is something to do in a run, as the index has it.
+fn is_moving(row: &RunRow) -> bool {
+    matches!(row.standing.status, RunStatus::Pending | RunStatus::Running)
+}
+
+/// A run that cannot be written down any further: nothing of it is lost, and it goes on from there.
+fn unwritten(error: &RunsError, run: &RunId) -> Problem {
+    let before = match error {
+        RunsError::Full => "make room on the disk",
+        _ => "look at the disk",
+    };
+    let mut problem = of_runs(error).context("run_id", run.as_str());
+    problem.hint = format!("{before}, then go on with `milepost resume {run}`");
+    problem
 }

@@ -7,7 +7,7 @@ use milepost_store::runs::RunFilter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::list::Listed;
+use super::list::{Listed, listed};
 use super::view::RunView;
 use crate::call::Call;
 use crate::later::Later;
@@ -67,7 +67,7 @@ impl Later for Status {
             let workspace = Some(reader.workspace().display().to_string());
             let filter = RunFilter { workspace, open_only: true, ..RunFilter::default() };
             let page = runs.list(&filter, OPEN_MAX)?;
-            return Ok(Response::Open { runs: page.runs.iter().map(Listed::of).collect() });
+            return Ok(Response::Open { runs: listed(&runs, &page.runs)? });
         };
         let run = runs.find(named)?;
         let patience = Duration::from_secs(request.wait_s.min(super::WAIT_MAX_S));

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use milepost_engine::pilot::{Act, Input, Outcome, Pilot, Work};
@@ -15,7 +16,8 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::caller::Context;
-use super::drive::{Child, Drive, ended, now_ms, wait};
+use super::clock::Clock;
+use super::drive::{Child, Drive, ended, wait};
 use super::journal;
 use super::sealed::Sealed;
 use super::sight::Active;
@@ -37,6 +39,7 @@ pub(super) struct Task {
     pilot: Pilot,
     durability: Durability,
     active: Arc<Active>,
+    clock: Clock,
     calls: HashMap<Key, AbortHandle>,
     sender: mpsc::Sender<(Key, Outcome)>,
     outcomes: mpsc::Receiver<(Key, Outcome)>,
@@ -52,7 +55,8 @@ impl Task {
     ) -> Task {
         let (sender, outcomes) = mpsc::channel(OUTCOMES);
         let calls = HashMap::new();
-        Task { drive, lease, pilot, durability, active, calls, sender, outcomes }
+        let clock = Clock::of(pilot.state().now_ms);
+        Task { drive, lease, pilot, durability, active, clock, calls, sender, outcomes }
     }
 
     /// Drives until the run ends, waits for somebody, or belongs to another process.
@@ -88,14 +92,14 @@ impl Task {
         if status.has_ended() {
             return true;
         }
-        let soon = self.pilot.wakes_at().is_some_and(|at| at < now_ms() + SOON_MS);
+        let soon = self.pilot.wakes_at().is_some_and(|at| at < self.clock.now_ms() + SOON_MS);
         let idle = self.calls.is_empty() && matches!(status, Status::Waiting | Status::Paused);
         idle && !soon && self.children().is_empty()
     }
 
     /// How long until something happens by itself.
     fn nap(&self) -> Duration {
-        let until = self.pilot.wakes_at().map(|at| at.saturating_sub(now_ms()));
+        let until = self.pilot.wakes_at().map(|at| at.saturating_sub(self.clock.now_ms()));
         let until = until.map_or(NET, Duration::from_millis);
         until.min(NET)
     }
@@ -157,7 +161,7 @@ impl Task {
 
     async fn handle(&mut self, input: Input) -> Result<(), RunsError> {
         let caller = &self.drive.inner.caller;
-        match self.pilot.handle(input, now_ms(), caller) {
+        match self.pilot.handle(input, self.clock.now_ms(), caller) {
             Ok(work) => self.commit(work).await,
             // What the pilot decides always fits; a run that disagrees is not driven on.
             Err(_) => Err(RunsError::Quarantined { run: self.lease.run.clone() }),
@@ -191,15 +195,23 @@ impl Task {
             events,
             standing: Some(journal::standing(&self.pilot)),
             answers: answers.collect(),
-            at_ms: now_ms(),
+            at_ms: self.clock.now_ms(),
             durability: self.durability,
         };
         loop {
             let again = append.clone();
             match wait(|done| self.drive.inner.runs.append(again, done)).await {
                 // Nothing was acted on, so the run stands still until there is room.
-                Err(RunsError::Full | RunsError::Busy) => tokio::time::sleep(FULL).await,
-                written => return written.map(drop),
+                Err(RunsError::Full) => {
+                    self.active.stalled.store(true, Ordering::Relaxed);
+                    self.active.moved.notify_waiters();
+                    tokio::time::sleep(FULL).await;
+                }
+                Err(RunsError::Busy) => tokio::time::sleep(FULL).await,
+                written => {
+                    self.active.stalled.store(false, Ordering::Relaxed);
+                    return written.map(drop);
+                }
             }
         }
     }

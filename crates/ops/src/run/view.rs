@@ -92,6 +92,9 @@ pub struct WaitingView {
     /// The step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
+    /// The run that waits, where it is one that a step started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
     /// What is asked, or what is known.
     pub message: String,
     /// The digest of what is shown; a decision names it.
@@ -173,6 +176,9 @@ pub struct IssueView {
     pub suggestion: String,
 }
 
+/// What a run waits for that nobody drives.
+pub(crate) const ADRIFT: &str = "adrift";
+
 impl RunView {
     /// Of a run as its journal has it.
     pub(crate) fn of(flow: &Flow, state: &State, relaxed: bool) -> RunView {
@@ -206,6 +212,40 @@ impl RunView {
     }
 }
 
+impl RunView {
+    /// Nobody drives it: it waits for somebody who takes it up.
+    pub(crate) fn is_adrift(&mut self) {
+        Status::Waiting.name().clone_into(&mut self.status);
+        self.waiting.push(WaitingView {
+            kind: ADRIFT.to_owned(),
+            step: None,
+            run_id: None,
+            message: "the process that drove it is gone".to_owned(),
+            digest: None,
+            shown: Vec::new(),
+            changes: Vec::new(),
+            expires_ms: None,
+        });
+        self.next = Some(format!("milepost resume {}", self.run_id));
+    }
+
+    /// Whether nobody drives it.
+    pub(crate) fn is_left(&self) -> bool {
+        self.waiting.iter().any(|waiting| waiting.kind == ADRIFT)
+    }
+
+    /// It waits for what a run of one of its steps waits for.
+    pub(crate) fn waits_with(&mut self, child: RunView) {
+        Status::Waiting.name().clone_into(&mut self.status);
+        let run = child.run_id;
+        self.waiting.extend(child.waiting.into_iter().map(|waiting| {
+            let run_id = waiting.run_id.clone().or_else(|| Some(run.clone()));
+            WaitingView { run_id, ..waiting }
+        }));
+        self.next = self.next.take().or(child.next);
+    }
+}
+
 /// Steps in the order of the workflow, each with its executions behind it.
 fn steps(flow: &Flow, state: &State) -> Vec<StepView> {
     let mut all = Vec::new();
@@ -232,6 +272,8 @@ fn step(key: &Key, own: &StepState, state: &State) -> StepView {
     let end = own.ended_ms.unwrap_or(state.now_ms);
     let took = own.began_ms.map_or(0, |began| end.saturating_sub(began));
     let failed = matches!(own.phase, Phase::Failed | Phase::Backoff(_) | Phase::Unknown(_));
+    // A list that goes on without some of its items.
+    let failed = failed || own.items.is_some() && own.phase == Phase::Succeeded;
     let output = own.output.as_ref().filter(|_| own.phase == Phase::Succeeded);
     StepView {
         id: key.as_str().to_owned(),
@@ -264,6 +306,7 @@ impl WaitingView {
         let plain = |kind: &str, step: Option<&str>, message: String| WaitingView {
             kind: kind.to_owned(),
             step: step.map(str::to_owned),
+            run_id: None,
             message,
             digest: None,
             shown: Vec::new(),
@@ -306,6 +349,7 @@ fn approval(request: &Request) -> WaitingView {
     WaitingView {
         kind: "approval".to_owned(),
         step: Some(request.key.as_str().to_owned()),
+        run_id: None,
         message: request.message.clone(),
         digest: Some(request.digest.clone()),
         shown: request

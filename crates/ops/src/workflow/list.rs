@@ -5,7 +5,7 @@ use milepost_store::{SourceKind, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Written;
+use super::{Violation, Written};
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
@@ -91,6 +91,9 @@ pub struct Invalid {
     pub path: String,
     /// Why it is none.
     pub reason: String,
+    /// What is wrong with what it says, at most twenty; `workflow.validate` shows all of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<Violation>,
 }
 
 impl Later for List {
@@ -114,6 +117,7 @@ impl Later for List {
         let invalid = listing.invalid.iter().map(|one| Invalid {
             path: one.path.display().to_string(),
             reason: one.reason.clone(),
+            violations: one.violations.iter().map(Violation::from).collect(),
         });
         let next_cursor = last.filter(|_| wanted.peek().is_some());
         Ok(Response { invalid: invalid.collect(), workflows, next_cursor })

@@ -3,6 +3,14 @@
 use milepost_model::check::World;
 use milepost_model::document::Document;
 use milepost_model::finding::Severity;
+use milepost_model::id::WorkflowId;
+use milepost_model::problem::Problem;
+use milepost_model::source::{Format, Source};
+use milepost_store::Digest;
+use milepost_store::workflows::{Draft, Expected};
+
+use super::{change, problem};
+use crate::writer::Writer;
 
 /// Rounds of fixing: a fix may uncover what it hid, a syntax error most of all.
 const ROUNDS: usize = 32;
@@ -35,6 +43,22 @@ pub fn mended(document: &Document, world: World<'_>) -> Option<Mended> {
         mended = Some(Mended { document: after, bytes, fixed });
     }
     mended
+}
+
+/// Writes a mended document in the place of what a workflow said, which is kept and restorable. A
+/// workflow that somebody changed meanwhile is left alone.
+pub fn write(
+    writer: &Writer,
+    id: &WorkflowId,
+    before: &Document,
+    mended: &Mended,
+) -> Result<(), Problem> {
+    let format = mended.document.source.as_ref().map_or(Format::Yaml, Source::format);
+    let seen = before.source.as_ref().map(|source| source.with_text(source.text()));
+    let expected = seen.map_or(Expected::Any, |bytes| Expected::Version(Digest::of(&bytes)));
+    let draft = Draft { bytes: &mended.bytes, format };
+    let saved = writer.workflows.save(id, draft, change(expected));
+    saved.map(drop).map_err(|error| problem::of_change(error, &writer.reader))
 }
 
 /// How many errors have a certain fix.

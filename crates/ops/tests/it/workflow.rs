@@ -344,3 +344,27 @@ fn a_list_is_narrowed_and_paged() {
     assert_eq!((&item["source"], &item["read_only"]), (&json!("built-in"), &json!(true)));
     assert_eq!(item["kinds"], json!(["agent", "command", "approval"]));
 }
+
+/// The text of a workflow has one name for each operation, and is known by the others too.
+#[test]
+fn manifest_content_and_manifest_content_mean_the_same() {
+    let place = Place::new();
+    let text = "workflow: greet\nsteps: [{id: hello, prompt: Say hello.}]\n";
+    for name in ["manifest", "content", "manifest_content"] {
+        for operation in [
+            "workflow.validate",
+            "workflow.preview_inputs",
+            "workflow.preview_rendered",
+            "workflow.step_plan",
+            "workflow.resolve_inputs",
+        ] {
+            let answer = place.call_as(&Alone, operation, json!({ name: text }));
+            assert!(answer.is_ok(), "{operation} {name}: {answer:?}");
+        }
+        let saved = place.call("workflow.save", json!({ name: text, "overwrite": true }));
+        assert_eq!(saved["workflow_id"], "greet", "{name}");
+    }
+    let twice = json!({"manifest": text, "content": text});
+    let problem = place.refused("workflow.validate", twice);
+    assert!(problem.message.contains("content is not a parameter"), "{}", problem.message);
+}

@@ -28,6 +28,10 @@ pub enum Fault {
     Full,
     /// The disk reports an error, but it was done.
     Late,
+    /// The process ends at once, before anything was done.
+    Dies,
+    /// The process ends at once, after it was done.
+    DiesAfter,
 }
 
 /// Asked before every call.
@@ -48,6 +52,11 @@ pub(super) fn at<T>(
         Some(Fault::Late) => {
             call()?;
             failure(ffi::SQLITE_IOERR_FSYNC)
+        }
+        Some(Fault::Dies) => std::process::abort(),
+        Some(Fault::DiesAfter) => {
+            call()?;
+            std::process::abort()
         }
     }
 }

@@ -31,6 +31,12 @@ impl HolderId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// A holder that the database names; what is none would be part of a path.
+    fn known(text: String) -> Option<HolderId> {
+        let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        digits.then_some(HolderId(text))
+    }
 }
 
 impl fmt::Display for HolderId {
@@ -122,6 +128,7 @@ const ADRIFT: &str = "
 SELECT r.id FROM runs r
   LEFT JOIN leases l ON l.run = r.key
   LEFT JOIN holders h ON h.id = l.holder AND h.expires_ms > ?1
+    AND h.id NOT IN (SELECT value FROM json_each(?3))
 WHERE h.id IS NULL AND r.quarantined = 0 AND r.key IN (
   SELECT key FROM runs WHERE status IN ('pending', 'running')
   UNION SELECT key FROM runs WHERE wake_ms IS NOT NULL AND wake_ms <= ?1
@@ -130,7 +137,35 @@ ORDER BY r.key LIMIT ?2";
 
 /// Runs that somebody has to drive and nobody alive does: there is something to do, their time
 /// has come, or there are messages. Those come to runs that ended, too, and want an answer.
-pub(super) fn adrift(db: Db<'_>, now_ms: u64, limit: usize) -> Result<Vec<RunId>, RunsError> {
+pub(super) fn adrift(
+    db: Db<'_>,
+    now_ms: u64,
+    limit: usize,
+    gone: &[HolderId],
+) -> Result<Vec<RunId>, RunsError> {
     let limit = limit.min(limits::RUNS_AT_ONCE);
-    db.all(ADRIFT, params![now_ms, limit], |row| run::run_id(&row.get::<_, String>(0)?))
+    // They are hexadecimal digits: nothing in them has to be escaped.
+    let gone: Vec<String> = gone.iter().map(|holder| format!("\"{holder}\"")).collect();
+    let gone = format!("[{}]", gone.join(","));
+    db.all(ADRIFT, params![now_ms, limit, gone], |row| run::run_id(&row.get::<_, String>(0)?))
+}
+
+/// Who has the lease of a run, and whose time has not run out.
+pub(super) fn holder(db: Db<'_>, run: &RunId, now_ms: u64) -> Result<Option<HolderId>, RunsError> {
+    let sql = "SELECT h.id FROM runs r JOIN leases l ON l.run = r.key \
+               JOIN holders h ON h.id = l.holder AND h.expires_ms > ?2 WHERE r.id = ?1";
+    let found = db.first(sql, params![run.as_str(), now_ms], |row| row.get(0))?;
+    Ok(found.and_then(HolderId::known))
+}
+
+/// Every holder whose time has not run out.
+pub(super) fn holders(db: Db<'_>, now_ms: u64) -> Result<Vec<HolderId>, RunsError> {
+    let sql = "SELECT id FROM holders WHERE expires_ms > ?1 LIMIT ?2";
+    let found = db.all(sql, params![now_ms, limits::LISTENERS], |row| row.get(0))?;
+    Ok(found.into_iter().filter_map(HolderId::known).collect())
+}
+
+/// Takes a holder off the list.
+pub(super) fn bury(db: Db<'_>, holder: &HolderId) -> Result<(), RunsError> {
+    db.execute("DELETE FROM holders WHERE id = ?1", [holder.as_str()]).map(drop)
 }

@@ -1,15 +1,17 @@
 //! Runs for those who only look: nothing is made, written or set aside.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use milepost_model::id::RunId;
 
+use super::alive;
 use super::chain::ChainKey;
 use super::db::{Access, Db, Readers};
 use super::error::RunsError;
 use super::event::{self, Events, Wanted};
+use super::lease;
 use super::list::{self, Page, RunFilter};
 use super::run::{self, RunRow};
 use super::schema;
@@ -24,6 +26,7 @@ pub struct RunsReader {
 }
 
 struct Inner {
+    directory: PathBuf,
     key: ChainKey,
     readers: Readers,
 }
@@ -43,7 +46,8 @@ impl RunsReader {
         }
         let readers = Readers::of(path, Access::Look);
         let key = readers.with(|connection| schema::key(connection, directory))?;
-        Ok(key.map(|key| RunsReader { inner: Arc::new(Inner { key, readers }) }))
+        let directory = directory.to_path_buf();
+        Ok(key.map(|key| RunsReader { inner: Arc::new(Inner { directory, key, readers }) }))
     }
 
     /// The run of an id.
@@ -54,6 +58,12 @@ impl RunsReader {
     /// The events of a run after one of them, at most so many. Each is checked.
     pub fn events(&self, run: &RunId, after_seq: u64, limit: usize) -> Result<Events, RunsError> {
         self.reading(|db, key| events(db, key, run, (after_seq, limit)))
+    }
+
+    /// Whether somebody alive drives a run.
+    pub fn is_driven(&self, run: &RunId, now_ms: u64) -> Result<bool, RunsError> {
+        let holder = self.reading(|db, _| lease::holder(db, run, now_ms))?;
+        Ok(holder.is_some_and(|holder| !alive::is_gone(&self.inner.directory, &holder)))
     }
 
     /// The text of a workflow that a run was started with.

@@ -9,6 +9,7 @@
 //! outcome. That function is called exactly once, on the writing thread: it hands the outcome on
 //! and does nothing else, and least of all does it wait for another write.
 
+mod alive;
 mod backup;
 mod chain;
 mod check;
@@ -36,6 +37,7 @@ use std::thread;
 
 use milepost_model::id::{InputName, RunId, WorkflowId};
 
+pub use alive::Alive;
 pub use check::CheckReport;
 pub use error::RunsError;
 pub use event::{Append, Appended, Event, Events, NewEvent};
@@ -254,6 +256,7 @@ impl Runs {
         now_ms: u64,
         done: impl FnOnce(Result<Option<Lease>, RunsError>) + Send + 'static,
     ) {
+        self.bury(now_ms);
         let take = move |db: Db<'_>, _: &ChainKey| lease::take(db, &run, holder, now_ms);
         // A loss of power that takes it back takes all back that was written with it, too.
         self.submit(Manner::Relaxed, take, done);
@@ -417,7 +420,37 @@ impl Runs {
 
     /// Runs that somebody has to drive and nobody alive does.
     pub fn adrift(&self, now_ms: u64, limit: usize) -> Result<Vec<RunId>, RunsError> {
-        self.reading(|db, _| lease::adrift(db, now_ms, limit))
+        let gone = self.gone(now_ms);
+        self.reading(|db, _| lease::adrift(db, now_ms, limit, &gone))
+    }
+
+    /// Tells others from now on at once when the process of a holder has ended. Has to be done
+    /// before its first sign of life.
+    pub fn claim(&self, holder: &HolderId, now_ms: u64) -> Result<Alive, RunsError> {
+        let listed = self.reading(|db, _| lease::holders(db, now_ms))?;
+        alive::tidy(&self.inner.directory, &listed);
+        Ok(Alive::claim(&self.inner.directory, holder)?)
+    }
+
+    /// Holders whose time has not run out, but whose process has ended.
+    fn gone(&self, now_ms: u64) -> Vec<HolderId> {
+        let holders = self.reading(|db, _| lease::holders(db, now_ms)).unwrap_or_default();
+        let directory = &self.inner.directory;
+        holders.into_iter().filter(|holder| alive::is_gone(directory, holder)).collect()
+    }
+
+    /// Takes holders off the list whose process has ended. What cannot be done now is done by the
+    /// next one, or by time.
+    fn bury(&self, now_ms: u64) {
+        for holder in self.gone(now_ms) {
+            let directory = self.inner.directory.clone();
+            let bury = move |db: Db<'_>, _: &ChainKey| {
+                lease::bury(db, &holder)?;
+                alive::clear(&directory, &holder);
+                Ok(())
+            };
+            self.submit(Manner::Relaxed, bury, drop);
+        }
     }
 
     /// What was last given for an input, as JSON.

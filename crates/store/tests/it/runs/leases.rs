@@ -31,6 +31,29 @@ fn nobody_takes_the_run_of_a_holder_that_is_alive() {
     assert_eq!((taken.epoch, &taken.holder), (2, &other));
 }
 
+/// A holder whose process has ended is gone, whatever its last sign of life promised.
+#[test]
+fn the_run_of_a_process_that_ended_is_free_at_once() {
+    let (_root, runs) = fresh();
+    let lease = begun(&runs);
+    let alive = runs.claim(&lease.holder, 100).expect("claims");
+    beat(&runs, &lease.holder, 100);
+    let other = holder();
+    assert!(runs.is_driven(&lease.run, 100).expect("reads"));
+    assert_eq!(take(&runs, &lease, &other, 100), None);
+    drop(alive);
+    assert!(!runs.is_driven(&lease.run, 100).expect("reads"));
+    assert_eq!(runs.adrift(100, 10).expect("reads"), slice::from_ref(&lease.run));
+    assert_eq!(take(&runs, &lease, &other, 100).expect("it is gone").epoch, 2);
+    // What is left behind is cleared away by whoever comes next.
+    let dead = holder();
+    let left = runs.directory().join("wake").join(format!("{dead}.alive"));
+    std::fs::write(&left, "").expect("writes");
+    let next = holder();
+    let _alive = runs.claim(&next, 100).expect("claims");
+    assert!(!left.exists());
+}
+
 #[test]
 fn who_lost_a_run_cannot_write_to_it() {
     let (_root, runs) = fresh();

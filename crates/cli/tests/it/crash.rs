@@ -1,0 +1,468 @@
+//! Every scenario is interrupted after every commit of every process that has a part in it, and in
+//! the midst of every request, and comes to the same end with the same effects on the world.
+//!
+//! A process dies of a fault that builds for tests have, right after a commit; or the server that
+//! it calls kills it, before or after the request has had its effect.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Map, Value, json};
+
+use crate::Place;
+use crate::server::{Reply, Request, Server, json as answer};
+
+pub(crate) const THINGS: &str = r"
+openapi: 3.1.0
+info: {title: Things, version: 1.0.0}
+servers: [{url: 'https://things.example'}]
+paths:
+  /things:
+    post:
+      operationId: createThing
+      tags: [things]
+      requestBody: {content: {application/json: {schema: {type: object}}}}
+      responses: {'201': {description: ok, content: {application/json: {schema: {type: object}}}}}
+  /things/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    get:
+      operationId: getThing
+      tags: [things]
+      responses: {'200': {description: ok, content: {application/json: {schema: {type: object}}}}}
+    put:
+      operationId: updateThing
+      tags: [things]
+      requestBody: {content: {application/json: {schema: {type: object}}}}
+      responses: {'200': {description: ok, content: {application/json: {schema: {type: object}}}}}
+    delete:
+      operationId: deleteThing
+      tags: [things]
+      responses: {'200': {description: ok, content: {application/json: {schema: {type: object}}}}}
+";
+
+/// How often a run may be looked at before it has to have ended.
+const LOOKS: usize = 40;
+
+/// How somebody who takes part dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Death {
+    /// Nobody does.
+    None,
+    /// A process, right after a commit.
+    Commit { process: usize, number: u64 },
+    /// Whoever sends a request, while it is under way.
+    Call { number: usize, effect: bool },
+}
+
+/// What the server knows.
+#[derive(Default)]
+struct World {
+    /// Requests of this play.
+    seen: usize,
+    /// Requests of this play by method, target and key.
+    tried: BTreeMap<String, usize>,
+    /// Effects by the key of their request.
+    ledger: BTreeMap<String, usize>,
+    /// The process that plays now.
+    player: Option<u32>,
+    death: Option<(usize, bool)>,
+    killed: bool,
+}
+
+fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
+    world.lock().expect("nobody panics")
+}
+
+/// The process that a terminal was opened for, and not the terminal.
+fn innermost(process: u32) -> u32 {
+    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
+    let child = children.ok().and_then(|all| all.split_whitespace().next()?.parse().ok());
+    child.map_or(process, innermost)
+}
+
+fn kill(process: u32) {
+    let process = i32::try_from(innermost(process)).ok().and_then(Pid::from_raw);
+    kill_process(process.expect("is a process"), Signal::KILL).expect("is killed");
+}
+
+/// What a server tells requests apart by.
+fn name_of(request: &Request) -> String {
+    match request.header("idempotency-key") {
+        Some(key) => key.to_owned(),
+        None => format!("{} {}", request.method, request.target),
+    }
+}
+
+/// Answers by what is asked for: `flaky` fails once, `slow` is ready at the third look, `bad` is
+/// never accepted.
+fn serve(world: &Mutex<World>, request: &Request) -> Reply {
+    let mut world = lock(world);
+    world.seen += 1;
+    let name = name_of(request);
+    let tried = world.tried.entry(name.clone()).or_default();
+    *tried += 1;
+    let tried = *tried;
+    let about = format!("{} {}", request.target, request.body);
+    let fails = about.contains("flaky") && tried == 1;
+    let refused = about.contains("bad");
+    let due = world.death.filter(|(number, _)| *number == world.seen && !world.killed);
+    let effect = due.is_none_or(|(_, effect)| effect) && !fails && !refused;
+    if effect && request.method != "GET" {
+        *world.ledger.entry(name.clone()).or_default() += 1;
+    }
+    if due.is_some() {
+        world.killed = true;
+        kill(world.player.expect("somebody sent it"));
+        return Reply::Silence;
+    }
+    if fails {
+        return answer(503, &json!({"why": "not now"}));
+    }
+    if refused {
+        return answer(422, &json!({"why": "never"}));
+    }
+    answer(200, &output(&name, tried.min(3)))
+}
+
+fn output(name: &str, tried: usize) -> Value {
+    if name.contains("slow") { json!({"look": tried}) } else { json!({"id": "t1"}) }
+}
+
+/// A workflow, and what those who take part do.
+struct Scenario {
+    text: &'static str,
+    /// Whoever is asked for an approval stops the run.
+    cancels: bool,
+}
+
+/// A place with a server, in which a scenario is played again and again.
+struct Stage {
+    place: Place,
+    world: Arc<Mutex<World>>,
+    scenario: Scenario,
+    known: Vec<String>,
+}
+
+/// What a play came to.
+#[derive(Debug, PartialEq)]
+struct End {
+    run: Value,
+    effects: Vec<String>,
+}
+
+/// One play of a scenario.
+struct Play<'s> {
+    stage: &'s mut Stage,
+    death: Death,
+    /// Processes that had a part in it.
+    processes: usize,
+    /// Whether somebody died.
+    died: bool,
+    run: String,
+}
+
+impl Stage {
+    fn new(scenario: Scenario) -> Stage {
+        let world: Arc<Mutex<World>> = Arc::default();
+        let own = Arc::clone(&world);
+        let server = Server::start(move |request| serve(&own, request));
+        let place = Place::with(&[("things.yaml", THINGS), ("main.yaml", scenario.text)]);
+        place.put("done.txt", "done");
+        place.run(["catalog", "import", "things.yaml", "--base-url", &server.url]).ends(0);
+        place.put("child.yaml", CHILD);
+        place.run(["workflow", "save", "child.yaml"]).ends(0);
+        Stage { place, world, scenario, known: Vec::new() }
+    }
+
+    fn play(&mut self, death: Death) -> (End, bool, usize, usize) {
+        let call = match death {
+            Death::Call { number, effect } => Some((number, effect)),
+            Death::None | Death::Commit { .. } => None,
+        };
+        *lock(&self.world) = World { death: call, ..World::default() };
+        let mut play = Play { stage: self, death, processes: 0, died: false, run: String::new() };
+        play.begin();
+        let run = play.to_the_end();
+        let (died, processes) = (play.died, play.processes);
+        let world = lock(&self.world);
+        for (key, times) in &world.ledger {
+            // What may be repeated says so in its name.
+            assert!(*times == 1 || key.contains("again"), "{death:?}: {key} {times} times");
+        }
+        // Without the run, which is another in every play.
+        let steps = world.ledger.keys().filter_map(|key| Some(key.split_once('/')?.1.to_owned()));
+        let mut effects: Vec<String> = steps.collect();
+        effects.sort();
+        (End { run, effects }, died || world.killed, processes, world.seen)
+    }
+}
+
+impl Play<'_> {
+    /// Starts the run; whoever died before it was on disk starts it again.
+    fn begin(&mut self) {
+        for _ in 0..3 {
+            self.act(&["run", "main.yaml", "--json"], None);
+            let listed = self.stage.place.run(["runs", "--json"]).ends(0).json();
+            let runs = listed["runs"].as_array().expect("a list").iter();
+            let tops = runs.filter(|run| run.get("parent").is_none());
+            let ids = tops.map(|run| run["run_id"].as_str().expect("an id").to_owned());
+            let new = ids.filter(|id| !self.stage.known.contains(id)).collect::<Vec<_>>();
+            if let Some(id) = new.into_iter().next() {
+                self.stage.known.push(id.clone());
+                self.run = id;
+                return;
+            }
+        }
+        unreachable!("{:?}: no run begins", self.death);
+    }
+
+    /// Does whatever the run waits for until it has ended; what it came to.
+    fn to_the_end(&mut self) -> Value {
+        for _ in 0..LOOKS {
+            let view = self.stage.place.run(["show", &self.run, "--json"]).ends(0).json();
+            match view["status"].as_str().expect("a status") {
+                "waiting" => self.answer(&view),
+                "running" => unreachable!("{:?}: nobody drives it: {view}", self.death),
+                _ => return told(&view),
+            }
+        }
+        let shown = self.stage.place.run(["show", &self.run]).ends(0);
+        unreachable!("{:?}: it does not end: {}{}", self.death, shown.out, shown.err);
+    }
+
+    fn answer(&mut self, view: &Value) {
+        let waiting = &view["waiting"][0];
+        let own = waiting["run_id"].as_str().unwrap_or(&self.run);
+        let run = own.to_owned();
+        let step = waiting["step"].as_str().unwrap_or_default().to_owned();
+        match waiting["kind"].as_str().expect("a kind") {
+            "adrift" => self.act(&["resume", &run], None),
+            "approval" if self.stage.scenario.cancels => self.act(&["cancel", &run, "--yes"], None),
+            "approval" => self.act(&["approve", &run], Some("y\n")),
+            "agent" => self.act(&["submit", &run, &step, "done.txt"], None),
+            "decision" => {
+                let key = format!("{run}/{step}");
+                let happened = lock(&self.stage.world).ledger.contains_key(&key);
+                let outcome = if happened { "happened" } else { "did-not-happen" };
+                let output = output(&step, 1).to_string();
+                let mut words = vec!["decide", &run, "--step", &step, "--outcome", outcome];
+                words.extend(happened.then_some(["--output", &output]).into_iter().flatten());
+                self.act(&words, None);
+            }
+            other => unreachable!("{:?}: {other} {view}", self.death),
+        }
+    }
+
+    /// One process, which may die; with something to type it has a terminal.
+    fn act(&mut self, words: &[&str], typed: Option<&str>) {
+        let mut command = self.stage.place.command();
+        if typed.is_some() {
+            let line = format!("{} {}", env!("CARGO_BIN_EXE_milepost"), words.join(" "));
+            command = Command::new("script");
+            command.args(["-qec", &line, "/dev/null"]).current_dir(self.stage.place.path(""));
+            command.env("HOME", self.stage.place.root.path().join("home")).env("NO_COLOR", "1");
+        } else {
+            command.args(words);
+        }
+        let process = self.processes;
+        self.processes += 1;
+        if let Death::Commit { process: own, number } = self.death
+            && own == process
+        {
+            command.env("MILEPOST_FAIL", format!("dies-after@commit:{number}"));
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("starts");
+        lock(&self.stage.world).player = Some(child.id());
+        let mut stdin = child.stdin.take().expect("is piped");
+        // Who died does not read it any more.
+        drop(stdin.write_all(typed.unwrap_or_default().as_bytes()));
+        drop(stdin);
+        let ended = child.wait_with_output().expect("ends");
+        let code = ended.status.code();
+        let killed = !matches!(code, Some(0..=75));
+        self.died |= killed;
+        let told = String::from_utf8_lossy(&ended.stderr);
+        assert!(!told.contains("panicked"), "{:?}: {told}", self.death);
+    }
+}
+
+/// What is the same in every play: how the run and its steps ended, with what.
+fn told(view: &Value) -> Value {
+    let steps = view["steps"].as_array().expect("a list").iter().map(|step| {
+        let kept = ["id", "status", "output"].map(|name| (name.to_owned(), step[name].clone()));
+        Value::Object(kept.into_iter().collect::<Map<_, _>>())
+    });
+    json!({
+        "status": view["status"],
+        "steps": steps.collect::<Vec<_>>(),
+        "final_output": view["final_output"],
+        "code": view["problem"]["code"],
+    })
+}
+
+/// Plays a scenario without an accident, and then with one at every place where there can be one.
+fn check(text: &'static str, cancels: bool) {
+    let mut stage = Stage::new(Scenario { text, cancels });
+    let (whole, died, processes, calls) = stage.play(Death::None);
+    assert!(!died && calls > 0, "{whole:?}");
+    for process in 0..processes {
+        let mut number = 1;
+        loop {
+            let death = Death::Commit { process, number };
+            let (end, died, ..) = stage.play(death);
+            assert_eq!(end, whole, "{death:?}");
+            if !died {
+                break;
+            }
+            number += 1;
+        }
+        assert!(number > 1, "process {process} commits nothing");
+    }
+    for number in 1..=calls {
+        for effect in [true, false] {
+            let death = Death::Call { number, effect };
+            let (end, died, ..) = stage.play(death);
+            assert!(died, "{death:?}");
+            assert_eq!(end, whole, "{death:?}");
+        }
+    }
+}
+
+/// The workflow that a step of another one runs.
+const CHILD: &str = "
+workflow: child
+inputs: {n: {type: integer}}
+steps:
+  - {id: c, run: things things:create, body: {n: '${{ inputs.n }}'}}
+final_output: {id: '${{ steps.c.output.id }}', n: '${{ inputs.n }}'}
+";
+
+/// One test for every scenario, so that they run side by side.
+macro_rules! scenarios {
+    ($($name:ident: $cancels:literal $text:literal;)*) => {
+        $(#[test] fn $name() { check($text, $cancels); })*
+    };
+}
+
+scenarios! {
+    sequence: false "
+workflow: main
+steps:
+  - {id: a, run: things things:get, with: {id: a}}
+  - {id: again, run: things things:update, with: {id: '${{ steps.a.output.id }}'}, body: {}}
+  - {id: c, set: {n: '${{ steps.again.output.id }}'}}
+final_output: '${{ steps.c.output }}'
+";
+    parallel: false "
+workflow: main
+concurrency: 3
+steps:
+  - {id: a, run: things things:get, with: {id: a}}
+  - {id: b, run: things things:create, body: {}}
+  - {id: again, run: things things:update, with: {id: c}, body: {}}
+  - {id: d, run: things things:create, body: {}, depends_on: [a, b, again]}
+";
+    list: false "
+workflow: main
+steps:
+  - id: a
+    for_each: [x, y]
+    concurrency: 2
+    run: things things:create
+    body: {name: '${{ item }}'}
+final_output: '${{ steps.a.output }}'
+";
+    looped: false "
+workflow: main
+inputs: {names: {type: array, default: {from: literal, value: [x, y]}}}
+steps:
+  - id: l
+    type: loop
+    loop: {type: forEach, items: names, itemVar: name, maxIterations: 5}
+    body:
+      - {id: a, run: things things:create, body: {name: '${{ name }}'}}
+      - {id: b, prompt: 'Look at ${{ name }}'}
+final_output: '${{ steps.l.output }}'
+";
+    retried: false "
+workflow: main
+steps:
+  - {id: a, run: things things:get, with: {id: flaky}, retry: {max_attempts: 3, initial: 10ms}}
+  - id: b
+    run: things things:create
+    body: {name: flaky}
+    retry: {max_attempts: 3, initial: 10ms, on: [503]}
+";
+    repeated: false "
+workflow: main
+steps:
+  - id: a
+    run: things things:get
+    with: {id: slow}
+    repeat: {until: output.look > 2, every: 20ms}
+final_output: '${{ steps.a.output.look }}'
+";
+    approval: false "
+workflow: main
+steps:
+  - {id: a, run: things things:get, with: {id: a}}
+  - {id: ok, approve: 'Send ${{ steps.a.output.id }}?'}
+  - {id: b, run: things things:create, depends_on: [ok], body: {n: '${{ steps.a.output.id }}'}}
+final_output: {yes: '${{ steps.ok.output.approved }}'}
+";
+    verified: false "
+workflow: main
+steps:
+  - id: a
+    prompt: Do it
+    verify:
+      - {run: things things:get, with: {id: '${{ steps.self.output }}'}, check: output.id == 't1'}
+      - {run: things things:get, with: {id: b}, check: steps.self.output == 'done'}
+  - {id: b, run: things things:create, body: {of: '${{ steps.a.output }}'}}
+";
+    child: false "
+workflow: main
+steps:
+  - {id: a, for_each: [1, 2], run: workflow child, with: {n: '${{ item }}'}}
+  - {id: b, run: things things:create, body: {}, depends_on: [a]}
+final_output: '${{ steps.a.output }}'
+";
+    canceled: true "
+workflow: main
+concurrency: 2
+steps:
+  - {id: a, run: things things:create, body: {}}
+  - {id: ok, approve: Go?, depends_on: [a]}
+  - {id: b, run: things things:create, body: {}, depends_on: [ok]}
+finally:
+  - {id: z, run: things things:create, body: {a: '${{ steps.a.status }}', b: '${{ steps.b.status }}'}}
+";
+    at_the_end: false "
+workflow: main
+steps:
+  - {id: a, run: things things:create, body: {name: bad}}
+  - {id: b, run: things things:get, with: {id: b}}
+finally:
+  - {id: again, run: things things:delete, with: {id: y}}
+  - {id: z, if: \"steps.a.status == 'failed'\", run: things things:create, body: {}}
+";
+    timer: false "
+workflow: main
+steps:
+  - {id: a, wait: 20ms}
+  - {id: b, run: things things:create, body: {}}
+  - {id: c, wait: 10ms}
+";
+    at_most_once: false "
+workflow: main
+steps:
+  - {id: a, run: things things:create, body: {}}
+  - {id: b, run: things things:create, body: {a: '${{ steps.a.output.id }}'}}
+final_output: '${{ steps.b.output }}'
+";
+}

@@ -1,0 +1,44 @@
+//! The time as a run sees it: it follows the clock of the machine, and never goes back.
+
+use std::time::{Duration, Instant, SystemTime};
+
+/// The time, in milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let now = millis(since);
+    #[cfg(debug_assertions)]
+    let now = now.saturating_add_signed(super::fail::skew_ms());
+    now
+}
+
+/// The clock of one run while it is driven.
+///
+/// A machine whose clock is set back would wait for the time it has been to come again. What a
+/// run has seen of the time is the least there is, and from there on it goes on.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    /// By how much the run is before the machine.
+    ahead_ms: u64,
+    began_ms: u64,
+    began: Instant,
+}
+
+impl Clock {
+    /// For a run whose last event was at this time.
+    pub(crate) fn of(last_ms: u64) -> Clock {
+        let now = now_ms();
+        let ahead_ms = last_ms.saturating_sub(now);
+        Clock { ahead_ms, began_ms: now + ahead_ms, began: Instant::now() }
+    }
+
+    /// The time. A machine that slept has lost some of what passed, one whose clock was set back
+    /// has lost the rest: the later one is right.
+    pub(crate) fn now_ms(&self) -> u64 {
+        let passed = self.began_ms.saturating_add(millis(self.began.elapsed()));
+        now_ms().saturating_add(self.ahead_ms).max(passed)
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
