@@ -24,6 +24,7 @@
 //!
 //! An event that does not fit is refused when it is written and when it is read.
 
+mod found;
 mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +39,7 @@ use crate::failure::Failure;
 use crate::key::Key;
 use crate::time;
 
+use found::Found;
 pub use step::{Judged, Phase, StepState};
 use step::{is_closable, misfit};
 
@@ -149,17 +151,6 @@ pub struct State {
     found: Found,
 }
 
-/// Executions by how they stand. All of it follows from the executions.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Found {
-    /// Those that have begun and are not over.
-    open: BTreeSet<Key>,
-    /// Those that failed.
-    failed: BTreeSet<Key>,
-    /// Those that a person said yes to, and that are over.
-    approved: BTreeSet<Key>,
-}
-
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum End {
@@ -262,22 +253,7 @@ impl State {
 
     /// Notes how an execution stands now.
     fn note(&mut self, key: &Key) {
-        let step = self.steps.get(key);
-        let is = |holds: fn(&StepState) -> bool| step.is_some_and(holds);
-        let approved = is(|step| {
-            step.phase == Phase::Succeeded && step.request.is_some() && step.verdict.is_some()
-        });
-        for (set, belongs) in [
-            (&mut self.found.open, is(StepState::is_open)),
-            (&mut self.found.failed, is(|step| step.phase == Phase::Failed)),
-            (&mut self.found.approved, approved),
-        ] {
-            if !belongs {
-                set.remove(key);
-            } else if !set.contains(key) {
-                set.insert(key.clone());
-            }
-        }
+        self.found.note(key, self.steps.get(key));
     }
 
     fn view(&mut self) -> Option<&mut Map<String, Value>> {
