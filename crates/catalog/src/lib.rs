@@ -4,6 +4,7 @@ pub mod bundle;
 pub mod command;
 pub mod diff;
 pub mod document;
+pub mod excerpt;
 pub mod finding;
 pub mod import;
 mod json;

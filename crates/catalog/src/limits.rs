@@ -97,6 +97,14 @@ pub const ANCHORS: usize = 100_000;
 pub const NOTES: usize = 100;
 /// Entries of a map that are looked through one by one; a larger one has its keys sorted.
 pub const NARROW_MAP: usize = 16;
+/// Bytes of a document of which less is read than the whole: below it, that takes no time.
+pub const EXCERPT_DOCUMENT_BYTES: usize = 256 * 1024;
+/// Bytes of a map that is read whole; a larger one is parted.
+pub const EXCERPT_PART_BYTES: usize = 16 * 1024;
+/// Maps within maps that are parted.
+pub const EXCERPT_DEPTH: usize = 6;
+/// Bytes of an excerpt; what needs more needs the whole.
+pub const EXCERPT_BYTES: usize = 2 * 1024 * 1024;
 /// Bytes of the URL of a request.
 pub const URL_BYTES: usize = 64 * 1024;
 /// Faults of one argument that are told.

@@ -160,7 +160,7 @@ pub(crate) fn base(record: &Record) -> Result<Url, Problem> {
 /// Where a command is reached: at servers of its own, unless a person said where the API is.
 pub(crate) fn base_of(loaded: &Loaded, command: &Command, base: &Url) -> Result<Url, Problem> {
     let said = loaded.record.base_url.as_ref();
-    let api = loaded.api()?;
+    let api = loaded.face()?;
     if said.is_some_and(|said| said.by == GivenBy::User) || command.servers == api.servers() {
         return Ok(base.clone());
     }

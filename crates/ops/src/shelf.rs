@@ -1,5 +1,5 @@
-//! The catalogs that are there, loaded as far as somebody asked: the table at once, the document
-//! when one command is looked at closely.
+//! The catalogs that are there, loaded as far as somebody asked: the table at once, of the document
+//! what one command needs when that is looked at closely, and all of it when nothing less will do.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use milepost_catalog::command::{Command, Scheme};
 use milepost_catalog::document::Document;
+use milepost_catalog::excerpt::Places;
 use milepost_catalog::import::Inspection;
 use milepost_catalog::openapi::Api;
 use milepost_catalog::provider::{self, Provider};
@@ -14,16 +15,17 @@ use milepost_catalog::request::Prepared;
 use milepost_catalog::table::Row;
 use milepost_model::id::CatalogId;
 use milepost_model::problem::{Code, Problem};
+use milepost_model::source::Format;
 use milepost_model::suggest;
 use milepost_model::target::CommandId;
 use milepost_store::Locations;
-use milepost_store::catalogs::{CatalogListing, Catalogs, Derived, DerivedKey, Record};
+use milepost_store::catalogs::{CatalogListing, Catalogs, Derived, DerivedKey, Mark, Record};
 use serde::{Deserialize, Serialize};
 
 use crate::problems;
 
 /// The layout of derived data; another number makes what is there unreadable, and so made anew.
-const DERIVED_VERSION: u32 = 1;
+const DERIVED_VERSION: u32 = 2;
 
 /// Every catalog of a process.
 #[derive(Debug)]
@@ -39,7 +41,11 @@ pub(crate) struct Loaded {
     pub(crate) record: Arc<Record>,
     pub(crate) table: Table,
     catalogs: Arc<Catalogs>,
+    derived: Arc<Derived>,
     api: OnceLock<Arc<Api>>,
+    /// What the document says of the API as a whole, without its operations.
+    face: OnceLock<Arc<Api>>,
+    cuts: Option<Cuts>,
     prepared: Mutex<HashMap<String, Arc<Prepared>>>,
     pub(crate) sender: tokio::sync::OnceCell<Arc<crate::send::Sender>>,
 }
@@ -49,6 +55,9 @@ pub(crate) struct Loaded {
 pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
     pub(crate) providers: Vec<Provider>,
+    /// Where the parts of the document are. Kept behind the rest: few that load a table need it.
+    #[serde(skip)]
+    places: Option<Places>,
 }
 
 impl Table {
@@ -56,8 +65,51 @@ impl Table {
     pub(crate) fn of(api: &Api, inspection: Inspection, kept: &BTreeMap<String, String>) -> Table {
         let rows = inspection.into_rows(kept);
         let providers = provider::infer(api, &rows);
-        Table { rows, providers }
+        Table { rows, providers, places: Places::of(api.document()) }
     }
+}
+
+/// How a document that nobody touched is read in part.
+#[derive(Debug)]
+struct Cuts {
+    /// The places, as they are kept.
+    places: String,
+    mark: Option<Mark>,
+}
+
+impl Cuts {
+    /// Reads what is kept: a line each for the table, the places and the mark.
+    fn read(kept: Vec<u8>) -> Option<(Table, Option<Cuts>)> {
+        let kept = String::from_utf8(kept).ok()?;
+        let (table, rest) = kept.split_once('\n')?;
+        let (places, mark) = rest.split_once('\n')?;
+        let table = serde_json::from_str(table).ok()?;
+        let mark = serde_json::from_str(mark).ok()?;
+        let cuts = (places != NONE).then(|| Cuts { places: places.to_owned(), mark });
+        Some((table, cuts))
+    }
+
+    fn write(table: &Table, format: Format, mark: Option<Mark>) -> serde_json::Result<String> {
+        // Places are those of JSON, which a document in YAML has to be turned into first.
+        let places = table.places.as_ref().filter(|_| format == Format::Json);
+        let [table, places, mark] = [
+            serde_json::to_string(table)?,
+            serde_json::to_string(&places)?,
+            serde_json::to_string(&mark)?,
+        ];
+        Ok([table, places, mark].join("\n"))
+    }
+}
+
+/// No places, or no mark.
+const NONE: &str = "null";
+
+/// A document that was read whole.
+struct Whole {
+    api: Arc<Api>,
+    /// Somebody changed it after it was imported.
+    edited: bool,
+    mark: Option<Mark>,
 }
 
 impl Shelf {
@@ -130,36 +182,37 @@ impl Shelf {
     }
 
     fn read(&self, record: &Arc<Record>) -> Result<Loaded, Problem> {
-        let key = DerivedKey::of(record, record.source_sha256, DERIVED_VERSION);
-        let kept = self.derived.read(&key);
-        let kept = kept.and_then(|bytes| serde_json::from_slice::<Table>(&bytes).ok());
+        let kept = self.derived.read(&key(record)).and_then(Cuts::read);
         let api = OnceLock::new();
-        let table = if let Some(table) = kept {
-            table
+        let (table, cuts) = if let Some(kept) = kept {
+            kept
         } else {
-            let made = document(&self.catalogs, record)?;
-            let table = Table::of(&made, Inspection::of(&made), &record.names);
-            self.keep(record, &table);
+            let whole = document(&self.catalogs, record)?;
+            let table = Table::of(&whole.api, Inspection::of(&whole.api), &record.names);
+            // What is derived is found again by the document that was imported.
+            if !whole.edited {
+                keep(&self.derived, record, &table, whole.mark);
+            }
             // It was just set up, and by nobody else.
-            let _ = api.set(made);
-            table
+            let _ = api.set(whole.api);
+            (table, None)
         };
         Ok(Loaded {
             record: Arc::clone(record),
             table,
             catalogs: self.catalogs(),
+            derived: self.derived(),
             api,
+            face: OnceLock::new(),
+            cuts,
             prepared: Mutex::default(),
             sender: tokio::sync::OnceCell::new(),
         })
     }
 
-    /// Keeps what was derived. That it could not be kept costs time, and nothing else.
+    /// Keeps what was derived from a document that was just written.
     pub(crate) fn keep(&self, record: &Record, table: &Table) {
-        let key = DerivedKey::of(record, record.source_sha256, DERIVED_VERSION);
-        if let Ok(bytes) = serde_json::to_vec(table) {
-            let _ = self.derived.write(&key, &bytes);
-        }
+        keep(&self.derived, record, table, None);
     }
 
     /// The command of `group name`, of `group operationId`, or of an operationId that is clear.
@@ -217,8 +270,30 @@ fn nowhere(text: &str, enabled: &[Arc<Loaded>]) -> Problem {
     problems::no_command(text, suggest::closest(text, ids))
 }
 
+fn key(record: &Record) -> DerivedKey {
+    DerivedKey::of(record, record.source_sha256, DERIVED_VERSION)
+}
+
+/// Keeps what was derived. That it could not be kept costs time, and nothing else.
+fn keep(derived: &Derived, record: &Record, table: &Table, mark: Option<Mark>) {
+    if let Ok(text) = Cuts::write(table, record.format, mark) {
+        let _ = derived.write(&key(record), text.as_bytes());
+    }
+}
+
+/// Keeps by what the document is known again, beside what is kept of it.
+fn keep_mark(derived: &Derived, record: &Record, mark: Mark) {
+    let (key, mark) = (key(record), serde_json::to_string(&mark));
+    let Some((mut kept, mark)) = derived.read(&key).zip(mark.ok()) else { return };
+    if let Some(end) = kept.iter().rposition(|byte| *byte == b'\n') {
+        kept.truncate(end + 1);
+        kept.extend(mark.as_bytes());
+        let _ = derived.write(&key, &kept);
+    }
+}
+
 /// Reads the document of a catalog again.
-fn document(catalogs: &Catalogs, record: &Record) -> Result<Arc<Api>, Problem> {
+fn document(catalogs: &Catalogs, record: &Record) -> Result<Whole, Problem> {
     let stored = catalogs.document(&record.id).map_err(|error| problems::of_catalog(&error))?;
     let broken = |why: String| {
         let hint =
@@ -227,7 +302,8 @@ fn document(catalogs: &Catalogs, record: &Record) -> Result<Arc<Api>, Problem> {
             .context("path", stored.path.display().to_string())
     };
     let reading = Document::read_owned(stored.bytes).map_err(|error| broken(error.to_string()))?;
-    Api::new(reading).map(Arc::new).map_err(|error| broken(error.to_string()))
+    let api = Api::new(reading).map(Arc::new).map_err(|error| broken(error.to_string()))?;
+    Ok(Whole { api, edited: stored.edited, mark: stored.mark })
 }
 
 impl Loaded {
@@ -265,8 +341,40 @@ impl Loaded {
         if let Some(api) = self.api.get() {
             return Ok(Arc::clone(api));
         }
-        let api = document(&self.catalogs, &self.record)?;
-        Ok(Arc::clone(self.api.get_or_init(|| api)))
+        let whole = document(&self.catalogs, &self.record)?;
+        if let Some(mark) = whole.mark.filter(|_| !whole.edited)
+            && self.cuts.as_ref().is_some_and(|cuts| cuts.mark != Some(mark))
+        {
+            keep_mark(&self.derived, &self.record, mark);
+        }
+        Ok(Arc::clone(self.api.get_or_init(|| whole.api)))
+    }
+
+    /// What the document says of the API as a whole: servers and ways to authenticate.
+    pub(crate) fn face(&self) -> Result<Arc<Api>, Problem> {
+        if let Some(face) = self.api.get().or_else(|| self.face.get()) {
+            return Ok(Arc::clone(face));
+        }
+        match self.excerpt(None) {
+            Some(face) => Ok(Arc::clone(self.face.get_or_init(|| Arc::new(face)))),
+            None => self.api(),
+        }
+    }
+
+    /// As much of the document as an operation needs, without reading the rest. `None` unless it
+    /// is the document that was imported, and has not been touched since it was last read whole.
+    fn excerpt(&self, operation: Option<&str>) -> Option<Api> {
+        let Cuts { places, mark } = self.cuts.as_ref()?;
+        let mut parts = self.catalogs.parts(&self.record, (*mark)?)?;
+        let places: Places = serde_json::from_str(places).ok()?;
+        // A byte order mark, which is not in the text, would move all of them.
+        if places.length() != parts.length() {
+            return None;
+        }
+        // The path of an operation says what all its operations have in common.
+        let path = operation.and_then(|pointer| pointer.rsplit_once('/')).map(|(path, _)| path);
+        let text = places.excerpt(path, |range| parts.read(range))?;
+        Api::new(Document::read_owned(text.into_bytes()).ok()?).ok()
     }
 
     /// A command, ready to be called; made once.
@@ -283,16 +391,19 @@ impl Loaded {
 
     /// A command with all that is known of it.
     pub(crate) fn whole(&self, row: usize) -> Result<Command, Problem> {
-        let spelling = self.spelling(row);
-        let api = self.api()?;
-        let command =
-            CommandId::parse(&spelling).and_then(|id| api.command(id, &self.table.rows[row]));
+        let (spelling, row) = (self.spelling(row), &self.table.rows[row]);
+        let excerpt = match self.api.get() {
+            Some(_) => None,
+            None => self.excerpt(Some(&row.pointer)).map(Arc::new),
+        };
+        let api = excerpt.map_or_else(|| self.api(), Ok)?;
+        let command = CommandId::parse(&spelling).and_then(|id| api.command(id, row));
         // The table and the document belong together: then there is always one.
         command.ok_or_else(|| problems::no_command(&spelling, None))
     }
 
     /// Ways to authenticate.
     pub(crate) fn schemes(&self) -> Result<BTreeMap<String, Scheme>, Problem> {
-        Ok(self.api()?.schemes())
+        Ok(self.face()?.schemes())
     }
 }

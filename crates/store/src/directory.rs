@@ -81,6 +81,12 @@ impl Directory {
         Ok((seen, bytes))
     }
 
+    /// Opens a file below the directory, with the stamp it has now.
+    pub(crate) fn open_stamped(&self, relative: &Path) -> Result<(fs::File, Stamp), FileError> {
+        let (file, metadata) = self.open_regular(relative)?;
+        Ok((file.into_std(), Stamp::of(&metadata)))
+    }
+
     /// The stamp of a file or folder below the directory; links are followed.
     pub(crate) fn stamp(&self, relative: &Path) -> Result<Stamp, FileError> {
         match self.metadata(relative) {

@@ -5,11 +5,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use cap_std::fs::Metadata;
 #[cfg(unix)]
 use cap_std::fs::MetadataExt;
+use serde::{Deserialize, Serialize};
 
 use crate::limits;
 
 /// Two looks at a file with one stamp between them saw the same file, if the first is settled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     length: u64,
     modified_ns: i64,
@@ -48,6 +49,11 @@ impl Stamp {
         }
     }
 
+    /// Bytes of the file.
+    pub(crate) fn length(self) -> u64 {
+        self.length
+    }
+
     /// The stamp as it was seen after `clock` was read.
     ///
     /// A write after the look bears a time of at least `clock`, to the accuracy of the file
@@ -70,6 +76,11 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    /// The stamp, if an equal one will mean that nothing changed.
+    pub(crate) fn settled(&self) -> Option<Stamp> {
+        self.settled.then_some(self.stamp)
+    }
+
     /// Whether a look now finds what the earlier one found.
     pub(crate) fn is_still(&self, now: Stamp) -> bool {
         self.settled && self.stamp == now

@@ -220,9 +220,13 @@ impl<'d> Node<'d> {
         self.at
     }
 
+    /// Where it stands in the text of its document.
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.slot().start()..self.slot().end()
+    }
+
     /// Its JSON text.
     pub fn raw(self) -> &'d str {
-        let slot = self.slot();
-        &self.document.text[slot.start()..slot.end()]
+        &self.document.text[self.range()]
     }
 }

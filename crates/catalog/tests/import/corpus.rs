@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::ops::Range;
 
 use milepost_catalog::document::Document;
+use milepost_catalog::excerpt::Places;
 use milepost_catalog::import::Inspection;
 use milepost_catalog::naming::{Kept, is_name};
 use milepost_catalog::openapi::Api;
@@ -66,6 +68,33 @@ fn every_command_can_be_made_whole() {
             references_are_kept(&command);
         }
     }
+}
+
+/// What is read of a large document for one command says all that the whole says of it.
+#[test]
+fn a_command_is_the_same_from_an_excerpt() {
+    let mut compared = 0;
+    for path in corpus("openapi") {
+        let whole = api(&fs::read(&path).expect("a file"));
+        let Some(places) = Places::of(whole.document()) else { continue };
+        let text = whole.document().text();
+        let read = |range: Range<u64>| {
+            let range = usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?;
+            text.get(range).map(str::to_owned)
+        };
+        let rows = Inspection::of(&whole).into_rows(&Kept::new());
+        for row in rows.iter().step_by(rows.len().div_ceil(20).max(1)) {
+            let (item, _) = row.pointer.rsplit_once('/').expect("a pointer");
+            let Some(excerpt) = places.excerpt(Some(item), read) else { continue };
+            let part = api(excerpt.as_bytes());
+            let id = || CommandId::parse(&format!("api {}", row.name)).expect("an id");
+            assert_eq!(part.command(id(), row), whole.command(id(), row), "{}", row.name);
+            assert_eq!(part.schemes(), whole.schemes(), "{}", name(&path));
+            assert_eq!(part.servers(), whole.servers(), "{}", name(&path));
+            compared += 1;
+        }
+    }
+    assert!(compared > 100 || corpus("openapi").is_empty(), "only {compared} were compared");
 }
 
 /// Every reference of a command leads to a schema that is kept beside it.

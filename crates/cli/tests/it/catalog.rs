@@ -1,6 +1,7 @@
 //! `milepost catalog …` on the real binary.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use expect_test::{Expect, expect};
@@ -771,4 +772,72 @@ fn a_reader_that_goes_away_is_no_failure() {
     drop(child.stdout.take());
     assert_eq!(child.wait().expect("ends").code(), Some(0));
     finish(place.command().args(["catalog", "show", "shop"]).env("COLUMNS", "40"), "").ends(0);
+}
+
+/// A document so large that a command is read from a part of it.
+fn large_document() -> String {
+    let mut paths = serde_json::Map::new();
+    for number in 0..2_000 {
+        let reference = json!({"$ref": format!("#/components/schemas/part{number}")});
+        let content = json!({"application/json": {"schema": reference}});
+        let answer = json!({"description": "what it is", "content": content});
+        let operation =
+            json!({"operationId": format!("part{number}"), "responses": {"200": answer}});
+        paths.insert(format!("/parts/{number}"), json!({"get": operation}));
+    }
+    let schemas = (0..2_000).map(|number| {
+        let next = json!({"$ref": format!("#/components/schemas/part{}", (number + 1) / 2)});
+        (format!("part{number}"), json!({"properties": {"plain": next}}))
+    });
+    let schemas: serde_json::Map<String, Value> = schemas.collect();
+    let document = json!({
+        "openapi": "3.0.0",
+        "info": {"title": "Parts", "version": "1"},
+        "servers": [{"url": "https://parts.example"}],
+        "paths": paths,
+        "components": {"schemas": schemas},
+    });
+    document.to_string()
+}
+
+/// The one file below a folder of the home that ends like this.
+fn only_file(place: &Place, folder: &str, end: &str) -> PathBuf {
+    let folder = place.root.path().join("home").join(folder);
+    let files = fs::read_dir(folder).expect("is there").map(|file| file.expect("a file").path());
+    let mut files = files.filter(|file| file.to_string_lossy().ends_with(end));
+    files.next().expect("is there")
+}
+
+/// Derived data is quick, and never believed against the document: it is not of another document,
+/// not damaged, and not of one that was edited since, however small the edit.
+#[test]
+fn a_command_is_what_the_document_says_now() {
+    let place = Place::with(&[("parts.json", &large_document())]);
+    place.say("catalog import parts.json").ends(0);
+    let show = || place.say("command show --json part1500").ends(0).out;
+    let first = show();
+    assert!(first.contains("plain"), "{first}");
+    let derived = only_file(&place, ".cache/milepost/derived", ".bin");
+    let marked = || !fs::read(&derived).expect("reads").ends_with(b"null");
+    let started = std::time::Instant::now();
+    while !marked() {
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "is never marked");
+        assert_eq!(show(), first);
+    }
+    assert_eq!(show(), first, "from an excerpt");
+    let bytes = fs::read(&derived).expect("reads");
+    let half = bytes[..bytes.len() / 2].to_vec();
+    for damaged in [half, [bytes.as_slice(), b"x"].concat(), Vec::new()] {
+        fs::write(&derived, damaged).expect("writes");
+        assert_eq!(show(), first, "with damaged derived data");
+    }
+    while !marked() {
+        assert_eq!(show(), first);
+    }
+    let document = only_file(&place, ".config/milepost/catalogs", ".json");
+    let text = fs::read_to_string(&document).expect("reads");
+    fs::write(&document, text.replace("plain", "other")).expect("writes");
+    assert_eq!(show(), first.replace("plain", "other"));
+    fs::write(&document, &text).expect("writes");
+    assert_eq!(show(), first);
 }

@@ -25,7 +25,7 @@ impl DerivedKey {
     /// enabled and how it authenticates has no part in it: neither changes a command.
     pub fn of(record: &Record, document: Digest, version: u32) -> DerivedKey {
         let shaping = Record { enabled: true, auth: Auth::new(), ..record.clone() };
-        let text = text::render(&shaping);
+        let text = text::canonical(&shaping);
         let parts: [&[u8]; 3] = [document.bytes(), text.as_bytes(), &version.to_le_bytes()];
         DerivedKey { id: record.id.clone(), hash: Digest::of_parts(&parts) }
     }

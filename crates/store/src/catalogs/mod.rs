@@ -7,6 +7,7 @@
 mod derived;
 mod error;
 mod files;
+mod parts;
 mod record;
 mod text;
 mod writing;
@@ -21,6 +22,7 @@ use milepost_model::source::Format;
 
 pub use derived::{Derived, DerivedKey};
 pub use error::{CatalogError, Conflict, RecordFault, SaveError, Unreadable};
+pub use parts::{Mark, Parts};
 pub use record::{
     Auth, BaseUrl, ClientAuth, Credential, GivenBy, Idempotency, Options, Part, ProfileName,
     Record, Source, operation_key,
@@ -75,6 +77,8 @@ pub struct StoredDocument {
     pub sha256: Digest,
     /// Somebody changed it after it was imported.
     pub edited: bool,
+    /// What it is known by again, as long as nobody touches it. None when it was just written.
+    pub mark: Option<Mark>,
 }
 
 const FORMATS: [Format; 2] = [Format::Json, Format::Yaml];
@@ -157,6 +161,15 @@ impl Catalogs {
         Ok(StoredDocument { edited, ..document })
     }
 
+    /// The document of a catalog, to read parts of it; `None` unless it is untouched since it was
+    /// read whole and marked.
+    pub fn parts(&self, record: &Record, mark: Mark) -> Option<Parts> {
+        let directory = Directory::open(&self.path).ok()??;
+        let name = files::document(&record.id, record.format);
+        let (file, stamp) = directory.open_stamped(Path::new(&name)).ok()?;
+        (stamp == mark.0).then(|| Parts::new(file, stamp))
+    }
+
     /// The document that was kept when the catalog of this id was removed.
     pub fn kept(&self, id: &CatalogId) -> Result<Option<StoredDocument>, FileError> {
         if self.is_there(&files::record(id))? {
@@ -181,9 +194,11 @@ impl Catalogs {
         let Some(directory) = Directory::open(&self.path)? else {
             return Err(FileError::NotFound { path });
         };
-        let bytes = directory.read(Path::new(&files::document(id, format)), DOCUMENT_BYTES)?;
+        let name = files::document(id, format);
+        let (seen, bytes) = directory.read_seen(Path::new(&name), DOCUMENT_BYTES)?;
         let sha256 = Digest::of(&bytes);
-        Ok(StoredDocument { path, format, bytes, sha256, edited: false })
+        let mark = seen.settled().map(Mark);
+        Ok(StoredDocument { path, format, bytes, sha256, edited: false, mark })
     }
 
     /// Whether something is at a name, whatever it is.

@@ -257,6 +257,17 @@ struct CredentialTable<'r> {
 
 /// The text of a record, the same for the same record.
 pub(crate) fn render(record: &Record) -> String {
+    let text = toml::to_string(&file(record)).expect("texts, flags and tables of them are TOML");
+    format!("{HEAD}{text}")
+}
+
+/// All that a record says, the same for the same record. Nobody reads it, but it is made whenever
+/// a catalog is loaded, and as TOML that takes longer than to read the catalog.
+pub(crate) fn canonical(record: &Record) -> String {
+    serde_json::to_string(&file(record)).expect("texts, flags and tables of them are JSON")
+}
+
+fn file(record: &Record) -> File<'_> {
     let idempotency = match &record.options.idempotency {
         Idempotency::Unsaid => None,
         Idempotency::Header(name) => Some(TextOrFalse::Text(name)),
@@ -266,7 +277,7 @@ pub(crate) fn render(record: &Record) -> String {
         let schemes = schemes.iter();
         (profile.as_str(), schemes.map(|(scheme, one)| (scheme.as_str(), table(one))).collect())
     });
-    let file = File {
+    File {
         id: record.id.as_str(),
         title: &record.title,
         vendor: record.vendor.as_deref(),
@@ -280,9 +291,7 @@ pub(crate) fn render(record: &Record) -> String {
         options: idempotency.map(|idempotency_header| OptionsTable { idempotency_header }),
         auth: auth.collect(),
         names: &record.names,
-    };
-    let text = toml::to_string(&file).expect("texts, flags and tables of them are TOML");
-    format!("{HEAD}{text}")
+    }
 }
 
 fn table(credential: &Credential) -> CredentialTable<'_> {

@@ -336,6 +336,37 @@ fn a_record_that_did_not_change_is_read_once() {
     }
 }
 
+#[test]
+fn parts_are_read_of_a_document_that_nobody_touched() {
+    let root = tempfile::tempdir().expect("makes a directory");
+    let catalogs = open(root.path());
+    save(&catalogs, "shop", "The Shop", "{\"a\": \"ä\"}");
+    let record = catalogs.get(&id("shop")).expect("reads").expect("is there");
+    let started = std::time::Instant::now();
+    let mark = loop {
+        let document = catalogs.document(&id("shop")).expect("reads");
+        if let Some(mark) = document.mark {
+            break mark;
+        }
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "is never settled");
+        thread::yield_now();
+    };
+    let mut parts = catalogs.parts(&record, mark).expect("is untouched");
+    assert_eq!(parts.length(), 11);
+    assert_eq!(parts.read(6..10).as_deref(), Some("\"ä\""));
+    assert_eq!(parts.read(8..9), None, "half a letter");
+    assert_eq!(parts.read(6..20), None, "behind the end");
+    // As many bytes as before, and a time of long ago.
+    let path = catalogs.document_path(&id("shop"), Format::Json);
+    fs::write(&path, "{\"a\": \"ö\"}").expect("writes");
+    let file = fs::File::options().write(true).open(&path).expect("opens");
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("sets");
+    assert!(catalogs.parts(&record, mark).is_none(), "was touched");
+    assert!(catalogs.document(&id("shop")).expect("reads").edited);
+    fs::remove_file(&path).expect("removes");
+    assert!(catalogs.parts(&record, mark).is_none(), "is gone");
+}
+
 /// What each of several writers does at once: makes a catalog of its own, changes a shared one, and
 /// tries to make the same new one.
 fn write_at_once(locations: &Locations, writer: usize) {
