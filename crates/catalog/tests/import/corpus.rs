@@ -83,7 +83,7 @@ fn a_command_is_the_same_from_an_excerpt() {
             text.get(range).map(str::to_owned)
         };
         let rows = Inspection::of(&whole).into_rows(&Kept::new());
-        for row in rows.iter().step_by(rows.len().div_ceil(60).max(1)) {
+        for row in rows.iter().step_by(rows.len().div_ceil(20).max(1)) {
             let (item, _) = row.pointer.rsplit_once('/').expect("a pointer");
             let Some(excerpt) = places.excerpt(Some(item), read) else { continue };
             let part = api(excerpt.as_bytes());
