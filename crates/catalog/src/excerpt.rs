@@ -213,7 +213,7 @@ mod tests {
         let text = excerpt(&whole, Some("/paths/~1a")).expect("an excerpt");
         let part = Document::read_owned(text.into_bytes()).expect("a document").document;
         for pointer in ["/openapi", "/security", "/components/securitySchemes/key", "/paths/~1a"] {
-            let raw = |document: &Document| document.pointer(pointer).map(|node| node.to_value());
+            let raw = |document: &Document| document.pointer(pointer).map(Node::to_value);
             assert_eq!(raw(&part), raw(&whole), "{pointer}");
             assert!(raw(&part).is_some(), "{pointer}");
         }

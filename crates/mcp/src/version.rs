@@ -90,7 +90,6 @@ impl Options {
             return Ok(*revision);
         }
         match (self.surface, self.protocol) {
-            (Surface::Workflowlookup, _) | (_, Some(_)) => Err(unsupported(spoken, requested)),
             (Surface::Auto | Surface::Workflows | Surface::All, None) if is_later(requested) => {
                 Ok(Revision::NEWEST)
             }

@@ -171,7 +171,7 @@ impl Index {
         let Whole { reading, document, bytes } = match whole {
             Ok(whole) => whole,
             Err(look) => {
-                let file = self.apply(file, look)?;
+                let file = self.apply(file, *look)?;
                 return Some(Judged { file, document: None });
             }
         };

@@ -86,10 +86,10 @@ pub(crate) fn for_document(
     directory: &Directory,
     path: &Path,
     world: World<'_>,
-) -> Result<Whole, Look> {
+) -> Result<Whole, Box<Look>> {
     match directory.read_seen(path, DOCUMENT_BYTES) {
         Ok((seen, bytes)) => Ok(whole(Some(seen), bytes, path, world)),
-        Err(error) => Err(refused(directory, path, &error)),
+        Err(error) => Err(Box::new(refused(directory, path, &error))),
     }
 }
 

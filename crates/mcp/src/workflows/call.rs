@@ -78,6 +78,6 @@ impl Teller {
                 let _ = self.peer.notify_progress(note.with_message(message)).await;
             }
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

@@ -68,22 +68,22 @@ fn argument(argument: &Argument) -> Value {
 
 /// The same in words, for a model that reads text.
 pub(super) fn words(problem: &Problem, payload: &Value) -> String {
-    let mut text = format!("{}: {}", problem.code.name(), problem.message);
+    let mut lines = vec![format!("{}: {}", problem.code.name(), problem.message)];
     for violation in payload["violations"].as_array().into_iter().flatten() {
-        let path = violation["path"].as_str().unwrap_or_default();
-        let message = violation["message"].as_str().unwrap_or_default();
-        text.push_str(&format!("\n- {path}: {message}"));
-        if let Some(suggestion) = violation["suggestion"].as_str() {
-            text.push_str(&format!(" ({suggestion})"));
-        }
+        let said = |name: &str| violation[name].as_str().unwrap_or_default();
+        let suggestion = match said("suggestion") {
+            "" => String::new(),
+            text => format!(" ({text})"),
+        };
+        lines.push(format!("- {}: {}{suggestion}", said("path"), said("message")));
     }
     if let Some(action) = payload["suggested_action"].as_str().filter(|text| !text.is_empty()) {
-        text.push_str(&format!("\nNext: {action}"));
+        lines.push(format!("Next: {action}"));
     }
     if let Some(next) = payload.get("next") {
-        text.push_str(&format!("\nCall: {} {}", next["tool"], next["arguments"]));
+        lines.push(format!("Call: {} {}", next["tool"], next["arguments"]));
     }
-    text
+    lines.join("\n")
 }
 
 /// The JSON-RPC error that carries it, for clients that want errors there.

@@ -128,11 +128,11 @@ async fn contents(
                 }
             }
             arguments.insert("detail".to_owned(), "full".into());
-            json_of(called(operations, "command.list", Value::Object(arguments)).await?)
+            Ok(json_of(&called(operations, "command.list", Value::Object(arguments)).await?))
         }
-        Named::Providers => json_of(called(operations, "provider.list", json!({})).await?),
+        Named::Providers => Ok(json_of(&called(operations, "provider.list", json!({})).await?)),
         Named::Run(run) => {
-            json_of(called(operations, "workflow.status", json!({"run_id": run})).await?)
+            Ok(json_of(&called(operations, "workflow.status", json!({"run_id": run})).await?))
         }
         Named::Output { run, step } => {
             let seen = called(operations, "workflow.status", json!({"run_id": run})).await?;
@@ -142,7 +142,7 @@ async fn contents(
                 let hint = "read the run to see its steps";
                 Problem::new(Code::StepNotFound, format!("the run has no step `{step}`"), hint)
             })?;
-            json_of(found.get("output").cloned().unwrap_or(Value::Null))
+            Ok(json_of(found.get("output").unwrap_or(&Value::Null)))
         }
     }
 }
@@ -153,8 +153,8 @@ fn short(item: &Value) -> Value {
     names.iter().map(|name| ((*name).to_owned(), item[*name].clone())).collect()
 }
 
-fn json_of(value: Value) -> Result<(String, &'static str), Problem> {
-    Ok((value.to_string(), JSON))
+fn json_of(value: &Value) -> (String, &'static str) {
+    (value.to_string(), JSON)
 }
 
 fn page(topic: &str) -> Result<&'static str, Problem> {
