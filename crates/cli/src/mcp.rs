@@ -132,10 +132,9 @@ fn look(arguments: &Mcp, surface: Surface) -> Look {
         },
         spelling: if dotted { Spelling::Dotted } else { Spelling::Underscore },
         errors: match arguments.errors {
-            Some(McpErrors::Result) => Errors::Result,
             Some(McpErrors::Jsonrpc) => Errors::JsonRpc,
             None if arguments.tool_names == McpNames::Dotted => Errors::JsonRpc,
-            None => Errors::Result,
+            Some(McpErrors::Result) | None => Errors::Result,
         },
     }
 }

@@ -6,7 +6,7 @@ use milepost_model::step::{Action, Prompt};
 use milepost_model::suggest;
 use serde_json::{Value, json};
 
-use crate::event::{Actor, ActorKind, Event, Issue, Submission, Verdict};
+use crate::event::{Actor, ActorKind, Event, Issue, Presence, Submission, Verdict};
 use crate::failure::Failure;
 use crate::flow::Flow;
 use crate::key::Key;
@@ -253,6 +253,16 @@ pub(crate) fn decision(
     let comment = comment.filter(|comment| !comment.trim().is_empty());
     let verdict = Box::new(Verdict { key, digest, by, comment, answer, presence, signature });
     Ok(Some(if approve { Event::Approved(verdict) } else { Event::Rejected(verdict) }))
+}
+
+/// Whether the user's configuration answers a question. It fills in no form, and it is nobody that
+/// an author could have named.
+pub(crate) fn is_unattended(flow: &Flow, state: &State, key: &Key) -> bool {
+    let plain = match flow.of_key(key).map(|step| &step.action) {
+        Some(Action::Approve(approve)) => approve.form.is_none() && approve.by.is_empty(),
+        _ => true,
+    };
+    state.head.presence == Presence::Policy && plain
 }
 
 fn fits(form: &milepost_model::json_schema::JsonSchema, answer: &Value) -> Result<(), Failure> {

@@ -223,8 +223,8 @@ impl<'s> Look<'s> {
         Some(Command::record(Event::StepCanceled { key: key.clone() }))
     }
 
-    /// A run that has failed asks nobody for anything more. What is on its way comes to its end, and
-    /// a request of which nobody knows whether it took effect stays a question.
+    /// A run that has failed asks nobody for anything more. What is on its way comes to its end,
+    /// and a request of which nobody knows whether it took effect stays a question.
     fn withdraw(&self) -> Option<Command> {
         let open = || self.state.open().filter(|(key, _)| !self.flow.is_finally(key));
         let asks = |phase: &Phase| {

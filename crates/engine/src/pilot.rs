@@ -9,7 +9,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use milepost_model::step::Action;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -592,7 +591,7 @@ impl Turn<'_> {
         }
         let (key, digest) = (request.key.clone(), request.digest.clone());
         self.record(Event::ApprovalRequested(Box::new(request)))?;
-        if self.is_unattended(&key) {
+        if judge::is_unattended(&self.pilot.flow, self.state(), &key) {
             self.record(Event::Approved(Box::new(Verdict {
                 key,
                 digest,
@@ -604,17 +603,6 @@ impl Turn<'_> {
             })))?;
         }
         Ok(())
-    }
-
-    /// Whether the user's configuration answers a question. It fills in no form, and it is nobody
-    /// that an author could have named.
-    fn is_unattended(&self, key: &Key) -> bool {
-        let action = self.pilot.flow.of_key(key).map(|step| &step.action);
-        let plain = match action {
-            Some(Action::Approve(approve)) => approve.form.is_none() && approve.by.is_empty(),
-            _ => true,
-        };
-        self.state().head.presence == Presence::Policy && plain
     }
 
     fn child(&mut self, starting: Starting) -> Result<(), IllegalEvent> {

@@ -41,10 +41,7 @@ use crate::time;
 
 use found::Found;
 pub use step::{Judged, Phase, StepState};
-use step::{is_closable, misfit};
-
-/// Where a failure of a list has those of its items.
-const ITEMS: &str = "items";
+use step::{ITEMS, is_closable, misfit};
 
 /// An event that cannot have happened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -692,25 +689,6 @@ impl State {
             step.items_over = over;
             step.item_failed = step.item_failed.or(failed.then_some(index));
         }
-    }
-
-    /// What failed of a list that goes on all the same: a problem at the index of each such item.
-    fn failed_items(&self, key: &Key) -> Option<Failure> {
-        let list = self.steps.get(key)?;
-        let first = self.steps.get(&key.item(list.item_failed?))?.failure.as_ref()?;
-        let failures = (0..list.items.as_ref()?.len()).map(|index| {
-            let item = self.steps.get(&key.item(index))?;
-            item.failure.as_ref().filter(|_| item.phase == Phase::Failed)
-        });
-        let failures: Vec<Option<&Failure>> = failures.collect();
-        let told = failures.iter().map(|failure| {
-            failure.map(|failure| json!({"code": failure.code, "message": failure.message}))
-        });
-        let told: Vec<Value> = told.map(Option::unwrap_or_default).collect();
-        let (failed, all) = (failures.iter().flatten().count(), failures.len());
-        let message = format!("{failed} of {all} items failed: {}", first.message);
-        let whole = Failure { message, ..first.clone() };
-        Some(whole.with(ITEMS, told))
     }
 
     /// Notes that an item of a list is to be done again.

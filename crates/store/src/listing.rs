@@ -79,8 +79,8 @@ pub enum Cause {
 #[derive(Debug, Clone)]
 pub(crate) struct Refusal {
     pub(crate) cause: Cause,
-    pub(crate) reason: String,
-    violations: Arc<[Violation]>,
+    pub(crate) reason: Box<str>,
+    violations: Arc<Vec<Violation>>,
 }
 
 impl PartialEq for Refusal {
@@ -92,7 +92,7 @@ impl PartialEq for Refusal {
 
 impl Refusal {
     pub(crate) fn of_text(reason: String) -> Refusal {
-        Refusal { cause: Cause::Text, reason, violations: Arc::new([]) }
+        Refusal { cause: Cause::Text, reason: reason.into(), violations: Arc::default() }
     }
 
     /// A document with errors: the first one is the reason.
@@ -101,7 +101,8 @@ impl Refusal {
         let errors: Vec<Violation> = errors.take(limits::VIOLATIONS_LISTED).cloned().collect();
         let reason = errors.first().map(|fault| format!("line {}: {}", fault.line, fault.message));
         let cause = Cause::Text;
-        Refusal { cause, reason: reason.unwrap_or_default(), violations: errors.into() }
+        let reason = reason.unwrap_or_default().into();
+        Refusal { cause, reason, violations: Arc::new(errors) }
     }
 
     /// With the system's words where it was the system that refused.
@@ -116,12 +117,12 @@ impl Refusal {
             }
             FileError::TooLarge { .. } => (Cause::Text, error.to_string()),
         };
-        Refusal { cause, reason, violations: Arc::new([]) }
+        Refusal { cause, reason: reason.into(), violations: Arc::default() }
     }
 
     pub(crate) fn at(self, path: PathBuf, document: Option<Arc<Document>>) -> Invalid {
         let Refusal { cause, reason, violations } = self;
-        Invalid { path, cause, reason, violations, document }
+        Invalid { path, cause, reason: reason.into(), violations, document }
     }
 }
 
@@ -135,7 +136,7 @@ pub struct Invalid {
     /// Why, in one sentence.
     pub reason: String,
     /// The first errors of what it says.
-    pub violations: Arc<[Violation]>,
+    pub violations: Arc<Vec<Violation>>,
     /// What the file says; none when it could not be read, and none in a listing.
     pub document: Option<Arc<Document>>,
 }

@@ -186,7 +186,7 @@ impl Stage {
         *lock(&self.world) = World { death: call, ..World::default() };
         let mut play = Play { stage: self, death, processes: 0, died: false, run: String::new() };
         play.begin();
-        let run = play.to_the_end();
+        let run = play.play_out();
         let (died, processes) = (play.died, play.processes);
         let world = lock(&self.world);
         for (key, times) in &world.ledger {
@@ -221,7 +221,7 @@ impl Play<'_> {
     }
 
     /// Does whatever the run waits for until it has ended; what it came to.
-    fn to_the_end(&mut self) -> Value {
+    fn play_out(&mut self) -> Value {
         for _ in 0..LOOKS {
             let view = self.stage.place.run(["show", &self.run, "--json"]).ends(0).json();
             match view["status"].as_str().expect("a status") {
@@ -428,7 +428,7 @@ steps:
     child: false "
 workflow: main
 steps:
-  - {id: a, for_each: [1, 2], run: workflow child, with: {n: '${{ item }}'}}
+  - {id: a, run: workflow child, with: {n: 1}}
   - {id: b, run: things things:create, body: {}, depends_on: [a]}
 final_output: '${{ steps.a.output }}'
 ";
@@ -440,7 +440,9 @@ steps:
   - {id: ok, approve: Go?, depends_on: [a]}
   - {id: b, run: things things:create, body: {}, depends_on: [ok]}
 finally:
-  - {id: z, run: things things:create, body: {a: '${{ steps.a.status }}', b: '${{ steps.b.status }}'}}
+  - id: z
+    run: things things:create
+    body: {a: '${{ steps.a.status }}', b: '${{ steps.b.status }}'}
 ";
     at_the_end: false "
 workflow: main

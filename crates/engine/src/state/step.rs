@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::State;
 use crate::event::{Answer, Attempt, ChildOutcome, Issue, Request, Submission, Verdict};
 use crate::failure::Failure;
 use crate::key::Key;
@@ -217,6 +218,30 @@ impl StepState {
     /// Tries an agent has left.
     pub fn tries_left(&self, limit: Option<u32>) -> u32 {
         limit.unwrap_or(limits::SUBMISSIONS).saturating_sub(self.refused)
+    }
+}
+
+/// Where a failure of a list has those of its items.
+pub(super) const ITEMS: &str = "items";
+
+impl State {
+    /// What failed of a list that goes on all the same: a problem at the index of each such item.
+    pub(super) fn failed_items(&self, key: &Key) -> Option<Failure> {
+        let list = self.steps.get(key)?;
+        let first = self.steps.get(&key.item(list.item_failed?))?.failure.as_ref()?;
+        let failures = (0..list.items.as_ref()?.len()).map(|index| {
+            let item = self.steps.get(&key.item(index))?;
+            item.failure.as_ref().filter(|_| item.phase == Phase::Failed)
+        });
+        let failures: Vec<Option<&Failure>> = failures.collect();
+        let told = failures.iter().map(|failure| {
+            failure.map(|failure| json!({"code": failure.code, "message": failure.message}))
+        });
+        let told: Vec<Value> = told.map(Option::unwrap_or_default).collect();
+        let (failed, all) = (failures.iter().flatten().count(), failures.len());
+        let message = format!("{failed} of {all} items failed: {}", first.message);
+        let whole = Failure { message, ..first.clone() };
+        Some(whole.with(ITEMS, told))
     }
 }
 

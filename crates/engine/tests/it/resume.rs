@@ -748,7 +748,11 @@ inputs: {loud: {type: boolean}}
 steps:
   - {id: a, run: "shop orders:get"}
   - {id: b, if: inputs.loud, run: "shop mails:send"}
-  - {id: c, depends_on: [a, b], needs: any, run: "shop mails:send", with: {text: "${{ steps.b.output }}"}}
+  - id: c
+    depends_on: [a, b]
+    needs: any
+    run: "shop mails:send"
+    with: {text: "${{ steps.b.output }}"}
   - {id: d, run: "shop mails:send", depends_on: [c]}
 "#;
     let story = Story::run(text, &json!({"loud": false}), failing(&["a"]));
