@@ -96,8 +96,8 @@ impl Scene {
     /// The events behind one of them; nothing when not all of them are kept.
     fn behind(&self, seq: u64) -> Option<Vec<Arc<Entry>>> {
         let first = self.recent.front().map_or(self.state.seq + 1, |entry| entry.seq);
-        let kept = || self.recent.iter().filter(|entry| entry.seq > seq).cloned().collect();
-        (seq + 1 >= first).then(kept)
+        let known = usize::try_from((seq + 1).checked_sub(first)?).ok()?;
+        Some(self.recent.iter().skip(known).cloned().collect())
     }
 
     fn view(&self) -> RunView {
