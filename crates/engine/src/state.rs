@@ -40,8 +40,8 @@ use crate::key::Key;
 use crate::time;
 
 use found::Found;
-pub use step::{Judged, Phase, StepState};
 use step::{ITEMS, is_closable, misfit};
+pub use step::{Judged, Phase, StepState};
 
 /// An event that cannot have happened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
