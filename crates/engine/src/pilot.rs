@@ -5,6 +5,8 @@
 //! then answers are given and acts begin. Nothing is acted on that is not written down, so a crash
 //! anywhere loses nothing but the knowledge of how an act ended; opening the run again settles
 //! that.
+//!
+//! Length: every input of a run and what follows from it; the order of these is what matters.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -23,6 +23,8 @@
 //! | `went_back`, `run_resumed_from` | any | pending again |
 //!
 //! An event that does not fit is refused when it is written and when it is read.
+//!
+//! Length: the table above in code, one arm for each event; parted, it would be read in two places.
 
 mod found;
 mod step;

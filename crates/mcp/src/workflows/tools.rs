@@ -123,8 +123,8 @@ fn not_null(kind: &Value) -> Value {
 /// Fields of a result that are listed.
 const FIELDS: usize = 4;
 
-/// The result: the first fields that it always has, with their types. None is required, because a failed call
-/// has an error in their place, which clients check too.
+/// The result: the first fields that it always has, with their types. None is required, because a
+/// failed call has an error in their place, which clients check too.
 fn output(schema: &Value) -> Value {
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let fields: Map<String, Value> = required

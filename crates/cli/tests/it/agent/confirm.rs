@@ -64,7 +64,8 @@ fn a_client_that_can_ask_asks_its_person() {
 }
 
 const NEEDS: &str = "workflow: needs\ninputs:\n  size: {type: integer, description: How many}\n  \
-    kind: {type: string, enum: [new, old]}\nsteps: [{id: a, set: {n: \"${{ inputs.size + 1 }}\"}}]\n\
+    kind: {type: string, enum: [new, old]}\n\
+    steps: [{id: a, set: {n: \"${{ inputs.size + 1 }}\"}}]\n\
     final_output: {n: \"${{ steps.a.output.n }}\"}\n";
 
 #[test]
@@ -93,8 +94,8 @@ fn missing_inputs_are_asked_for_where_somebody_can_be_asked() {
     let payload = &answer["result"]["structuredContent"];
     assert_eq!(payload["error_code"], "INPUT_INVALID", "{answer}");
     // A secret is no matter for a form.
-    let secret = NEEDS.replace("type: integer", "type: string, secret: true");
-    let refused =
-        agent.refused("workflow_run", &json!({"manifest": secret, "inputs": {"kind": "new"}}));
+    let secret = "workflow: hush\ninputs: {key: {type: string, secret: true}}\n\
+        steps: [{id: a, set: {b: 1}}]\n";
+    let refused = agent.refused("workflow_run", &json!({"manifest": secret}));
     assert_eq!(refused["error_code"], "INPUT_INVALID");
 }

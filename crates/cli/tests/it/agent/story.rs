@@ -44,7 +44,8 @@ fn an_agent_imports_authors_runs_and_hands_in() {
     let missing =
         agent.refused("workflow_run", &json!({"workflow_id": "order-check", "mock": true}));
     assert_eq!(missing["error_code"], "INPUT_INVALID", "{missing}");
-    let run = json!({"workflow_id": "order-check", "inputs": {"why": "somebody asked"}, "mock": true, "wait_s": 20});
+    let inputs = json!({"why": "somebody asked"});
+    let run = json!({"workflow_id": "order-check", "inputs": inputs, "mock": true, "wait_s": 20});
     let run = agent.call("workflow_run", &run);
     let id = run["run_id"].as_str().expect("an id").to_owned();
     assert_eq!(run["due"][0]["step_id"], "judge", "{run}");
