@@ -4,9 +4,11 @@
 //! however it ends: who can have the lock knows that nobody drives the holder's runs any more. A
 //! holder without a file is believed for as long as its heartbeat says.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use super::lease::HolderId;
 use crate::file::{self, FileError, Readers};
@@ -32,21 +34,49 @@ impl Alive {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
         file::owner_only(&mut options);
-        let file = options.open(&path).map_err(fail)?;
-        file.try_lock().map_err(|error| fail(io::Error::from(error)))?;
-        Ok(Alive { _file: file })
+        // Somebody who clears away may have looked at the file before it was locked: then it is
+        // locked for a moment, or gone.
+        for _ in 0..TRIES {
+            let file = options.open(&path).map_err(fail)?;
+            match file.try_lock() {
+                Ok(()) if is_named(&file, &path) => return Ok(Alive { _file: file }),
+                Ok(()) | Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
+                Err(TryLockError::Error(error)) => return Err(fail(error)),
+            }
+        }
+        Err(fail(io::Error::from(io::ErrorKind::WouldBlock)))
+    }
+}
+
+/// How often a lock is tried that somebody who clears away may hold for a moment.
+const TRIES: usize = 100;
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Whether a file is still the one that its path names.
+fn is_named(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+        let named = fs::metadata(path).map(identity);
+        matches!((file.metadata().map(identity), named), (Ok(ours), Ok(named)) if ours == named)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        path.exists()
     }
 }
 
 /// Removes what those left that are gone, but for those who are still on the list: their files tell
-/// that they are. One that has made its file and not yet locked it loses it, and is believed for as
-/// long as its heartbeat says.
+/// that they are.
 pub(super) fn tidy(directory: &Path, listed: &[HolderId]) {
     let Ok(entries) = fs::read_dir(directory.join("wake")) else { return };
     let files = entries.take(limits::LISTENERS).flatten().map(|entry| entry.path());
     for file in files.filter(|file| file.extension().is_some_and(|is| is == "alive")) {
         let on_list = listed.iter().any(|holder| path(directory, holder) == file);
-        if !on_list && is_free(&file) {
+        // Nobody takes the lock while it is held: whoever made the file meanwhile makes it again.
+        if !on_list && let Some(_held) = free(&file) {
             drop(fs::remove_file(file.with_extension("sock")));
             drop(fs::remove_file(&file));
         }
@@ -55,15 +85,45 @@ pub(super) fn tidy(directory: &Path, listed: &[HolderId]) {
 
 /// Whether a holder is certainly gone.
 pub(super) fn is_gone(directory: &Path, holder: &HolderId) -> bool {
-    is_free(&path(directory, holder))
+    free(&path(directory, holder)).is_some()
 }
 
-fn is_free(path: &Path) -> bool {
+/// The file, locked, if nobody holds it.
+fn free(path: &Path) -> Option<File> {
     // Shared, so that those who look do not take each other for the holder.
-    File::open(path).is_ok_and(|file| file.try_lock_shared().is_ok())
+    File::open(path).ok().filter(|file| file.try_lock_shared().is_ok())
 }
 
 /// Removes what a holder left that is gone.
 pub(super) fn clear(directory: &Path, holder: &HolderId) {
     drop(fs::remove_file(path(directory, holder)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever clears away never takes a holder's file from under it.
+    #[test]
+    fn a_claim_holds_while_others_clear_away() {
+        let root = tempfile::tempdir().expect("makes a directory");
+        let directory = root.path();
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                        tidy(directory, &[]);
+                    }
+                });
+            }
+            for _ in 0..300 {
+                let holder = HolderId::random().expect("random");
+                let alive = Alive::claim(directory, &holder).expect("claims");
+                assert!(path(directory, &holder).exists() && !is_gone(directory, &holder));
+                drop(alive);
+            }
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+    }
 }
