@@ -64,7 +64,8 @@ fn shortened(arguments: &Value) -> Value {
 }
 
 /// Names that mean the same, where an operation has only one of them.
-const SPELLINGS: &[&str] = &["manifest", "content", "manifest_content"];
+const SPELLINGS: &[&[&str]] =
+    &[&["manifest", "content", "manifest_content"], &["run_id", "operation_id"]];
 
 /// What the arguments of one operation must look like.
 #[derive(Debug)]
@@ -123,18 +124,20 @@ impl Arguments {
         Err(problem(faults))
     }
 
-    /// Gives the text of a workflow the name that the operation has for it. One that is given under
+    /// Gives what has several names the one that the operation has for it. One that is given under
     /// two names is left alone, and told of.
     fn spell(&self, arguments: &mut Value) {
-        let is_known = |name: &&&str| self.names.iter().any(|known| known == **name);
-        let mut known = SPELLINGS.iter().filter(is_known);
-        let (Some(known), None) = (known.next(), known.next()) else { return };
-        let Some(map) = arguments.as_object_mut().filter(|map| !map.contains_key(*known)) else {
-            return;
-        };
-        let given = SPELLINGS.iter().find_map(|name| map.remove(*name));
-        if let Some(text) = given {
-            map.insert((*known).to_owned(), text);
+        let Some(map) = arguments.as_object_mut() else { return };
+        for spellings in SPELLINGS {
+            let is_known = |name: &&&str| self.names.iter().any(|known| known == **name);
+            let mut known = spellings.iter().filter(is_known);
+            let (Some(known), None) = (known.next(), known.next()) else { continue };
+            if map.contains_key(*known) {
+                continue;
+            }
+            if let Some(value) = spellings.iter().find_map(|name| map.remove(*name)) {
+                map.insert((*known).to_owned(), value);
+            }
         }
     }
 

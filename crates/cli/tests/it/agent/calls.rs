@@ -105,3 +105,17 @@ fn the_other_contract_is_there_in_its_own_words() {
     let bare = agent.client.call("workflow_list", &json!({}));
     assert!(bare["workflows"][0]["id"].is_string(), "{bare}");
 }
+
+/// The id of a task is that of its run, and either name of it will do.
+#[test]
+fn a_run_is_canceled_by_either_name_of_its_id() {
+    let place = Place::new();
+    let mut agent = Agent::connect(&place, &[]);
+    for name in ["operation_id", "run_id"] {
+        let run = agent.call("workflow_run", &json!({"manifest": ASKS, "wait_s": 20}));
+        let refused = agent.refused("workflow_cancel", &json!({name: run["run_id"]}));
+        assert_eq!(refused["error_code"], "CONFIRMATION_REQUIRED", "{name}");
+        let canceled = agent.call("workflow_cancel", &refused["next"]["arguments"]);
+        assert_eq!(canceled["status"], "canceled", "{name}");
+    }
+}
