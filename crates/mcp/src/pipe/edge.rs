@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use rmcp::model::{ClientRequest, JsonRpcMessage, NumberOrString};
 use rmcp::service::{RoleServer, RxJsonRpcMessage};
 use serde_json::{Map, Value};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use super::wire::{Batch, Outbox};
@@ -56,6 +57,8 @@ pub(super) struct Edge {
     options: Options,
     outbox: Outbox,
     inbox: mpsc::Sender<RxJsonRpcMessage<RoleServer>>,
+    /// Where answers are waited for.
+    runtime: Handle,
     /// The revision that a handshake settled.
     agreed: Option<Revision>,
     /// A request that stands alone was made: there need not be a handshake.
@@ -71,7 +74,8 @@ impl Edge {
         outbox: Outbox,
         inbox: mpsc::Sender<RxJsonRpcMessage<RoleServer>>,
     ) -> Edge {
-        Edge { face, options, outbox, inbox, agreed: None, stateless: false }
+        let runtime = Handle::current();
+        Edge { face, options, outbox, inbox, runtime, agreed: None, stateless: false }
     }
 
     /// Lines that follow were sent before now.
@@ -153,6 +157,7 @@ impl Edge {
             "initialize" => self.initialize(request, params),
             "ping" if !alone => self.reply(request.id, &Reply::Fixed("{}"), batch),
             "shutdown" => {
+                self.settle();
                 let (Verdict::More | Verdict::Over) =
                     self.reply(request.id, &Reply::Fixed("null"), batch);
                 Verdict::Over
@@ -187,6 +192,8 @@ impl Edge {
             .or_insert_with(|| serde_json::json!({"name": "unknown", "version": "0"}));
         let verdict = self.work(request, params, None);
         self.agreed = Some(revision);
+        // Nothing is answered before the handshake is.
+        self.settle();
         verdict
     }
 
@@ -252,6 +259,11 @@ impl Edge {
     /// Whether a method is one of the tasks of 2025-11-25, of which `rmcp` knows nothing.
     fn is_task_method(&self, method: &str) -> bool {
         self.agreed == Some(Revision::V20251125) && matches!(method, "tasks/result" | "tasks/list")
+    }
+
+    /// Waits until every request before this one has its answer.
+    fn settle(&self) {
+        self.runtime.block_on(self.outbox.settled());
     }
 
     fn hand_on(&mut self, message: RxJsonRpcMessage<RoleServer>) -> Verdict {

@@ -86,6 +86,18 @@ fn a_batch_is_answered_as_one_where_there_are_batches() {
     client.ping();
 }
 
+/// The handshake is answered before anything that came behind it.
+#[test]
+fn nothing_overtakes_the_handshake() {
+    let place = Place::new();
+    let mut client = client(&place, &[]);
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}});
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+    client.write(format!("{hello}\ngibberish\n").as_bytes());
+    assert_eq!(client.hear()["id"], 1);
+    assert_eq!(client.hear()["error"]["code"], -32700);
+}
+
 #[test]
 fn a_request_whose_id_is_in_use_is_refused() {
     let place = Place::new();
@@ -153,6 +165,7 @@ fn what_was_asked_before_the_end_is_answered_before_it() {
     }
     client.say(&json!({"jsonrpc": "2.0", "id": "end", "method": "shutdown"}));
     let mut ids: Vec<String> = (0..41).map(|_| client.hear()["id"].to_string()).collect();
+    assert_eq!(ids.last().map(String::as_str), Some("\"end\""));
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), 41);
