@@ -187,8 +187,7 @@ impl Caller {
         let headers = answer::headers(response, &called.mask);
         let answer = Answer { output, status: response.status, headers, notes };
         let duration_ms = u64::try_from(response.elapsed.as_millis()).unwrap_or(u64::MAX);
-        let retry_after_ms = asked_pause(response);
-        Ok(judged(built, answer, duration_ms, retry_after_ms))
+        Ok(judged(built, answer, duration_ms, || asked_pause(response)))
     }
 
     /// The answer of the catalog's mock; each run has its own.
@@ -227,7 +226,7 @@ impl Caller {
             answer.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
         let notes = vec!["answered by the mock".to_owned()];
         let told = Answer { output, status: answer.status, headers, notes };
-        Ok(judged(built, told, 0, None))
+        Ok(judged(built, told, 0, || None))
     }
 
     fn prepared(&self, call: &StepCall) -> Result<Prepared, Problem> {
@@ -245,7 +244,9 @@ impl Caller {
         digest.update(request.method.as_bytes());
         digest.update(request.url.as_str().as_bytes());
         for (name, value) in &request.headers {
-            digest.update(format!("\n{name}:{value}"));
+            for part in ["\n", name, ":", value] {
+                digest.update(part.as_bytes());
+            }
         }
         digest.update(b"\n\n");
         digest.update(&request.body);
@@ -327,7 +328,12 @@ fn finish(
 }
 
 /// An answer that is an error is a failure.
-fn judged(built: &Request, answer: Answer, duration_ms: u64, asked: Option<u64>) -> Outcome {
+fn judged(
+    built: &Request,
+    answer: Answer,
+    duration_ms: u64,
+    asked: impl FnOnce() -> Option<u64>,
+) -> Outcome {
     if answer.status < 400 {
         return Outcome::Answered { answer, duration_ms };
     }
@@ -344,7 +350,7 @@ fn judged(built: &Request, answer: Answer, duration_ms: u64, asked: Option<u64>)
         .with("status", answer.status)
         .with("body", excerpt);
     let trouble = Trouble::Status(answer.status);
-    Outcome::Failed { failure, trouble, unsent: false, retry_after_ms: asked }
+    Outcome::Failed { failure, trouble, unsent: false, retry_after_ms: asked() }
 }
 
 fn failed(error: &CallError, command: &Command) -> Outcome {
