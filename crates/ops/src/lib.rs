@@ -6,6 +6,7 @@
 //! crates below become problems here and nowhere else.
 
 mod arguments;
+pub mod author;
 mod call;
 pub mod catalog;
 mod choices;
@@ -19,6 +20,7 @@ mod operation;
 mod plain;
 pub mod preview;
 mod problems;
+pub mod prompts;
 pub mod provider;
 mod reader;
 mod response;

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::arguments::{Arguments, schema_of};
+use crate::author;
 use crate::call::Call;
 use crate::catalog;
 use crate::command;
@@ -233,6 +234,8 @@ pub const OPERATIONS: &[Operation] = &[
     waits::<command::run::Run>(),
     waits::<run::start::Start>(),
     waits::<run::execute::Execute>(),
+    waits::<author::author_and_run::AuthorAndRun>(),
+    waits::<author::repair_and_rerun::RepairAndRerun>(),
     waits::<run::status::Status>(),
     waits::<run::submit::Submit>(),
     waits::<run::resume::Resume>(),
@@ -371,6 +374,12 @@ impl Operations {
     /// Whatever is called from here on was asked for before now, until this is told again.
     pub fn arrived(&self) {
         self.all.reader.arrived();
+    }
+
+    /// Calls come in at several doors from here on, and runs go on by themselves: each looks at
+    /// the library as it is then.
+    pub fn scattered(&self) {
+        self.all.reader.scattered();
     }
 
     /// The same from the text of an object, without a schema and the values it looks at. `None`

@@ -116,6 +116,11 @@ impl Reader {
         self.library.arrived();
     }
 
+    /// Every call looks for itself from here on.
+    pub(crate) fn scattered(&self) {
+        self.library.scattered();
+    }
+
     /// Every workflow and every file that is none.
     pub fn listing(&self) -> Result<Arc<Listing>, Problem> {
         self.library.listing(WORLD).map_err(|error| problems::of_file(&error))

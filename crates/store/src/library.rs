@@ -79,6 +79,11 @@ impl Library {
         self.state().together.begin();
     }
 
+    /// There is another door from here on, such as a run that goes on by itself: every call looks.
+    pub fn scattered(&self) {
+        self.state().together.end();
+    }
+
     /// Everything there is.
     pub fn listing(&self, world: World<'_>) -> Result<Arc<Listing>, FileError> {
         self.state().listing(world)

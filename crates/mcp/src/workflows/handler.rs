@@ -21,7 +21,7 @@ use super::ask::{self, Asked};
 use super::call::Told;
 use super::names::{self, Meant};
 use super::next::{self, Next};
-use super::{Errors, Face, confirm, missing, payload, prompts, resources, tasks};
+use super::{Errors, Face, confirm, fulfil, missing, payload, prompts, resources, tasks};
 use crate::contract::Contract;
 use crate::session::correlation_id;
 
@@ -149,23 +149,31 @@ impl ServerHandler for Face {
     async fn get_task(
         &self,
         request: GetTaskParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let run = tasks::look(self.operations(), &request.task_id, false).await;
         let run = run.map_err(|problem| self.no_task(&request.task_id, &problem))?;
-        let mut result = GetTaskResult::new(tasks::detailed(&run));
+        let can = context.client_capabilities();
+        let wanted = fulfil::wanted(self.operations(), &run, can.as_ref()).await;
+        let requests = wanted.map(|wanted| (wanted.key, wanted.request)).into_iter().collect();
+        let mut result = GetTaskResult::new(tasks::detailed(&run, requests));
         result.meta = Some(tasks::meta(&run));
         Ok(result)
     }
 
-    /// What a run waits for is done with tools: there is nothing to answer here.
+    /// Takes what a client was asked for. What it declines stays due.
     async fn update_task(
         &self,
         request: UpdateTaskParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let run = tasks::look(self.operations(), &request.task_id, false).await;
-        run.map(|_| ()).map_err(|problem| self.no_task(&request.task_id, &problem))
+        let id = &request.task_id;
+        let no_task = |problem: Problem| self.no_task(id, &problem);
+        tasks::look(self.operations(), id, false).await.map_err(no_task)?;
+        for (key, answer) in &request.input_responses {
+            fulfil::take(self.operations(), id, key, answer).await.map_err(no_task)?;
+        }
+        Ok(())
     }
 
     async fn cancel_task(

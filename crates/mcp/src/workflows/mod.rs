@@ -11,6 +11,7 @@
 mod ask;
 mod call;
 mod confirm;
+mod fulfil;
 mod handler;
 mod missing;
 mod names;
@@ -91,6 +92,7 @@ impl std::fmt::Debug for Face {
 impl Face {
     /// Over these operations; what people who run the server should know goes to `log`.
     pub fn new(operations: Operations, look: Look, log: Box<dyn Write + Send>) -> Face {
+        operations.scattered();
         Face {
             shared: Arc::new(Shared {
                 guides: Guides::new(operations),

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::handler::is_task;
 use super::names::Meant;
-use super::{Face, tasks};
+use super::{Face, fulfil, tasks};
 
 /// Where the edge puts what makes a call a task.
 pub(crate) const TASK: &str = "milepost/task";
@@ -104,6 +104,9 @@ impl Server {
         let run = self.0.once(operation, &arguments, false, &context).await.map_err(refused)?;
         let id = run["run_id"].as_str().unwrap_or_default();
         let run = tasks::look(self.0.operations(), id, false).await.map_err(refused)?;
+        if operation.tool().is_some_and(|tool| tool.task == Task::Required) {
+            tokio::spawn(fulfil::follow(self.0.clone(), context, id.to_owned()));
+        }
         Ok(json!({"task": tasks::legacy(&run), "_meta": tasks::meta(&run)}))
     }
 

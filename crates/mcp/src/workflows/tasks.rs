@@ -5,7 +5,8 @@
 
 use milepost_ops::{Alone, Code, Operations, Problem};
 use rmcp::model::{
-    CallToolResult, DetailedTask, JsonObject, MetaObject, Task, TaskPayload, TaskStatus,
+    CallToolResult, DetailedTask, InputRequests, JsonObject, MetaObject, Task, TaskPayload,
+    TaskStatus,
 };
 use serde_json::{Map, Value, json};
 
@@ -54,12 +55,12 @@ pub(super) fn task(run: &Value) -> Task {
 }
 
 /// The same with what it came to.
-pub(super) fn detailed(run: &Value) -> DetailedTask {
+pub(super) fn detailed(run: &Value, input_requests: InputRequests) -> DetailedTask {
     let payload = match status(run) {
         TaskStatus::Completed => TaskPayload::Completed { result: result_object(run) },
         TaskStatus::Cancelled => TaskPayload::Cancelled,
-        // What it waits for is done with tools, by the model or a person: nothing is asked here.
-        TaskStatus::InputRequired => TaskPayload::InputRequired { input_requests: [].into() },
+        // Most of what it waits for is done with tools, by the model or a person.
+        TaskStatus::InputRequired => TaskPayload::InputRequired { input_requests },
         _ => TaskPayload::Working,
     };
     DetailedTask::new(task(run), payload)
@@ -135,7 +136,7 @@ const REST: std::time::Duration = std::time::Duration::from_millis(250);
 /// Stops a run. It is the client's own act, which nobody has to confirm.
 pub(super) async fn cancel(operations: &Operations, id: &str) -> Result<Value, Problem> {
     let run = look(operations, id, false).await?;
-    if matches!(status(&run), TaskStatus::Completed | TaskStatus::Cancelled) {
+    if has_ended(&run) {
         return Err(Problem::new(
             Code::RunConflict,
             format!("the task has ended: {}", run["status"].as_str().unwrap_or_default()),
@@ -179,6 +180,11 @@ fn status(run: &Value) -> TaskStatus {
         Some("canceled") => TaskStatus::Cancelled,
         _ => TaskStatus::Working,
     }
+}
+
+/// Whether nothing more happens to a run.
+pub(super) fn has_ended(run: &Value) -> bool {
+    matches!(status(run), TaskStatus::Completed | TaskStatus::Cancelled)
 }
 
 fn poll_ms(status: TaskStatus) -> u64 {

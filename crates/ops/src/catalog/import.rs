@@ -41,6 +41,7 @@ pub struct Request {
     pub overwrite: bool,
     /// Whether its commands can be used at once.
     #[serde(default = "yes")]
+    #[schemars(extend("x-rare" = true))]
     pub enabled: bool,
     /// Hosts that references in the document may lead to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

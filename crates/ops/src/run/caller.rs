@@ -25,6 +25,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::sealed::Sealed;
+use crate::author::errand::Errand;
 use crate::call::Alone;
 use crate::command;
 use crate::command::answer::{self, Body};
@@ -102,6 +103,9 @@ impl Caller {
         call: &StepCall,
         idempotency_key: &str,
     ) -> Result<Outcome, Problem> {
+        if let Some(errand) = Errand::of(&call.command) {
+            return Ok(errand.run(&self.writer, call).await);
+        }
         let (loaded, row) = self.writer.reader.shelf().command(&call.command)?;
         let (revealed, mask) = self.revealed(context, &loaded, call)?;
         let sender = command::run::sender(&self.writer, &loaded, None).await?;
@@ -230,6 +234,14 @@ impl Caller {
     }
 
     fn prepared(&self, call: &StepCall) -> Result<Prepared, Problem> {
+        if let Some(errand) = Errand::of(&call.command) {
+            return Ok(Prepared {
+                digest: hex(&Sha256::digest(call.arguments().to_string())),
+                request: call.command.clone(),
+                write: errand.writes(),
+                repeatable: true,
+            });
+        }
         let (loaded, row) = self.writer.reader.shelf().command(&call.command)?;
         let prepared = loaded.prepared(row)?;
         let command = prepared.command();
@@ -266,6 +278,9 @@ impl World for Caller {
     }
 
     fn writes(&self, command: &str, _mock: bool) -> Option<bool> {
+        if let Some(errand) = Errand::of(command) {
+            return Some(errand.writes());
+        }
         let (loaded, row) = self.writer.reader.shelf().command(command).ok()?;
         Some(is_write(loaded.prepared(row).ok()?.command()))
     }

@@ -5,6 +5,7 @@ mod calls;
 mod confirm;
 mod edge;
 mod listing;
+mod orchestrate;
 mod reading;
 mod stateless;
 mod story;

@@ -234,12 +234,12 @@ fn a_relaxed_write_is_done_at_once_when_nobody_else_writes() {
     let what = Append { durability: Durability::Relaxed, ..append(&lease, 1, &["a"]) };
     let caller = thread::current().id();
     runs.append(what, move |appended| {
-        drop(sender.send((thread::current().id(), appended.expect("appends").last_seq)));
+        let _ = sender.send((thread::current().id(), appended.expect("appends").last_seq));
     });
     assert_eq!(done.try_recv(), Ok((caller, 2)), "no other thread had to wake up");
     let (sender, done) = mpsc::channel();
     runs.append(append(&lease, 2, &["b"]), move |appended| {
-        drop(sender.send((thread::current().id(), appended.expect("appends").last_seq)));
+        let _ = sender.send((thread::current().id(), appended.expect("appends").last_seq));
     });
     let (thread, last) = done.recv().expect("is answered");
     assert_eq!(last, 3);
@@ -254,7 +254,9 @@ fn a_relaxed_write_does_not_make_its_caller_wait_for_other_processes() {
     other.execute_batch("BEGIN IMMEDIATE").expect("begins");
     let (sender, done) = mpsc::channel();
     let what = Append { durability: Durability::Relaxed, ..append(&lease, 1, &["a"]) };
-    runs.append(what, move |appended| drop(sender.send(appended.expect("appends").last_seq)));
+    runs.append(what, move |appended| {
+        let _ = sender.send(appended.expect("appends").last_seq);
+    });
     assert!(done.try_recv().is_err(), "the other one is still writing");
     other.execute_batch("COMMIT").expect("commits");
     assert_eq!(done.recv(), Ok(2), "it was handed on, not lost");
