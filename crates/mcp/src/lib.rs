@@ -13,6 +13,7 @@ pub mod limits;
 pub mod message;
 mod params;
 mod pipe;
+mod request;
 mod scan;
 mod session;
 mod signals;
