@@ -9,6 +9,7 @@ mod contract;
 pub mod fault;
 pub mod frame;
 pub mod guide;
+pub mod http;
 pub mod limits;
 pub mod message;
 mod params;
