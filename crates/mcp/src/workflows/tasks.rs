@@ -3,6 +3,7 @@
 //! A task *is* a run: its id is the run's, so that it lives as long as the run and is found again
 //! by any process. Nothing is kept here.
 
+use milepost_model::problem::Category;
 use milepost_ops::{Alone, Code, Operations, Problem};
 use rmcp::model::{
     CallToolResult, DetailedTask, InputRequests, JsonObject, MetaObject, Task, TaskPayload,
@@ -68,10 +69,41 @@ pub(super) fn detailed(run: &Value, input_requests: InputRequests) -> DetailedTa
 
 /// What a call of the run's tool would have answered, had it waited.
 pub(super) fn result(run: &Value) -> CallToolResult {
-    match run["status"] == "failed" {
-        true => CallToolResult::structured_error(run.clone()),
-        false => CallToolResult::structured(run.clone()),
+    if run["status"] != "failed" {
+        return CallToolResult::structured(run.clone());
     }
+    let mut failed = run.clone();
+    if let Some(object) = failed.as_object_mut() {
+        object.extend(failure(run));
+    }
+    CallToolResult::structured_error(failed)
+}
+
+/// Why a run failed, in the fields that every failure has.
+fn failure(run: &Value) -> Map<String, Value> {
+    let problem = &run["problem"];
+    let code = Code::ALL.iter().find(|code| problem["code"] == code.name());
+    let steps = run["steps"].as_array().into_iter().flatten();
+    let step = steps.into_iter().find(|step| step["status"] == "failed");
+    let step = step.map_or(Value::Null, |step| step["id"].clone());
+    let context = &problem["context"];
+    let fields = [
+        ("error_code", problem["code"].clone()),
+        ("category", code.map_or(Category::Execution, |code| code.category()).name().into()),
+        ("message", problem["message"].clone()),
+        (
+            "context",
+            json!({"workflow_id": run["workflow"], "run_id": run["run_id"], "step_id": step}),
+        ),
+        ("retryable", code.is_some_and(|code| code.is_retryable()).into()),
+        ("suggested_action", problem["hint"].clone()),
+        ("correlation_id", run["run_id"].clone()),
+        ("step_id", step),
+        ("command", context["command"].clone()),
+        ("response_payload", context["body"].clone()),
+    ];
+    let known = fields.into_iter().filter(|(_, value)| !value.is_null());
+    known.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn result_object(run: &Value) -> JsonObject {

@@ -124,7 +124,7 @@ impl Caller {
         };
         let called = draft.sender.send_once(draft.command(), &request, sending).await;
         Ok(match called {
-            Ok(called) => self.answered(&built, &called)?,
+            Ok(called) => told_by(draft.command(), self.answered(&built, &called)?),
             Err(error) => failed(&error, draft.command()),
         })
     }
@@ -366,6 +366,17 @@ fn judged(
         .with("body", excerpt);
     let trouble = Trouble::Status(answer.status);
     Outcome::Failed { failure, trouble, unsent: false, retry_after_ms: asked() }
+}
+
+/// A failure names the command that failed.
+fn told_by(command: &Command, outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Failed { failure, trouble, unsent, retry_after_ms } => {
+            let failure = failure.with("command", command.id.to_string());
+            Outcome::Failed { failure, trouble, unsent, retry_after_ms }
+        }
+        answered @ Outcome::Answered { .. } => answered,
+    }
 }
 
 fn failed(error: &CallError, command: &Command) -> Outcome {

@@ -3,6 +3,7 @@
 
 mod calls;
 mod confirm;
+mod contract;
 mod edge;
 mod listing;
 mod orchestrate;
