@@ -250,13 +250,10 @@ impl Face {
         let confirmations = &self.shared.confirmations;
         let yes = token.is_some_and(|token| confirmations.take(token, operation.name, &arguments));
         let mut done = self.once(operation, &arguments, yes, &context).await;
-        if let Err(problem) = &done
-            && let Some(form) = missing::form(self.operations(), problem, &arguments).await
-        {
-            let message = format!("The run needs what it was not given: {}.", problem.message);
-            match ask::form(&context, answers, INPUTS, &message, form).await {
-                Asked::Given(given) => {
-                    arguments = missing::with(&arguments, given);
+        if let Err(problem) = &done {
+            match self.filled(problem, &arguments, answers, &context).await {
+                Asked::Given(filled) => {
+                    arguments = filled;
                     done = self.once(operation, &arguments, yes, &context).await;
                 }
                 Asked::Later(unfinished) => return Ok((*unfinished).into()),
@@ -277,6 +274,24 @@ impl Face {
             }
         }
         self.answered(operation, &arguments, done, &context).await
+    }
+
+    /// Asks for the inputs that a problem says are missing: given are all arguments with them.
+    pub(super) async fn filled(
+        &self,
+        problem: &Problem,
+        arguments: &JsonObject,
+        answers: Option<&InputResponses>,
+        context: &RequestContext<RoleServer>,
+    ) -> Asked {
+        let Some(form) = missing::form(self.operations(), problem, arguments).await else {
+            return Asked::Nobody;
+        };
+        let message = format!("The run needs what it was not given: {}.", problem.message);
+        match ask::form(context, answers, INPUTS, &message, form).await {
+            Asked::Given(given) => Asked::Given(missing::with(arguments, given)),
+            other => other,
+        }
     }
 
     /// Asks whether what a problem names may be lost.

@@ -11,6 +11,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, Service};
 use serde_json::{Value, json};
 
+use super::ask::Asked;
 use super::handler::is_task;
 use super::names::Meant;
 use super::{Face, tasks};
@@ -101,7 +102,13 @@ impl Server {
         };
         let refused = |problem: Problem| self.0.refused(operation.name, &problem);
         let arguments = call.arguments.unwrap_or_default();
-        let run = self.0.once(operation, &arguments, false, &context).await.map_err(refused)?;
+        let mut begun = self.0.once(operation, &arguments, false, &context).await;
+        if let Err(problem) = &begun
+            && let Asked::Given(filled) = self.0.filled(problem, &arguments, None, &context).await
+        {
+            begun = self.0.once(operation, &filled, false, &context).await;
+        }
+        let run = begun.map_err(refused)?;
         let id = run["run_id"].as_str().unwrap_or_default();
         let run = tasks::look(self.0.operations(), id, false).await.map_err(refused)?;
         Ok(json!({"task": tasks::legacy(&run), "_meta": tasks::meta(&run)}))
