@@ -151,7 +151,7 @@ impl ServerHandler for Face {
         request: GetTaskParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let run = tasks::look(self.operations(), &request.task_id, false).await;
+        let run = tasks::watched(self.operations(), &request.task_id).await;
         let run = run.map_err(|problem| self.no_task(&request.task_id, &problem))?;
         let mut result = GetTaskResult::new(tasks::detailed(&run));
         result.meta = Some(tasks::meta(&run));
