@@ -353,13 +353,16 @@ impl Face {
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, Problem> {
         let (told, teller) = Told::new(context.clone(), yes);
+        // Work that does not wait would keep a teller on its own thread from telling.
+        let teller = teller.map(|teller| tokio::spawn(teller.tell()));
         let arguments = Value::Object(arguments.clone());
-        let done = tokio::select! {
-            done = self.operations().call_and_wait(operation.name, &told, arguments) => done,
-            () = teller.tell() => unreachable!("it tells until it is dropped"),
-        };
+        let done = self.operations().call_and_wait(operation.name, &told, arguments).await;
         for warning in told.into_warnings() {
             self.log(&format!("warning: {warning}"));
+        }
+        if let Some(teller) = teller {
+            // All of it is told before the answer; nobody wants to know afterwards.
+            let _ = teller.await;
         }
         let response = done?;
         serde_json::from_str(response.json()).map_err(|error| {
