@@ -50,6 +50,7 @@ impl Arguments {
                 Some(McpCommand::Budget(command)) => command.json,
                 None => false,
             },
+            Command::Serve(arguments) => arguments.json.json,
             Command::Person(_) | Command::Schema { .. } => false,
         }
     }
@@ -124,6 +125,11 @@ pub(crate) enum Command {
     #[command(after_help = "Example, in the configuration of an MCP client:\n  \
         {\"mcpServers\": {\"milepost\": {\"command\": \"milepost\", \"args\": [\"mcp\"]}}}")]
     Mcp(Deferred<Mcp>),
+    /// Serve agents over HTTP (MCP), on this machine unless told otherwise
+    #[command(after_help = "Example: milepost serve --port 6453\n\
+        Clients send the token: it is printed once, when it is made, and kept in the data \
+        directory")]
+    Serve(Deferred<Serve>),
     /// Print the JSON Schema of a spelling, for editors and authors
     #[command(after_help = "Example: milepost schema workflow > workflow.schema.json\n\
         In a document: # yaml-language-server: $schema=workflow.schema.json")]
@@ -186,6 +192,39 @@ pub(crate) enum McpCommand {
 pub(crate) struct Mcp {
     #[command(subcommand)]
     pub(crate) command: Option<McpCommand>,
+    #[command(flatten)]
+    pub(crate) shown: McpShown,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) shown: McpShown,
+    /// The port to listen on; 0 is any that is free
+    #[arg(long, default_value_t = 6453, conflicts_with = "listen")]
+    pub(crate) port: u16,
+    /// The address to listen on, for example 0.0.0.0:6453
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<String>,
+    /// Listen also where other machines can reach it
+    #[arg(long)]
+    pub(crate) allow_remote: bool,
+    /// Admit requests that name this host; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub(crate) allow_host: Vec<String>,
+    /// Admit pages of this origin; may be repeated
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) allow_origin: Vec<String>,
+    /// Read the token from this file; it may be in `MILEPOST_TOKEN` instead
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+/// What clients of a server see.
+#[derive(Debug, Args)]
+pub(crate) struct McpShown {
     /// Which tools are offered
     #[arg(long, value_enum, default_value_t = McpSurface::Auto)]
     pub(crate) surface: McpSurface,

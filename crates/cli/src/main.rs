@@ -14,6 +14,7 @@ mod person;
 mod run;
 mod schema;
 mod secret;
+mod serve;
 mod session;
 mod table;
 mod target;
@@ -62,6 +63,7 @@ fn dispatch(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Fail
         Command::Inputs(command) => run::forget(command, terminal),
         Command::Person(command) => run::person(command, terminal),
         Command::Mcp(arguments) => mcp::run(arguments, terminal),
+        Command::Serve(arguments) => serve::run(arguments, terminal),
         Command::Schema { of } => schema::run(*of, terminal),
     }
 }

@@ -12,8 +12,9 @@ use milepost_mcp::{
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::Profile;
 use serde_json::{Map, Value, json};
+use tokio::runtime::Runtime;
 
-use crate::args::{Json, Mcp, McpCommand, McpErrors, McpNames, McpSurface, McpTools};
+use crate::args::{Json, Mcp, McpCommand, McpErrors, McpNames, McpShown, McpSurface, McpTools};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -26,13 +27,13 @@ pub(crate) fn run(arguments: &Mcp, terminal: &mut Terminal) -> Result<Exit, Fail
     if let Some(McpCommand::Budget(Json { json })) = arguments.command {
         return budget(arguments, json, terminal);
     }
-    let protocol = arguments.protocol.as_deref().map(revision).transpose()?;
-    let options = Options { surface: surface(arguments), protocol };
+    let shown = &arguments.shown;
+    let options = options(shown)?;
     let stdin = stdin_until_signal().map_err(|error| {
         let message = format!("cannot wait for signals: {error}");
         Problem::new(Code::Internal, message, "report this with your system's version")
     })?;
-    let look = look(arguments, options.surface);
+    let look = look(shown, options.surface);
     let served = match options.surface {
         Surface::Auto | Surface::Workflowlookup => {
             let contract = Guides::new(target::operations()?);
@@ -52,7 +53,7 @@ pub(crate) fn run(arguments: &Mcp, terminal: &mut Terminal) -> Result<Exit, Fail
 
 /// What a model pays for the list of tools, in bytes and roughly in tokens.
 fn budget(arguments: &Mcp, json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let look = look(arguments, surface(arguments));
+    let look = look(&arguments.shown, surface(&arguments.shown));
     let face = Face::new(target::operations()?, look, Box::new(io::sink()));
     let size = |tool: &Value| tool.to_string().len();
     let total = face.tools().iter().map(size).sum::<usize>() + face.instructions().len();
@@ -90,14 +91,7 @@ fn workflows(
     options: Options,
     stdin: impl Read + Send + 'static,
 ) -> Result<Result<(), ServeError>, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(WORKERS)
-        .enable_all()
-        .build()
-        .map_err(|error| {
-            let message = format!("cannot start the threads of a server: {error}");
-            Problem::new(Code::Internal, message, "see how many threads this user may have")
-        })?;
+    let runtime = runtime()?;
     let stdout = raw_stdout().map_err(|error| {
         let message = format!("cannot write to standard output: {error}");
         Problem::new(Code::StorageFailed, message, "start the server with an open output")
@@ -110,10 +104,26 @@ fn workflows(
     }))
 }
 
-fn surface(arguments: &Mcp) -> Surface {
-    match arguments.surface {
+/// What the work of a server is done on.
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
+    let built =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
+    Ok(built.map_err(|error| {
+        let message = format!("cannot start the threads of a server: {error}");
+        Problem::new(Code::Internal, message, "see how many threads this user may have")
+    })?)
+}
+
+/// How sessions behave, as the arguments say.
+pub(crate) fn options(shown: &McpShown) -> Result<Options, Failure> {
+    let protocol = shown.protocol.as_deref().map(revision).transpose()?;
+    Ok(Options { surface: surface(shown), protocol })
+}
+
+fn surface(shown: &McpShown) -> Surface {
+    match shown.surface {
         // The guide contract shows every step of a workflow to whoever asks.
-        McpSurface::Auto if arguments.tools == McpTools::Work => Surface::Workflows,
+        McpSurface::Auto if shown.tools == McpTools::Work => Surface::Workflows,
         McpSurface::Auto => Surface::Auto,
         McpSurface::Workflowlookup => Surface::Workflowlookup,
         McpSurface::Workflows => Surface::Workflows,
@@ -121,19 +131,20 @@ fn surface(arguments: &Mcp) -> Surface {
     }
 }
 
-fn look(arguments: &Mcp, surface: Surface) -> Look {
-    let dotted = arguments.tool_names == McpNames::Dotted || surface == Surface::All;
+/// How the contract shows itself, as the arguments say.
+pub(crate) fn look(shown: &McpShown, surface: Surface) -> Look {
+    let dotted = shown.tool_names == McpNames::Dotted || surface == Surface::All;
     Look {
         surface,
-        profile: match arguments.tools {
+        profile: match shown.tools {
             McpTools::Full => Profile::Full,
             McpTools::Core => Profile::Core,
             McpTools::Work => Profile::Work,
         },
         spelling: if dotted { Spelling::Dotted } else { Spelling::Underscore },
-        errors: match arguments.errors {
+        errors: match shown.errors {
             Some(McpErrors::Jsonrpc) => Errors::JsonRpc,
-            None if arguments.tool_names == McpNames::Dotted => Errors::JsonRpc,
+            None if shown.tool_names == McpNames::Dotted => Errors::JsonRpc,
             Some(McpErrors::Result) | None => Errors::Result,
         },
     }

@@ -76,6 +76,10 @@ impl Fault {
         Fault::new(SERVER_ERROR, "Server not initialized", data)
     }
 
+    pub(crate) fn in_use() -> Fault {
+        Fault::invalid_request("a request with this id is under way")
+    }
+
     pub(crate) fn unknown_tool(tool: &str, nearest: Option<&str>) -> Fault {
         let data = json!({
             "tool": tool,

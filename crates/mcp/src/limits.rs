@@ -28,3 +28,16 @@ pub const LAST_INPUT: Duration = Duration::from_secs(3);
 pub const GRACE: Duration = Duration::from_secs(5);
 /// Notes of progress that were made and are not yet sent.
 pub(crate) const NOTES: usize = 64;
+/// Connections over HTTP at a time; more wait until one of them is closed.
+pub const CONNECTIONS: usize = 64;
+/// Sessions of clients that shook hands, over HTTP, at a time.
+pub const SESSIONS: usize = 256;
+/// How long a session lives in which nothing happens and nothing is under way.
+pub const SESSION_IDLE: Duration = Duration::from_mins(30);
+/// How long a client may take to send the head of a request, or to send the next one.
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a client may take to send the body of a request.
+pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// Of a body that is too large, how much is read past the limit: a client that still writes would
+/// not see its answer.
+pub const DISCARDED_BYTES: usize = 16 << 20;

@@ -102,9 +102,11 @@ pub fn read(line: &[u8]) -> Incoming<'_> {
 }
 
 fn unreadable(text: &str, fault: SyntaxFault) -> Incoming<'_> {
-    let column = text[..fault.at].chars().count() + 1;
-    // A message is one line, so there is no other.
-    let details = format!("{} at line 1, column {column}", fault.what);
+    let before = &text[..fault.at];
+    // Only what came over HTTP has more than one line.
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let details = format!("{} at line {line}, column {column}", fault.what);
     Incoming::Unreadable(Fault::parse_error(&details))
 }
 

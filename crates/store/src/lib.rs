@@ -27,6 +27,7 @@ mod sources;
 mod spread;
 mod stamp;
 mod together;
+pub mod token;
 mod tree;
 pub mod workflows;
 

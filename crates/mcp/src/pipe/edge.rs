@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use rmcp::model::{ClientRequest, JsonRpcMessage, NumberOrString};
+use rmcp::model::JsonRpcMessage;
 use rmcp::service::{RoleServer, RxJsonRpcMessage};
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
@@ -15,9 +15,10 @@ use crate::fault::Fault;
 use crate::frame::Frame;
 use crate::message::{self, Id, Incoming, Message, Request};
 use crate::params;
+use crate::request::{self, DISCOVER, Era};
 use crate::session;
 use crate::version::{Options, Revision};
-use crate::workflows::{Face, TASK};
+use crate::workflows::Face;
 
 /// Whether more lines are wanted.
 #[must_use]
@@ -26,30 +27,6 @@ pub(super) enum Verdict {
     More,
     Over,
 }
-
-/// The methods whose parameters `rmcp` knows: one it does not understand has wrong ones.
-const STANDARD: &[&str] = &[
-    "ping",
-    "initialize",
-    "server/discover",
-    "completion/complete",
-    "logging/setLevel",
-    "prompts/get",
-    "prompts/list",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-    "resources/subscribe",
-    "resources/unsubscribe",
-    "subscriptions/listen",
-    "tools/call",
-    "tools/list",
-    "tasks/get",
-    "tasks/update",
-    "tasks/cancel",
-];
-/// Where a request of the stateless era says its version.
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// One connection, as the reader of its lines sees it.
 pub(super) struct Edge {
@@ -148,7 +125,7 @@ impl Edge {
             Ok(params) => params,
             Err(fault) => return self.refuse(request.id, &fault, batch),
         };
-        let alone = params.get("_meta").is_some_and(|meta| meta.get(VERSION).is_some());
+        let alone = request::stands_alone(&params);
         match method {
             "initialize" if batch.is_some() => {
                 let fault = Fault::invalid_request("initialize must not be in a batch");
@@ -162,9 +139,9 @@ impl Edge {
                     self.reply(request.id, &Reply::Fixed("null"), batch);
                 Verdict::Over
             }
-            _ if alone || method == "server/discover" => {
-                self.stateless |= alone && method != "server/discover";
-                self.work(request, params, batch)
+            _ if alone || method == DISCOVER => {
+                self.stateless |= alone && method != DISCOVER;
+                self.work(request, params, Era::Stateless, batch)
             }
             _ if self.agreed.is_none() && !self.stateless => {
                 self.refuse(request.id, &Fault::not_initialized(), batch)
@@ -172,25 +149,23 @@ impl Edge {
             _ if self.face.guides().names().contains(&method) && !self.face.only_works() => {
                 self.bare(method, request.id, params, batch)
             }
-            _ => self.work(request, params, batch),
+            _ => {
+                let era = self.agreed.map_or(Era::Stateless, |agreed| Era::of(agreed, true));
+                self.work(request, params, era, batch)
+            }
         }
     }
 
-    /// Checks the handshake, so that `rmcp` sees only one that it will accept.
-    fn initialize(&mut self, request: &Request<'_>, mut params: Map<String, Value>) -> Verdict {
+    fn initialize(&mut self, request: &Request<'_>, params: Map<String, Value>) -> Verdict {
         if self.agreed.is_some() {
             let fault = Fault::invalid_request("the session is initialized already");
             return self.refuse(request.id, &fault, None);
         }
-        let revision = match session::requested(&params, self.options) {
-            Ok(revision) => revision,
+        let (revision, params) = match request::handshake(params, self.options) {
+            Ok(handshake) => handshake,
             Err(fault) => return self.refuse(request.id, &fault, None),
         };
-        params.insert("protocolVersion".into(), revision.as_str().into());
-        params
-            .entry("clientInfo")
-            .or_insert_with(|| serde_json::json!({"name": "unknown", "version": "0"}));
-        let verdict = self.work(request, params, None);
+        let verdict = self.work(request, params, Era::Handshake, None);
         self.agreed = Some(revision);
         // Nothing is answered before the handshake is.
         self.settle();
@@ -220,45 +195,23 @@ impl Edge {
     fn work(
         &mut self,
         request: &Request<'_>,
-        mut params: Map<String, Value>,
+        params: Map<String, Value>,
+        era: Era,
         batch: InBatch<'_>,
     ) -> Verdict {
-        let method = request.method.as_ref();
-        let Some(id) = id(request.id) else {
-            let fault = Fault::invalid_request("id must be a string or an integer");
-            return self.refuse(Id::NULL, &fault, batch);
+        let id = match request::id(request.id) {
+            Ok(id) => id,
+            Err(fault) => return self.refuse(Id::NULL, &fault, batch),
         };
-        if method == "tools/call" && self.agreed == Some(Revision::V20251125) {
-            move_task(&mut params);
-        }
-        let mut value = serde_json::json!({"method": method});
-        if !params.is_empty() {
-            value["params"] = Value::Object(params);
-        }
-        let read = serde_json::from_value::<ClientRequest>(value.clone());
-        let read = match read {
-            Ok(ClientRequest::CustomRequest(_)) | Err(_) if STANDARD.contains(&method) => {
-                let fault = Fault::invalid_params(format!("these are no parameters of {method}"));
-                return self.refuse(request.id, &fault, batch);
-            }
-            Ok(ClientRequest::CustomRequest(custom)) if self.is_task_method(method) => {
-                ClientRequest::CustomRequest(custom)
-            }
-            Ok(ClientRequest::CustomRequest(_)) | Err(_) => {
-                return self.refuse(request.id, &Fault::method_not_found(method), batch);
-            }
+        let read = match request::understood(&request.method, params, era) {
             Ok(read) => read,
+            Err(fault) => return self.refuse(request.id, &fault, batch),
         };
         if !self.outbox.open(&id, batch) {
-            let fault = Fault::invalid_request("a request with this id is under way");
+            let fault = Fault::in_use();
             return self.refuse(request.id, &fault, batch);
         }
         self.hand_on(JsonRpcMessage::request(read, id))
-    }
-
-    /// Whether a method is one of the tasks of 2025-11-25, of which `rmcp` knows nothing.
-    fn is_task_method(&self, method: &str) -> bool {
-        self.agreed == Some(Revision::V20251125) && matches!(method, "tasks/result" | "tasks/list")
     }
 
     /// Waits until every request before this one has its answer.
@@ -285,23 +238,5 @@ impl Edge {
         answer::fault(&mut text, id, fault);
         self.outbox.answer(text, batch);
         Verdict::More
-    }
-}
-
-/// Puts what makes a call a task where `rmcp` keeps it.
-fn move_task(params: &mut Map<String, Value>) {
-    let Some(task) = params.remove("task") else { return };
-    let meta = params.entry("_meta").or_insert_with(|| Value::Object(Map::new()));
-    if let Some(meta) = meta.as_object_mut() {
-        meta.insert(TASK.to_owned(), task);
-    }
-}
-
-/// An id as `rmcp` has it: MCP allows strings and integers.
-fn id(id: Id<'_>) -> Option<NumberOrString> {
-    match serde_json::from_str(id.as_json()).ok()? {
-        Value::String(text) => Some(NumberOrString::String(text.into())),
-        Value::Number(number) => number.as_i64().map(NumberOrString::Number),
-        _ => None,
     }
 }

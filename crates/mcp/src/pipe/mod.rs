@@ -23,7 +23,7 @@ use crate::frame::Framer;
 use crate::limits;
 use crate::stdio::ServeError;
 use crate::version::Options;
-use crate::workflows::{Face, Server};
+use crate::workflows::Face;
 use edge::{Edge, Verdict};
 use wire::{Outbox, Wire};
 
@@ -46,7 +46,7 @@ pub async fn serve_pipe(
     });
     // What is not the beginning of a session is answered, and the next one awaited.
     while !wire.is_closed() {
-        if let Ok(service) = serve_server(Server(face.clone()), wire.clone()).await {
+        if let Ok(service) = serve_server(face.clone(), wire.clone()).await {
             let _ = service.waiting().await;
         }
     }

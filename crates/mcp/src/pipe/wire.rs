@@ -6,13 +6,12 @@ use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rmcp::model::{JsonRpcMessage, RequestId, ServerResult};
+use rmcp::model::{JsonRpcMessage, RequestId};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use serde_json::json;
 use tokio::sync::{Notify, mpsc};
 
-use crate::version::Revision;
+use crate::request;
 
 /// Requests that were read and are not yet with `rmcp`.
 const UNREAD: usize = 64;
@@ -46,7 +45,7 @@ impl Transport<RoleServer> for Wire {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
-        self.outbox.message(&item);
+        self.outbox.message(&request::greeted(item, true));
         std::future::ready(Ok(()))
     }
 
@@ -128,11 +127,7 @@ impl Outbox {
             _ => None,
         };
         // What the types of the protocol hold is JSON.
-        let text = match item {
-            JsonRpcMessage::Response(response) if is_greeting(&response.result) => greeting(item),
-            _ => serde_json::to_vec(item),
-        };
-        let Ok(text) = text else { return };
+        let Ok(text) = serde_json::to_vec(item) else { return };
         let Some(id) = id else { return self.line(text) };
         let Some(batch) = lock(&self.shared.open).remove(id) else { return };
         match batch {
@@ -199,25 +194,6 @@ impl Outbox {
             answered.await;
         }
     }
-}
-
-fn is_greeting(result: &ServerResult) -> bool {
-    matches!(result, ServerResult::InitializeResult(_))
-}
-
-/// The answer to `initialize` with the tasks of its era in the place of those of the next.
-fn greeting(item: &TxJsonRpcMessage<RoleServer>) -> serde_json::Result<Vec<u8>> {
-    let mut value = serde_json::to_value(item)?;
-    let result = &mut value["result"];
-    let has_tasks = result["protocolVersion"] == Revision::V20251125.as_str();
-    if let Some(capabilities) = result["capabilities"].as_object_mut() {
-        capabilities.remove("extensions");
-        if has_tasks {
-            let tasks = json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}});
-            capabilities.insert("tasks".to_owned(), tasks);
-        }
-    }
-    serde_json::to_vec(&value)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

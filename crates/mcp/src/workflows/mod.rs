@@ -15,10 +15,10 @@ mod handler;
 mod missing;
 mod names;
 mod next;
+mod older;
 mod payload;
 mod prompts;
 mod resources;
-mod server;
 mod tasks;
 mod tools;
 
@@ -29,7 +29,6 @@ use milepost_ops::{Operations, Profile};
 use serde_json::Value;
 
 pub use self::names::Spelling;
-pub(crate) use self::server::{Server, TASK};
 use crate::guide::Guides;
 use crate::version::Surface;
 use confirm::Confirmations;

@@ -1,0 +1,300 @@
+//! What becomes of each request: an answer of the edge, or work for `rmcp`.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::{CONTENT_LENGTH, HeaderName};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, ProtocolVersion, RequestId,
+};
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::{Map, Value};
+
+use super::sessions::{Session, Sessions};
+use super::shutdown::Shutdown;
+use super::{Limits, Settings, reply};
+use crate::fault::{Fault, METHOD_NOT_FOUND};
+use crate::message::{self, Id, Incoming, Message, Request as Asked};
+use crate::params;
+use crate::request::{self, DISCOVER, Era};
+use crate::version::Options;
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+
+/// The endpoint: every request to it is answered once, whatever its bytes.
+pub(super) struct Edge<S> {
+    service: StreamableHttpService<S, Sessions>,
+    sessions: Arc<Sessions>,
+    options: Options,
+    has_tasks: bool,
+    limits: Limits,
+    shutdown: Shutdown,
+}
+
+/// Why a request goes no further.
+struct Refused {
+    status: StatusCode,
+    fault: Fault,
+}
+
+impl Refused {
+    /// A well-formed request is answered with success in the era of handshakes, where clients
+    /// take any other status for a fault of the connection.
+    fn well_formed(fault: Fault, era: Era) -> Refused {
+        let status = match era {
+            Era::Stateless if fault.code == METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+            Era::Stateless => StatusCode::BAD_REQUEST,
+            Era::Handshake | Era::OlderTasks => StatusCode::OK,
+        };
+        Refused { status, fault }
+    }
+
+    fn malformed(fault: Fault) -> Refused {
+        Refused { status: StatusCode::BAD_REQUEST, fault }
+    }
+
+    fn response(&self, id: Id<'_>) -> Response {
+        reply::fault(self.status, id, &self.fault)
+    }
+}
+
+impl<S: ServerHandler> Edge<S> {
+    pub(super) fn new(
+        handler: impl Fn() -> S + Send + Sync + 'static,
+        settings: &Settings,
+        shutdown: Shutdown,
+    ) -> Edge<S> {
+        let sessions = Arc::new(Sessions::new(settings.has_older_tasks));
+        // Hosts and origins are the guard's, for every route.
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .disable_allowed_origins()
+            .with_json_response(true)
+            .with_max_request_body_bytes(usize::MAX);
+        let handler = move || Ok(handler());
+        Edge {
+            service: StreamableHttpService::new(handler, Arc::clone(&sessions), config),
+            sessions,
+            options: settings.options,
+            has_tasks: settings.has_older_tasks,
+            limits: settings.limits,
+            shutdown,
+        }
+    }
+
+    pub(super) fn sessions(&self) -> Arc<Sessions> {
+        Arc::clone(&self.sessions)
+    }
+
+    pub(super) async fn answer(&self, request: Request) -> Response {
+        let (head, body) = request.into_parts();
+        match head.method {
+            Method::POST => self.post(head, body).await,
+            Method::GET => self.stream(head).await,
+            _ => self.other(head).await,
+        }
+    }
+
+    /// A stream for what the server says unasked.
+    async fn stream(&self, head: Parts) -> Response {
+        let session = match self.session(&head) {
+            Ok(Some(session)) => session,
+            Ok(None) => return self.hand_on(head, Vec::new(), Id::NULL).await,
+            Err(refused) => return refused.response(Id::NULL),
+        };
+        let response = self.hand_on(head, Vec::new(), Id::NULL).await;
+        reply::until_closing(response, session.stream(), &self.shutdown)
+    }
+
+    /// The end of a session, or what is no method here.
+    async fn other(&self, head: Parts) -> Response {
+        match self.session(&head) {
+            Ok(_) => self.hand_on(head, Vec::new(), Id::NULL).await,
+            Err(refused) => refused.response(Id::NULL),
+        }
+    }
+
+    async fn post(&self, head: Parts, body: Body) -> Response {
+        let body = match reply::body(body, self.limits.body_bytes).await {
+            Ok(body) => body,
+            Err((status, fault)) => return reply::fault(status, Id::NULL, &fault),
+        };
+        let refused = match message::read(&body) {
+            Incoming::One(Message::Request(asked)) => {
+                let id = asked.id;
+                return match self.request(head, &asked).await {
+                    Ok(response) => response,
+                    Err(refused) => refused.response(id),
+                };
+            }
+            Incoming::One(Message::Notification(note)) => {
+                return self.told(head, note.text).await;
+            }
+            Incoming::One(Message::Response(text)) => return self.told(head, text).await,
+            Incoming::One(Message::Bad { id, fault }) => {
+                return Refused::malformed(fault).response(id);
+            }
+            Incoming::Batch(_) => Fault::invalid_request("this protocol version has no batches"),
+            Incoming::Nothing => Fault::parse_error("the body is empty"),
+            Incoming::Unreadable(fault) => fault,
+        };
+        Refused::malformed(refused).response(Id::NULL)
+    }
+
+    /// What wants no answer. What is none of the protocol's changes nothing.
+    async fn told(&self, head: Parts, text: &str) -> Response {
+        let session = match self.session(&head) {
+            Ok(session) => session,
+            Err(refused) => return refused.response(Id::NULL),
+        };
+        if session.is_none() && !is_stateless(&head) {
+            return Refused::malformed(Fault::not_initialized()).response(Id::NULL);
+        }
+        let Ok(message) = serde_json::from_str::<ClientJsonRpcMessage>(text) else {
+            return reply::accepted();
+        };
+        if let (Some(session), Some(id)) = (session, cancelled(&message)) {
+            session.give_up(id);
+        }
+        self.hand_on(head, text.as_bytes().to_vec(), Id::NULL).await
+    }
+
+    async fn request(&self, head: Parts, asked: &Asked<'_>) -> Result<Response, Refused> {
+        let session = self.session(&head)?;
+        let method = asked.method.as_ref();
+        let params = params::object(asked.params).map_err(|fault| {
+            let era = self.era(session.as_deref());
+            Refused::well_formed(fault, era)
+        })?;
+        if request::stands_alone(&params) || method == DISCOVER || is_stateless(&head) {
+            return self.work(head, asked, params, Era::Stateless).await;
+        }
+        match (session, method) {
+            (None, "initialize") => self.initialize(head, asked, params).await,
+            (None, _) => Err(Refused::malformed(Fault::not_initialized())),
+            (Some(_), "initialize") => {
+                let fault = Fault::invalid_request("the session is initialized already");
+                Err(Refused::malformed(fault))
+            }
+            (Some(session), _) => self.work_in(&session, head, asked, params).await,
+        }
+    }
+
+    async fn initialize(
+        &self,
+        mut head: Parts,
+        asked: &Asked<'_>,
+        params: Map<String, Value>,
+    ) -> Result<Response, Refused> {
+        if self.sessions.count() >= self.limits.sessions {
+            let fault = Fault::over_limit("there are too many sessions", self.limits.sessions);
+            return Err(Refused { status: StatusCode::SERVICE_UNAVAILABLE, fault });
+        }
+        let wanted = params.get("protocolVersion").cloned();
+        let (revision, params) = request::handshake(params, self.options)
+            .map_err(|fault| Refused::well_formed(fault, Era::Handshake))?;
+        // What the header repeats of the parameters is still the same after they were settled.
+        if let Some(header) = head.headers.get_mut(VERSION)
+            && wanted.as_ref().and_then(Value::as_str).is_some_and(|wanted| header == wanted)
+        {
+            *header = axum::http::HeaderValue::from_static(revision.as_str());
+        }
+        self.work(head, asked, params, Era::Handshake).await
+    }
+
+    /// Work in a session, where an id is in use until it is answered.
+    async fn work_in(
+        &self,
+        session: &Session,
+        head: Parts,
+        asked: &Asked<'_>,
+        params: Map<String, Value>,
+    ) -> Result<Response, Refused> {
+        let id = request::id(asked.id).map_err(Refused::malformed)?;
+        if !session.open(id.clone()) {
+            return Err(Refused::malformed(Fault::in_use()));
+        }
+        let era = self.era(Some(session));
+        let response = self.work(head, asked, params, era).await;
+        // Nothing that `rmcp` did not take is under way.
+        if response.as_ref().map_or(true, |response| !response.status().is_success()) {
+            session.give_up(&id);
+        }
+        response
+    }
+
+    /// Work for `rmcp`, when it is a request that it understands.
+    async fn work(
+        &self,
+        head: Parts,
+        asked: &Asked<'_>,
+        params: Map<String, Value>,
+        era: Era,
+    ) -> Result<Response, Refused> {
+        let id = request::id(asked.id).map_err(Refused::malformed)?;
+        let read = request::understood(&asked.method, params, era)
+            .map_err(|fault| Refused::well_formed(fault, era))?;
+        let message: ClientJsonRpcMessage = JsonRpcMessage::request(read, id);
+        let Ok(body) = serde_json::to_vec(&message) else {
+            let fault = Fault::invalid_params("these parameters are no JSON");
+            return Err(Refused::well_formed(fault, era));
+        };
+        let response = tokio::select! {
+            response = self.hand_on(head, body, asked.id) => response,
+            () = self.shutdown.is_cut() => {
+                return Err(Refused {
+                    status: StatusCode::SERVICE_UNAVAILABLE,
+                    fault: reply::ending(),
+                });
+            }
+        };
+        Ok(reply::until_cut(response, asked.id, &self.shutdown))
+    }
+
+    async fn hand_on(&self, mut head: Parts, body: Vec<u8>, id: Id<'_>) -> Response {
+        head.headers.remove(CONTENT_LENGTH);
+        let request = Request::from_parts(head, Body::from(body));
+        let response = self.service.handle(request).await;
+        reply::worded(response.map(Body::new), id).await
+    }
+
+    /// The session that a request names, if it names one.
+    fn session(&self, head: &Parts) -> Result<Option<Arc<Session>>, Refused> {
+        let Some(id) = head.headers.get(SESSION) else { return Ok(None) };
+        let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
+        session.map(Some).ok_or_else(|| {
+            let data = serde_json::json!({
+                "details": "the session is not known, or has ended; send initialize again",
+            });
+            let fault = Fault::new(crate::fault::SERVER_ERROR, "Session not found", data);
+            Refused { status: StatusCode::NOT_FOUND, fault }
+        })
+    }
+
+    fn era(&self, session: Option<&Session>) -> Era {
+        session.map_or(Era::Stateless, |session| Era::of(session.revision(), self.has_tasks))
+    }
+}
+
+/// Whether a request says in its head that it is of the era without handshakes.
+fn is_stateless(head: &Parts) -> bool {
+    let version = head.headers.get(VERSION).and_then(|version| version.to_str().ok());
+    version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str())
+}
+
+/// The request that a client no longer wants the answer of.
+fn cancelled(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
+    match message {
+        JsonRpcMessage::Notification(note) => match &note.notification {
+            ClientNotification::CancelledNotification(note) => note.params.request_id.as_ref(),
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,147 @@
+//! Streamable HTTP, in front of `rmcp`: one endpoint for clients of both eras.
+//!
+//! ```text
+//! connection -> guard (Host, Origin, token) -> edge (bodies, messages, faults) -> rmcp -> handler
+//!                                               ^ sessions: who shook hands, what is under way
+//! ```
+//!
+//! Nothing reaches a route before the [`Guard`] has admitted it. The edge answers what `rmcp`
+//! leaves unanswered or answers badly, in the same words as the edge of the pipe does; the handler
+//! may be any: nothing here knows what it serves.
+
+mod connections;
+mod edge;
+mod guard;
+mod reply;
+mod sessions;
+mod shutdown;
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use axum::routing::any;
+use rmcp::handler::server::ServerHandler;
+use tokio::net::TcpListener;
+
+pub use self::guard::{Access, Guard, NoPlace};
+use crate::limits;
+use crate::version::Options;
+use edge::Edge;
+use shutdown::Shutdown;
+
+/// Where the protocol is spoken.
+pub const PATH: &str = "/mcp";
+
+/// How a server behaves.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Who may ask.
+    pub guard: Guard,
+    /// Which revisions are spoken with clients that shake hands.
+    pub options: Options,
+    /// Whether the handler answers the methods of the tasks of 2025-11-25: those with
+    /// [`OLDER_METHODS`] before their names, as custom requests.
+    pub has_older_tasks: bool,
+    /// What it takes at most.
+    pub limits: Limits,
+}
+
+/// What stands before the names of methods that are answered as 2025-11-25 alone does.
+pub const OLDER_METHODS: &str = crate::request::OLDER;
+
+/// What a server takes at most.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Bytes of one body.
+    pub body_bytes: usize,
+    /// Connections at a time.
+    pub connections: usize,
+    /// Sessions at a time.
+    pub sessions: usize,
+    /// How long a session lives in which nothing happens.
+    pub session_idle: Duration,
+    /// How long the head of a request may take.
+    pub head_timeout: Duration,
+    /// How long requests that are under way are waited for at the end.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            body_bytes: limits::LINE_BYTES,
+            connections: limits::CONNECTIONS,
+            sessions: limits::SESSIONS,
+            session_idle: limits::SESSION_IDLE,
+            head_timeout: limits::HEAD_TIMEOUT,
+            grace: limits::GRACE,
+        }
+    }
+}
+
+/// A server that has its address and answers nobody yet.
+#[derive(Debug)]
+pub struct Bound {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+/// Takes an address; port 0 is any that is free.
+pub async fn bind(address: SocketAddr) -> io::Result<Bound> {
+    let listener = TcpListener::bind(address).await?;
+    let address = listener.local_addr()?;
+    Ok(Bound { listener, address })
+}
+
+impl Bound {
+    /// The address that was taken.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves handlers that the factory makes, one for each session and each request that stands
+    /// alone, until `stop` is done. Requests that are under way then are answered before it
+    /// returns; whatever takes longer than it may is answered with a fault.
+    pub async fn serve<S, F>(self, settings: Settings, handler: F, stop: impl Future<Output = ()>)
+    where
+        S: ServerHandler,
+        F: Fn() -> S + Send + Sync + 'static,
+    {
+        let shutdown = Shutdown::default();
+        let edge = Arc::new(Edge::new(handler, &settings, shutdown.clone()));
+        let sweeper = tokio::spawn(sessions::sweep(edge.sessions(), settings.limits.session_idle));
+        let app = router(edge, Arc::new(settings.guard));
+        connections::serve(self.listener, app, settings.limits, stop, &shutdown).await;
+        sweeper.abort();
+    }
+}
+
+/// Every route, behind the one guard.
+fn router<S: ServerHandler>(edge: Arc<Edge<S>>, guard: Arc<Guard>) -> Router {
+    let mcp = move |request: Request| {
+        let edge = Arc::clone(&edge);
+        async move { edge.answer(request).await }
+    };
+    let admit = move |request: Request, next: Next| {
+        let guard = Arc::clone(&guard);
+        async move { admitted(&guard, request, next).await }
+    };
+    Router::new()
+        .route(PATH, any(mcp))
+        .fallback(|| async { reply::no_route() })
+        .layer(middleware::from_fn(admit))
+}
+
+async fn admitted(guard: &Guard, request: Request, next: Next) -> Response {
+    match guard.admit(&request) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => reply::refusal(refusal),
+    }
+}

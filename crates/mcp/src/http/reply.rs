@@ -1,0 +1,169 @@
+//! Answers of the edge, and those of `rmcp` in the words of the edge.
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::Response;
+use futures_util::{Stream, StreamExt, stream};
+
+use super::guard::Refusal;
+use super::sessions::OpenStream;
+use super::shutdown::Shutdown;
+use crate::answer;
+use crate::fault::Fault;
+use crate::limits;
+use crate::message::Id;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const EVENTS: &str = "text/event-stream";
+/// Bytes of an answer of `rmcp` that says why there is none: always one line.
+const REASON_BYTES: usize = 4 << 10;
+
+/// A fault as the whole answer.
+pub(super) fn fault(status: StatusCode, id: Id<'_>, fault: &Fault) -> Response {
+    let mut text = Vec::new();
+    answer::fault(&mut text, id, fault);
+    json(status, text)
+}
+
+pub(super) fn json(status: StatusCode, text: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
+    // What is answered to one is not for the next, whoever stands between.
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+pub(super) fn accepted() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
+}
+
+pub(super) fn no_route() -> Response {
+    let told = Fault::invalid_request(format!("there is nothing here; MCP is at {}", super::PATH));
+    fault(StatusCode::NOT_FOUND, Id::NULL, &told)
+}
+
+pub(super) fn refusal(refusal: Refusal) -> Response {
+    let mut response = fault(refusal.status(), Id::NULL, &refusal.fault());
+    if let Some(challenge) = refusal.challenge() {
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
+    response
+}
+
+/// The body of a request; the fault says why there is none.
+pub(super) async fn body(body: Body, limit: usize) -> Result<Bytes, (StatusCode, Fault)> {
+    let read = tokio::time::timeout(limits::BODY_TIMEOUT, collected(body, limit));
+    read.await.unwrap_or_else(|_| {
+        let fault = Fault::invalid_request("the body did not arrive in time");
+        Err((StatusCode::REQUEST_TIMEOUT, fault))
+    })
+}
+
+async fn collected(body: Body, limit: usize) -> Result<Bytes, (StatusCode, Fault)> {
+    let mut chunks = body.into_data_stream();
+    let (mut bytes, mut count) = (Vec::new(), 0);
+    while let Some(chunk) = chunks.next().await {
+        let Ok(chunk) = chunk else {
+            let fault = Fault::invalid_request("the body ended early");
+            return Err((StatusCode::BAD_REQUEST, fault));
+        };
+        count += chunk.len();
+        if count > limit + limits::DISCARDED_BYTES {
+            break;
+        }
+        if count <= limit {
+            bytes.extend_from_slice(&chunk);
+        }
+    }
+    if count > limit {
+        let fault = Fault::over_limit("the body is longer than a message may be", limit);
+        return Err((StatusCode::PAYLOAD_TOO_LARGE, fault));
+    }
+    Ok(bytes.into())
+}
+
+/// The answer of `rmcp` with its reasons as faults: it says some of them as plain text.
+pub(super) async fn worded(response: Response, id: Id<'_>) -> Response {
+    let status = response.status();
+    let is_told = status.is_success() || of_type(&response, "application/json");
+    if is_told {
+        return response;
+    }
+    let allow = response.headers().get(ALLOW).cloned();
+    let text = axum::body::to_bytes(response.into_body(), REASON_BYTES).await.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let told = match status.is_server_error() {
+        true => Fault::new(crate::fault::INTERNAL_ERROR, "Internal error", serde_json::Value::Null),
+        false => Fault::invalid_request(text),
+    };
+    let mut response = fault(status, id, &told);
+    if let Some(allow) = allow {
+        response.headers_mut().insert(ALLOW, allow);
+    }
+    response
+}
+
+fn of_type(response: &Response, name: &str) -> bool {
+    let of_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    of_type.is_some_and(|of_type| of_type.starts_with(name))
+}
+
+/// Why a request has no other answer at the end of the server.
+pub(super) fn ending() -> Fault {
+    let data = serde_json::json!({
+        "details": "the server is shutting down; a run that was started goes on when it is back",
+    });
+    Fault::new(crate::fault::SERVER_ERROR, "Server is shutting down", data)
+}
+
+/// The stream of one request, which has an answer whatever happens.
+pub(super) fn until_cut(response: Response, id: Id<'_>, shutdown: &Shutdown) -> Response {
+    if !of_type(&response, EVENTS) {
+        return response;
+    }
+    let mut last = b"data: ".to_vec();
+    answer::fault(&mut last, id, &ending());
+    last.extend_from_slice(b"\n\n");
+    let shutdown = shutdown.clone();
+    response.map(|body| Body::from_stream(or_else(body, last.into(), shutdown)))
+}
+
+/// The chunks of a body; when nothing is waited for any longer, these last words instead.
+fn or_else(
+    body: Body,
+    last: Bytes,
+    shutdown: Shutdown,
+) -> impl Stream<Item = Result<Bytes, axum::Error>> + Send {
+    let begun = (body.into_data_stream(), last, shutdown, false);
+    stream::unfold(begun, |(mut chunks, last, shutdown, is_cut)| async move {
+        if is_cut {
+            return None;
+        }
+        tokio::select! {
+            biased;
+            chunk = chunks.next() => Some((chunk?, (chunks, last, shutdown, false))),
+            () = shutdown.is_cut() => Some((Ok(last.clone()), (chunks, last, shutdown, true))),
+        }
+    })
+}
+
+/// A stream that answers no request, and ends when nothing new is to begin.
+pub(super) fn until_closing(response: Response, open: OpenStream, shutdown: &Shutdown) -> Response {
+    if !of_type(&response, EVENTS) {
+        return response;
+    }
+    let shutdown = shutdown.clone();
+    response.map(|body| {
+        let ends = Box::pin(async move { shutdown.closing().await });
+        // It is open for as long as its body is there.
+        let chunks = body.into_data_stream().take_until(ends).map(move |chunk| {
+            let _ = &open;
+            chunk
+        });
+        Body::from_stream(chunks)
+    })
+}

@@ -1,0 +1,250 @@
+//! Clients that shook hands: which revision each of them speaks, and what is under way for it.
+//!
+//! `rmcp` keeps the sessions; what it does not tell is seen here on the way through.
+
+use std::collections::{HashMap, HashSet};
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use futures_util::Stream;
+use rmcp::model::{
+    ClientJsonRpcMessage, JsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerResult,
+};
+use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::transport::streamable_http_server::session::ServerSseMessage;
+use rmcp::transport::streamable_http_server::session::local::{
+    LocalSessionManager, LocalSessionManagerError, SessionTransport,
+};
+use rmcp::transport::streamable_http_server::{SessionId, SessionManager};
+use tokio::time::Instant;
+
+use crate::request;
+use crate::version::Revision;
+
+/// One client that shook hands.
+#[derive(Debug)]
+pub(super) struct Session {
+    revision: OnceLock<Revision>,
+    open: Mutex<HashSet<RequestId>>,
+    /// Streams that wait for whatever the server has to say.
+    streams: AtomicUsize,
+    used: Mutex<Instant>,
+    has_tasks: bool,
+}
+
+impl Session {
+    fn new(has_tasks: bool) -> Session {
+        Session {
+            revision: OnceLock::new(),
+            open: Mutex::default(),
+            streams: AtomicUsize::new(0),
+            used: Mutex::new(Instant::now()),
+            has_tasks,
+        }
+    }
+
+    /// The revision it speaks. Until the handshake is answered nobody knows the session.
+    pub(super) fn revision(&self) -> Revision {
+        self.revision.get().copied().unwrap_or(Revision::NEWEST)
+    }
+
+    /// Notes that a request is under way; `false` when one with its id is already.
+    pub(super) fn open(&self, id: RequestId) -> bool {
+        self.touch();
+        lock(&self.open).insert(id)
+    }
+
+    /// There will be no answer to a request, or nobody wants it.
+    pub(super) fn give_up(&self, id: &RequestId) {
+        self.touch();
+        lock(&self.open).remove(id);
+    }
+
+    /// A stream that keeps the session from being idle for as long as it is there.
+    pub(super) fn stream(self: &Arc<Session>) -> OpenStream {
+        self.streams.fetch_add(1, Ordering::AcqRel);
+        OpenStream(Arc::clone(self))
+    }
+
+    /// Something happened.
+    fn touch(&self) {
+        *lock(&self.used) = Instant::now();
+    }
+
+    fn is_idle(&self, idle: Duration) -> bool {
+        lock(&self.open).is_empty()
+            && self.streams.load(Ordering::Acquire) == 0
+            && lock(&self.used).elapsed() >= idle
+    }
+
+    /// What the server says, on its way out.
+    fn said(&self, message: TxJsonRpcMessage<RoleServer>) -> TxJsonRpcMessage<RoleServer> {
+        match &message {
+            JsonRpcMessage::Response(response) => {
+                if let ServerResult::InitializeResult(result) = &response.result
+                    && let Some(revision) = Revision::parse(result.protocol_version.as_str())
+                {
+                    // There is one handshake in a session.
+                    let _ = self.revision.set(revision);
+                }
+                self.give_up(&response.id);
+            }
+            JsonRpcMessage::Error(error) => {
+                if let Some(id) = &error.id {
+                    self.give_up(id);
+                }
+            }
+            _ => {}
+        }
+        request::greeted(message, self.has_tasks)
+    }
+}
+
+/// A stream of a session that is open.
+#[derive(Debug)]
+pub(super) struct OpenStream(Arc<Session>);
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.touch();
+        self.0.streams.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Every session there is.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    inner: LocalSessionManager,
+    known: Mutex<HashMap<SessionId, Arc<Session>>>,
+    has_tasks: bool,
+}
+
+impl Sessions {
+    pub(super) fn new(has_tasks: bool) -> Sessions {
+        let mut inner = LocalSessionManager::default();
+        // It counts as idle also while a request is under way: ours are swept, below.
+        inner.session_config.keep_alive = None;
+        Sessions { inner, known: Mutex::default(), has_tasks }
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<Arc<Session>> {
+        lock(&self.known).get(id).cloned()
+    }
+
+    pub(super) fn count(&self) -> usize {
+        lock(&self.known).len()
+    }
+
+    /// Those in which nothing has happened for so long.
+    fn idle(&self, idle: Duration) -> Vec<SessionId> {
+        let known = lock(&self.known);
+        let ended = known.iter().filter(|(_, session)| session.is_idle(idle));
+        ended.map(|(id, _)| Arc::clone(id)).collect()
+    }
+}
+
+/// Looks this often, in one idle time, for sessions that are idle.
+const LOOKS: u32 = 4;
+
+/// Closes sessions in which nothing happens, for as long as it is polled.
+pub(super) async fn sweep(sessions: Arc<Sessions>, idle: Duration) {
+    loop {
+        tokio::time::sleep(idle / LOOKS).await;
+        for id in sessions.idle(idle) {
+            // One that has ended by itself meanwhile is as gone.
+            let _ = sessions.close_session(&id).await;
+        }
+    }
+}
+
+impl SessionManager for Sessions {
+    type Error = LocalSessionManagerError;
+    type Transport = Watched;
+
+    async fn create_session(&self) -> Result<(SessionId, Watched), Self::Error> {
+        let (id, inner) = self.inner.create_session().await?;
+        let session = Arc::new(Session::new(self.has_tasks));
+        lock(&self.known).insert(Arc::clone(&id), Arc::clone(&session));
+        Ok((id, Watched { inner, session }))
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        self.inner.initialize_session(id, message).await
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+        self.inner.has_session(id).await
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        lock(&self.known).remove(id);
+        self.inner.close_session(id).await
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.inner.create_stream(id, message).await
+    }
+
+    async fn accept_message(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(), Self::Error> {
+        self.inner.accept_message(id, message).await
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.inner.create_standalone_stream(id).await
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.inner.resume(id, last_event_id).await
+    }
+}
+
+/// A session as `rmcp` serves it, with an eye on what it says.
+pub(super) struct Watched {
+    inner: SessionTransport,
+    session: Arc<Session>,
+}
+
+impl Transport<RoleServer> for Watched {
+    type Error = <SessionTransport as Transport<RoleServer>>::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.inner.send(self.session.said(item))
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        self.inner.receive().await
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.inner.close().await
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,138 @@
+//! The token that clients of the server show: made once, kept for its owner alone.
+
+use std::path::{Path, PathBuf};
+
+use milepost_model::document::hex;
+use milepost_model::secret::Secret;
+
+use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+
+/// The file of it in the data directory.
+pub const FILE: &str = "http-token";
+/// Random bytes of a token that is made.
+const BYTES: usize = 32;
+/// Characters of the shortest token that is taken: as many as 128 bits need.
+pub const CHARS_MIN: usize = 22;
+/// Bytes of the largest file that is read for one.
+const FILE_BYTES: usize = 4 << 10;
+
+/// Why there is no token.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// It could be guessed.
+    #[error("the token in `{}` is shorter than {CHARS_MIN} characters", path.display())]
+    TooShort {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It could not be sent in a header.
+    #[error("the token in `{}` has characters that no header may have", path.display())]
+    NoHeader {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The system has no randomness to give.
+    #[error("the system gives no random numbers")]
+    NoRandomness,
+    /// The file could not be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// A token, and whether it is there for the first time.
+#[derive(Debug)]
+pub struct Token {
+    /// What clients show.
+    pub secret: Secret,
+    /// Where it is kept.
+    pub path: PathBuf,
+    /// Nobody has seen it yet.
+    pub is_new: bool,
+}
+
+impl Token {
+    /// The token of a data directory; made if there is none.
+    pub fn of(directory: &Path) -> Result<Token, TokenError> {
+        let path = directory.join(FILE);
+        match Token::read(&path) {
+            Err(TokenError::File(FileError::NotFound { .. })) => {}
+            read => return read,
+        }
+        file::make_directory(directory, Readers::Owner)?;
+        let mut bytes = [0; BYTES];
+        getrandom::fill(&mut bytes).map_err(|_| TokenError::NoRandomness)?;
+        let text = hex(&bytes);
+        let manner =
+            Manner { replace: Replace::No, readers: Readers::Owner, lasting: Lasting::Synced };
+        match file::write(&path, format!("{text}\n").as_bytes(), manner) {
+            Ok(()) => Ok(Token { secret: Secret::new(text), path, is_new: true }),
+            // Another server was faster, and clients know its token.
+            Err(FileError::Exists { .. }) => Token::read(&path),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The token in a file.
+    pub fn read(path: &Path) -> Result<Token, TokenError> {
+        let bytes = file::read_document(path, FILE_BYTES)?;
+        let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+        check(&text, path)?;
+        Ok(Token { secret: Secret::new(text), path: path.to_owned(), is_new: false })
+    }
+}
+
+/// Whether a text will do as a token; `path` tells where it is from.
+pub fn check(text: &str, path: &Path) -> Result<(), TokenError> {
+    if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(TokenError::NoHeader { path: path.to_owned() });
+    }
+    if text.len() < CHARS_MIN {
+        return Err(TokenError::TooShort { path: path.to_owned() });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_made_once_for_its_owner_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let data = folder.path().join("data");
+        let made = Token::of(&data).expect("is made");
+        assert!(made.is_new);
+        assert_eq!(made.secret.reveal().len(), 2 * BYTES);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let bits = std::fs::metadata(&made.path).expect("is there").permissions().mode();
+            assert_eq!(bits & 0o777, 0o600);
+        }
+        let again = Token::of(&data).expect("is read");
+        assert!(!again.is_new);
+        assert_eq!(again.secret.reveal(), made.secret.reveal());
+        let other = Token::of(&folder.path().join("other")).expect("is made");
+        assert_ne!(other.secret.reveal(), made.secret.reveal());
+    }
+
+    #[test]
+    fn what_can_be_guessed_or_not_be_sent_is_no_token() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("token");
+        let read = |text: &str| {
+            std::fs::write(&path, text).expect("writes");
+            Token::read(&path).map(|token| token.secret.reveal().to_owned())
+        };
+        let right = "a".repeat(CHARS_MIN);
+        assert_eq!(read(&format!("  {right}\r\n")).expect("is one"), right);
+        assert!(matches!(read(&right[1..]), Err(TokenError::TooShort { .. })));
+        assert!(matches!(read(""), Err(TokenError::TooShort { .. })));
+        assert!(matches!(read(&format!("{right} {right}")), Err(TokenError::NoHeader { .. })));
+        assert!(matches!(read(&format!("{right}ä")), Err(TokenError::NoHeader { .. })));
+        assert!(matches!(
+            Token::read(&folder.path().join("none")),
+            Err(TokenError::File(FileError::NotFound { .. }))
+        ));
+    }
+}
