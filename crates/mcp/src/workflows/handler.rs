@@ -12,8 +12,8 @@ use rmcp::model::{
     GetPromptResult, GetTaskParams, GetTaskResult, Implementation, InputResponses, JsonObject,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, PromptMessage, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Role, ServerCapabilities, ServerConfig, Tool,
-    UpdateTaskParams,
+    ReadResourceResponse, ReadResourceResult, Role, ServerCapabilities, ServerConfig,
+    TASKS_EXTENSION_ID, Tool, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
@@ -346,10 +346,13 @@ impl Face {
         let hint = "connect with a tasks-capable client, or use workflow_run and workflow_status";
         let problem = Problem::new(Code::TaskCapabilityRequired, message, hint);
         let mut error = self.refused(operation.name, &problem);
-        error.code = match ask::is_stateless(context) {
-            true => ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY,
-            false => ErrorCode::METHOD_NOT_FOUND,
-        };
+        error.code = ErrorCode::METHOD_NOT_FOUND;
+        if ask::is_stateless(context) {
+            error.code = ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
+            if let Some(data) = &mut error.data {
+                data["requiredCapabilities"] = json!({"extensions": {TASKS_EXTENSION_ID: {}}});
+            }
+        }
         error
     }
 

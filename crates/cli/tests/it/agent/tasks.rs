@@ -144,7 +144,9 @@ fn the_extension_follows_the_same_run() {
     let call = json!({"name": "workflow_execute", "arguments": {"manifest": QUICK}});
     let refused = ask("tools/call", call.clone(), &json!({}));
     assert_eq!(refused["error"]["code"], -32021, "{refused}");
-    assert_eq!(refused["error"]["data"]["error_code"], "TASK_CAPABILITY_REQUIRED");
+    let data = &refused["error"]["data"];
+    assert_eq!(data["error_code"], "TASK_CAPABILITY_REQUIRED");
+    assert_eq!(data["requiredCapabilities"], can, "{refused}");
     let made = ask("tools/call", call, &can);
     assert_eq!(made["result"]["resultType"], "task", "{made}");
     let id = json!({"taskId": made["result"]["taskId"]});
