@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask test | tidy | clients | mock | codegen | bench`.
+//! The project's own chores: `cargo xtask test | tidy | clients | conformance | …`.
 //!
 //! Nothing here ships. Stdout carries data (findings, figures); everything else goes to stderr.
 
@@ -12,6 +12,7 @@ mod bench;
 mod clients;
 mod codegen;
 mod echo;
+mod install;
 mod mock;
 mod report;
 mod suite;
@@ -32,7 +33,7 @@ usage: cargo xtask <chore>
 
   test [--quick]     everything a change must pass; --quick: fmt, tidy, clippy and tests only
   tidy               the rules of this code base that no other tool checks
-  clients            walk a guide with the SDKs of other languages
+  clients            drive the server with the SDKs and the tools of others
   mock               hold the answers of mocks against real documents, by schemathesis
   codegen [--check]  write the generated files, or compare them with what would be written
   bench <name> [--check]
