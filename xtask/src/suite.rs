@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::clients::{CLIENTS, Walks};
 use crate::report::{Report, Verdict};
 use crate::workspace::Workspace;
-use crate::{codegen, mock, tidy, tools};
+use crate::{codegen, conformance, mock, tidy, tools};
 
 /// How much of the suite to run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,12 +48,13 @@ fn full(workspace: &Workspace, report: &mut Report) {
         for client in &CLIENTS {
             report.stage(client.stage, || walks.walk(client));
         }
+        report.stage("conformance", || conformance::stage(workspace));
         report.stage("mock", || mock::stage(workspace));
         report.stage("doc", || documentation(workspace));
     } else {
         let before = ["clippy", "codegen --check", "doctests", "tests"];
         let clients = CLIENTS.iter().map(|client| client.stage);
-        for stage in before.into_iter().chain(clients).chain(["mock", "doc"]) {
+        for stage in before.into_iter().chain(clients).chain(["conformance", "mock", "doc"]) {
             report.skip(stage, "the build failed");
         }
     }
