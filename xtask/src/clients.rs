@@ -1,178 +1,147 @@
-//! The real clients of the server: SDKs of other languages, which drive the real binary over stdio.
-//!
-//! Each is installed once, into a folder of the user's cache that is named after its lock file: an
-//! SDK of another version gets another folder. What a machine lacks is said aloud and skipped.
+//! The real clients of the server: SDKs and programs of others, which drive the real binary over
+//! stdio. Each is a script that ends with an error at the first surprise.
 
-use std::ffi::OsStr;
+use std::cell::OnceCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
+use crate::install::{self, FOLDER};
 use crate::report::Verdict;
 use crate::tools::shout;
 use crate::workspace::Workspace;
 
-const FOLDER: &str = "tests/clients";
+/// The variables that tell a script what to drive, and where its files are.
 const BINARY: &str = "MILEPOST_BINARY";
-pub(crate) const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
-pub(crate) const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
+const CLIENTS_FOLDER: &str = "MILEPOST_CLIENTS";
 
-/// What the Python SDK needs of Python, as a program that fails where it is not there.
-pub(crate) const PYTHON_PROBE: &str =
-    "import sys, venv, ensurepip; sys.exit(0 if sys.version_info >= (3, 10) else 1)";
+/// What runs a script.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Runtime {
+    Node,
+    /// A Node that is newer than many machines have.
+    NewerNode,
+    Python,
+    /// Python where it has terminals to offer.
+    PythonWithTerminals,
+}
 
-/// Why a stage that needs Python is left out.
-pub(crate) const NO_PYTHON: &str = "there is no python3 of 3.10 or later that makes environments";
+/// A client: what it is called, the folder that it is installed from, and its script there.
+pub(crate) struct Client {
+    pub(crate) stage: &'static str,
+    folder: &'static str,
+    script: &'static str,
+    runtime: Runtime,
+}
 
-/// `cargo xtask clients`: both of them.
+impl Client {
+    const fn new(
+        stage: &'static str,
+        folder: &'static str,
+        script: &'static str,
+        runtime: Runtime,
+    ) -> Client {
+        Client { stage, folder, script, runtime }
+    }
+}
+
+/// All of them, in the order in which they are tried.
+pub(crate) const CLIENTS: [Client; 8] = [
+    Client::new("typescript client", "typescript", "walk.mjs", Runtime::Node),
+    Client::new("typescript tasks", "typescript", "tasks.mjs", Runtime::Node),
+    Client::new("typescript 2", "typescript2", "walk.mjs", Runtime::Node),
+    Client::new("inspector", "inspector", "walk.mjs", Runtime::NewerNode),
+    Client::new("python client", "python", "walk.py", Runtime::Python),
+    Client::new("python workflows", "python", "workflows.py", Runtime::Python),
+    Client::new("fastmcp", "python", "fast.py", Runtime::Python),
+    Client::new("story", "python", "story.py", Runtime::PythonWithTerminals),
+];
+
+/// `cargo xtask clients`: all of them.
 pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
-    let verdicts = [typescript(workspace)?, python(workspace)?];
-    let failed = verdicts.iter().any(|verdict| matches!(verdict, Verdict::Failed { .. }));
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// Walks a guide with the TypeScript SDK.
-pub(crate) fn typescript(workspace: &Workspace) -> Result<Verdict> {
-    let Some(modules) = node_modules(workspace)? else {
-        return Ok(skipped("node and npm are not both here"));
-    };
-    let script = workspace.root().join(FOLDER).join("typescript/walk.mjs");
-    let script =
-        fs::read_to_string(&script).with_context(|| format!("cannot read {}", script.display()))?;
-    walk(workspace, node(&modules, &script))
-}
-
-/// Walks a guide with the Python SDK.
-pub(crate) fn python(workspace: &Workspace) -> Result<Verdict> {
-    let Some(python) = python_with(workspace, "python")? else {
-        return Ok(skipped(NO_PYTHON));
-    };
-    let mut command = Command::new(python);
-    command.arg(workspace.root().join(FOLDER).join("python/walk.py"));
-    walk(workspace, command)
-}
-
-/// A Python with the requirements of a folder of the clients; none where Python is not.
-pub(crate) fn python_with(workspace: &Workspace, name: &str) -> Result<Option<PathBuf>> {
-    if !runs(Command::new(PYTHON).args(["-c", PYTHON_PROBE])) {
-        return Ok(None);
-    }
-    let list = workspace.root().join(FOLDER).join(name).join("requirements.txt");
-    let cache = workspace.cache("clients")?;
-    let environment = installed(&cache, name, &read(&list)?, |into| {
-        done(Command::new(PYTHON).args(["-m", "venv"]).arg(into))?;
-        let mut pip = Command::new(python_of(into));
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-        done(pip.arg("--requirement").arg(&list))
-    })?;
-    Ok(Some(python_of(&environment)))
-}
-
-/// The folder with the TypeScript SDK in it; none where Node is not.
-pub(crate) fn node_modules(workspace: &Workspace) -> Result<Option<PathBuf>> {
-    let versions = [Command::new("node"), Command::new(NPM)];
-    if !versions.into_iter().all(|mut program| runs(program.arg("--version"))) {
-        return Ok(None);
-    }
-    let folder = workspace.root().join(FOLDER).join("typescript");
-    let lock = folder.join("package-lock.json");
-    let cache = workspace.cache("clients")?;
-    let modules = installed(&cache, "typescript", &read(&lock)?, |into| {
-        for name in ["package.json", "package-lock.json"] {
-            fs::copy(folder.join(name), into.join(name))
-                .with_context(|| format!("cannot copy {name}"))?;
+    let walks = Walks::new(workspace);
+    let mut code = ExitCode::SUCCESS;
+    for client in &CLIENTS {
+        eprintln!("==> {}", client.stage);
+        if let Verdict::Failed { why } = walks.walk(client)? {
+            eprintln!("error: {}: {why}", client.stage);
+            code = ExitCode::FAILURE;
         }
-        let mut npm = Command::new(NPM);
-        npm.current_dir(into).args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"]);
-        done(&mut npm)
-    })?;
-    Ok(Some(modules))
-}
-
-/// A module as a program: Node looks for what it imports from the working directory on.
-pub(crate) fn node(modules: &Path, script: &str) -> Command {
-    let mut command = Command::new("node");
-    command.current_dir(modules).args(["--input-type=module", "--eval", script]);
-    command
-}
-
-fn walk(workspace: &Workspace, mut client: Command) -> Result<Verdict> {
-    // The same build as that of all other stages: nothing is built again.
-    let binary = workspace.build_binary("milepost", &["--workspace", "--all-targets"])?;
-    let output = client
-        .env(BINARY, binary)
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cannot start the client")?;
-    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    eprintln!("{said}");
-    if output.status.success() {
-        return Ok(Verdict::Passed { note: said });
     }
-    Ok(Verdict::Failed { why: output.status.to_string() })
+    Ok(code)
 }
 
-/// The folder that belongs to the text of a lock file, filled once: first under another name, so
-/// that a folder with the right one is whole.
-pub(crate) fn installed(
-    cache: &Path,
-    name: &str,
-    lock: &[u8],
-    fill: impl FnOnce(&Path) -> Result<()>,
-) -> Result<PathBuf> {
-    let folder = cache.join(format!("{name}-{:016x}", fingerprint(lock)));
-    if folder.is_dir() {
-        return Ok(folder);
+/// Clients of one build.
+pub(crate) struct Walks<'w> {
+    workspace: &'w Workspace,
+    binary: OnceCell<PathBuf>,
+}
+
+impl<'w> Walks<'w> {
+    pub(crate) fn new(workspace: &'w Workspace) -> Walks<'w> {
+        Walks { workspace, binary: OnceCell::new() }
     }
-    eprintln!("installing {name}, once");
-    let partial = cache.join(format!("{name}-{}.partial", std::process::id()));
-    fs::create_dir_all(&partial).with_context(|| format!("cannot create {}", partial.display()))?;
-    let filled = fill(&partial).and_then(|()| {
-        let moved = fs::rename(&partial, &folder);
-        // Another run may have been faster.
-        ensure!(moved.is_ok() || folder.is_dir(), "cannot create {}", folder.display());
-        Ok(())
-    });
-    if partial.is_dir() {
-        fs::remove_dir_all(&partial)
-            .with_context(|| format!("cannot remove {}", partial.display()))?;
+
+    /// Lets one client walk.
+    pub(crate) fn walk(&self, client: &Client) -> Result<Verdict> {
+        let clients = self.workspace.root().join(FOLDER);
+        let script = clients.join(client.folder).join(client.script);
+        let mut command = match self.command(client, &script)? {
+            Ok(command) => command,
+            Err(why) => return Ok(skipped(why)),
+        };
+        let output = command
+            .env(BINARY, self.binary()?)
+            .env(CLIENTS_FOLDER, &clients)
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit())
+            .output()
+            .context("cannot start the client")?;
+        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        eprintln!("{said}");
+        if output.status.success() {
+            return Ok(Verdict::Passed { note: said });
+        }
+        Ok(Verdict::Failed { why: output.status.to_string() })
     }
-    filled.map(|()| folder)
-}
 
-fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
-}
+    fn command(
+        &self,
+        client: &Client,
+        script: &Path,
+    ) -> Result<std::result::Result<Command, &'static str>> {
+        let node = match client.runtime {
+            Runtime::Node => Ok(PathBuf::from("node")),
+            Runtime::NewerNode => install::newer_node(self.workspace)?,
+            Runtime::PythonWithTerminals if !cfg!(unix) => {
+                return Ok(Err("it needs a terminal as Unix has it"));
+            }
+            Runtime::Python | Runtime::PythonWithTerminals => {
+                let python = install::python_with(self.workspace, client.folder)?;
+                return Ok(python.map(|python| {
+                    let mut command = Command::new(python);
+                    command.arg(script).env("PYTHONDONTWRITEBYTECODE", "1");
+                    command
+                }));
+            }
+        };
+        let text = fs::read_to_string(script)
+            .with_context(|| format!("cannot read {}", script.display()))?;
+        let modules = install::node_modules(self.workspace, client.folder)?;
+        Ok(node.and_then(|node| Ok(install::node(&node, &modules?, &text))))
+    }
 
-/// FNV-1a: tells one lock file from another.
-fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
-pub(crate) fn python_of(environment: &Path) -> PathBuf {
-    environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
-}
-
-pub(crate) fn runs(command: &mut Command) -> bool {
-    let output = command.stdin(Stdio::null()).output();
-    output.is_ok_and(|output| output.status.success())
-}
-
-/// Runs a command that must succeed; what it prints goes to stderr, like all that is no data.
-pub(crate) fn done(command: &mut Command) -> Result<()> {
-    let program = command.get_program().to_owned();
-    let program = Path::new(&program).file_name().unwrap_or(OsStr::new("?")).to_string_lossy();
-    let output = command.stdin(Stdio::null()).output();
-    let output = output.with_context(|| format!("cannot start {program}"))?;
-    eprint!("{}", String::from_utf8_lossy(&output.stdout));
-    eprint!("{}", String::from_utf8_lossy(&output.stderr));
-    ensure!(output.status.success(), "{program} cannot install it ({})", output.status);
-    Ok(())
+    /// The same build as that of all other stages: nothing is built again.
+    fn binary(&self) -> Result<&Path> {
+        if self.binary.get().is_none() {
+            let arguments = ["--workspace", "--all-targets"];
+            let built = self.workspace.build_binary("milepost", &arguments)?;
+            return Ok(self.binary.get_or_init(|| built));
+        }
+        self.binary.get().map(PathBuf::as_path).context("the binary is not built")
+    }
 }
 
 fn skipped(why: &str) -> Verdict {
@@ -185,15 +154,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_lock_file_has_its_own_folder() {
-        assert_eq!(fingerprint(b""), 0xcbf2_9ce4_8422_2325);
-        assert_eq!(fingerprint(b"a"), 0xaf63_dc4c_8601_ec8c);
-    }
-
-    #[test]
-    fn the_lock_file_names_no_registry() {
-        let lock = include_str!("../../tests/clients/typescript/package-lock.json");
-        assert!(!lock.contains("\"resolved\""));
-        assert!(lock.contains("\"integrity\""));
+    fn every_client_has_a_stage_of_its_own_and_a_script() {
+        let folder = Workspace::find().expect("a checkout").root().join(FOLDER);
+        let mut stages: Vec<&str> = CLIENTS.iter().map(|client| client.stage).collect();
+        stages.sort_unstable();
+        stages.dedup();
+        assert_eq!(stages.len(), CLIENTS.len());
+        for client in &CLIENTS {
+            assert!(folder.join(client.folder).join(client.script).is_file(), "{}", client.stage);
+        }
     }
 }

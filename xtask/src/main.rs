@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask test | tidy | clients | mock | codegen | bench`.
+//! The project's own chores: `cargo xtask test | tidy | clients | conformance | …`.
 //!
 //! Nothing here ships. Stdout carries data (findings, figures); everything else goes to stderr.
 
@@ -11,7 +11,9 @@
 mod bench;
 mod clients;
 mod codegen;
+mod conformance;
 mod echo;
+mod install;
 mod mock;
 mod report;
 mod suite;
@@ -32,7 +34,8 @@ usage: cargo xtask <chore>
 
   test [--quick]     everything a change must pass; --quick: fmt, tidy, clippy and tests only
   tidy               the rules of this code base that no other tool checks
-  clients            walk a guide with the SDKs of other languages
+  clients            drive the server with the SDKs and the tools of others
+  conformance        the official suite of MCP, on its fixtures and on `milepost serve`
   mock               hold the answers of mocks against real documents, by schemathesis
   codegen [--check]  write the generated files, or compare them with what would be written
   bench <name> [--check]
@@ -59,6 +62,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["test", "--quick"] => Ok(suite::run(&workspace, Extent::Quick)),
         ["tidy"] => tidy::run(&workspace),
         ["clients"] => clients::run(&workspace),
+        ["conformance"] => conformance::run(&workspace),
         ["mock"] => mock::run(&workspace),
         ["codegen"] => codegen::write(&workspace),
         ["codegen", "--check"] => codegen::check(&workspace),

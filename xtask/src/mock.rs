@@ -14,7 +14,7 @@ use std::thread;
 use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::Value;
 
-use crate::clients;
+use crate::install;
 use crate::report::Verdict;
 use crate::tools::shout;
 use crate::workspace::Workspace;
@@ -115,8 +115,9 @@ pub(crate) fn stage(workspace: &Workspace) -> Result<Verdict> {
     let Some(corpus) = corpus(workspace.root()) else {
         return Ok(skipped("there is no corpus of documents above the checkout"));
     };
-    let Some(python) = clients::python_with(workspace, "schemathesis")? else {
-        return Ok(skipped(clients::NO_PYTHON));
+    let python = match install::python_with(workspace, "schemathesis")? {
+        Ok(python) => python,
+        Err(why) => return Ok(skipped(why)),
     };
     // The same build as that of all other stages: nothing is built again.
     let binary = workspace.build_binary("milepost", &["--workspace", "--all-targets"])?;

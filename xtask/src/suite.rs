@@ -6,9 +6,10 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result};
 
+use crate::clients::{CLIENTS, Walks};
 use crate::report::{Report, Verdict};
 use crate::workspace::Workspace;
-use crate::{clients, codegen, mock, tidy, tools};
+use crate::{codegen, conformance, mock, tidy, tools};
 
 /// How much of the suite to run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,13 +44,17 @@ fn full(workspace: &Workspace, report: &mut Report) {
         let doctests = ["test", "--doc", "--workspace", "--locked"];
         report.stage("doctests", || cargo(workspace, &doctests));
         report.stage("tests", || tests(workspace, Extent::Full));
-        report.stage("typescript client", || clients::typescript(workspace));
-        report.stage("python client", || clients::python(workspace));
+        let walks = Walks::new(workspace);
+        for client in &CLIENTS {
+            report.stage(client.stage, || walks.walk(client));
+        }
+        report.stage("conformance", || conformance::stage(workspace));
         report.stage("mock", || mock::stage(workspace));
         report.stage("doc", || documentation(workspace));
     } else {
-        let rest = ["clippy", "codegen --check", "doctests", "tests"];
-        for stage in rest.into_iter().chain(["typescript client", "python client", "mock", "doc"]) {
+        let before = ["clippy", "codegen --check", "doctests", "tests"];
+        let clients = CLIENTS.iter().map(|client| client.stage);
+        for stage in before.into_iter().chain(clients).chain(["conformance", "mock", "doc"]) {
             report.skip(stage, "the build failed");
         }
     }

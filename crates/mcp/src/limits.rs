@@ -26,6 +26,8 @@ pub const LAST_INPUT: Duration = Duration::from_secs(3);
 /// When a server that a signal was to end is ended, whatever it is doing. Later than
 /// [`LAST_INPUT`], so that a client that does not stop sending gets its answers in full.
 pub const GRACE: Duration = Duration::from_secs(5);
+/// Notes of progress that were made and are not yet sent.
+pub(crate) const NOTES: usize = 64;
 /// Connections over HTTP at a time; more wait until one of them is closed.
 pub const CONNECTIONS: usize = 64;
 /// Sessions of clients that shook hands, over HTTP, at a time.

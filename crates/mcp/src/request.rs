@@ -36,6 +36,9 @@ const STANDARD: &[&str] = &[
     "tasks/update",
     "tasks/cancel",
 ];
+/// Methods that the era without a handshake has no more, whatever their parameters.
+const GONE: &[&str] =
+    &["ping", "initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 /// The method that opens the era without a handshake.
 pub(crate) const DISCOVER: &str = "server/discover";
 /// Where a request of that era says its version.
@@ -78,7 +81,7 @@ impl Era {
     /// tasks of the extension.
     fn lacks(self, method: &str) -> bool {
         match self {
-            Era::Stateless => false,
+            Era::Stateless => GONE.contains(&method),
             Era::Handshake => method.starts_with("tasks/"),
             Era::OlderTasks => method == "tasks/update",
         }
@@ -197,6 +200,15 @@ mod tests {
             assert_eq!(check("tools/cal", &json!({}), era), Err(-32601));
             assert_eq!(check("prompts/list", &json!({}), era), Ok("prompts/list".to_owned()));
         }
+    }
+
+    #[test]
+    fn what_an_era_has_no_more_is_unknown_whatever_its_parameters() {
+        for method in GONE {
+            assert_eq!(check(method, &json!({}), Era::Stateless), Err(-32601), "{method}");
+            assert_eq!(check(method, &json!({"uri": "a"}), Era::Stateless), Err(-32601));
+        }
+        assert_eq!(check("resources/subscribe", &json!({}), Era::Handshake), Err(-32602));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::PROGRAM;
 use super::figure::{Figure, Limit};
 use super::shelf::Shelf;
 use super::talk::{Server, request};
-use crate::clients;
+use crate::install;
 use crate::tools::shout;
 use crate::workspace::Workspace;
 
@@ -28,10 +28,11 @@ const PEER: &str = include_str!("../../peers/empty-tool.mjs");
 pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
     let binary = workspace.build_binary("milepost", &PROGRAM)?;
     let shelf = Shelf::fill(workspace)?;
-    let bench = Bench { binary, shelf, modules: clients::node_modules(workspace)? };
-    if bench.modules.is_none() {
-        shout("the figures beside Node are skipped: node and npm are not both here");
+    let modules = install::node_modules(workspace, "typescript")?;
+    if let Err(why) = modules {
+        shout(&format!("the figures beside Node are skipped: {why}"));
     }
+    let bench = Bench { binary, shelf, modules: modules.ok() };
     let (next, validate) = bench.requests()?;
     let mut figures = bench.start()?;
     figures.extend(bench.memory(&next, &validate)?);
@@ -70,7 +71,7 @@ impl Bench {
     }
 
     fn node(&self) -> Option<Command> {
-        self.modules.as_ref().map(|modules| clients::node(modules, PEER))
+        self.modules.as_ref().map(|modules| install::node(Path::new("node"), modules, PEER))
     }
 
     /// The two calls that are timed: one in the midst of a walk, one of the most rules.

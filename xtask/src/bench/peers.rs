@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::clients::{NPM, PYTHON, PYTHON_PROBE, done, installed, python_of, runs};
+use crate::install::{NPM, PYTHON, PYTHON_PROBE, done, installed, python_of, runs};
 use crate::tools::shout;
 use crate::usage;
 use crate::workspace::Workspace;

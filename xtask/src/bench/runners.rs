@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::clients::{NPM, PYTHON, PYTHON_PROBE, done, installed, python_of, runs};
+use crate::install::{NPM, PYTHON, PYTHON_PROBE, done, installed, python_of, runs};
 use crate::tools::shout;
 use crate::workspace::Workspace;
 
@@ -94,7 +94,7 @@ fn respect(cache: &Path) -> Result<PathBuf> {
 fn arazzo(cache: &Path) -> Result<PathBuf> {
     anyhow::ensure!(
         runs(Command::new(PYTHON).args(["-c", PYTHON_PROBE])),
-        crate::clients::NO_PYTHON
+        crate::install::NO_PYTHON
     );
     let folder = installed(cache, "arazzo-runner", ARAZZO_PACKAGE.as_bytes(), |into| {
         done(Command::new(PYTHON).args(["-m", "venv"]).arg(into))?;

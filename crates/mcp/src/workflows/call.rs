@@ -7,27 +7,27 @@ use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio::sync::mpsc;
 
+use crate::limits;
+
 /// The client behind a call.
 pub(super) struct Told {
     context: RequestContext<RoleServer>,
     /// A yes that was given before the call was made.
     yes: bool,
     warnings: Mutex<Vec<String>>,
-    progress: Option<mpsc::UnboundedSender<String>>,
+    progress: Option<mpsc::Sender<String>>,
 }
 
 impl Told {
-    /// A caller, and what tells them how far the work is.
-    pub(super) fn new(context: RequestContext<RoleServer>, yes: bool) -> (Told, Teller) {
-        let token = context.meta.get_progress_token();
-        let (progress, steps) = match token.is_some() {
-            true => {
-                let (progress, steps) = mpsc::unbounded_channel();
-                (Some(progress), Some(steps))
+    /// A caller, and what tells them how far the work is where they want to know.
+    pub(super) fn new(context: RequestContext<RoleServer>, yes: bool) -> (Told, Option<Teller>) {
+        let (progress, teller) = match context.meta.get_progress_token() {
+            Some(token) => {
+                let (progress, steps) = mpsc::channel(limits::NOTES);
+                (Some(progress), Some(Teller { peer: context.peer.clone(), token, steps }))
             }
-            false => (None, None),
+            None => (None, None),
         };
-        let teller = Teller { peer: context.peer.clone(), token, steps };
         (Told { context, yes, warnings: Mutex::default(), progress }, teller)
     }
 
@@ -40,8 +40,8 @@ impl Told {
 impl Call for Told {
     fn progress(&self, message: &str) {
         if let Some(progress) = &self.progress {
-            // Nobody is left to be told when the teller is gone.
-            let _ = progress.send(message.to_owned());
+            // A note that finds no room is left out: the next one says more.
+            let _ = progress.try_send(message.to_owned());
         }
     }
 
@@ -59,25 +59,22 @@ impl Call for Told {
     }
 }
 
-/// Sends notes of progress for as long as a call is under way.
+/// Sends notes of progress, while the work that they are of goes on elsewhere.
 pub(super) struct Teller {
     peer: Peer<RoleServer>,
-    token: Option<ProgressToken>,
-    steps: Option<mpsc::UnboundedReceiver<String>>,
+    token: ProgressToken,
+    steps: mpsc::Receiver<String>,
 }
 
 impl Teller {
-    /// Never ends: it is dropped with the call.
+    /// Ends when the caller is gone and all of it is told.
     pub(super) async fn tell(mut self) {
         let mut count = 0.0;
-        if let (Some(token), Some(steps)) = (&self.token, &mut self.steps) {
-            while let Some(message) = steps.recv().await {
-                count += 1.0;
-                let note = ProgressNotificationParam::new(token.clone(), count);
-                // A client that cannot be told is one that cannot be answered either.
-                let _ = self.peer.notify_progress(note.with_message(message)).await;
-            }
+        while let Some(message) = self.steps.recv().await {
+            count += 1.0;
+            let note = ProgressNotificationParam::new(self.token.clone(), count);
+            // A client that cannot be told is one that cannot be answered either.
+            let _ = self.peer.notify_progress(note.with_message(message)).await;
         }
-        std::future::pending::<()>().await;
     }
 }

@@ -12,8 +12,8 @@ use rmcp::model::{
     GetPromptResult, GetTaskParams, GetTaskResult, Implementation, InputResponses, JsonObject,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, PromptMessage, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Role, ServerCapabilities, ServerConfig, Tool,
-    UpdateTaskParams,
+    ReadResourceResponse, ReadResourceResult, Role, ServerCapabilities, ServerConfig,
+    TASKS_EXTENSION_ID, Tool, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
@@ -152,7 +152,7 @@ impl ServerHandler for Face {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let run = tasks::look(self.operations(), &request.task_id, false).await;
+        let run = tasks::watched(self.operations(), &request.task_id).await;
         let run = run.map_err(|problem| self.no_task(&request.task_id, &problem))?;
         let can = context.client_capabilities();
         let wanted = fulfil::wanted(self.operations(), &run, can.as_ref()).await;
@@ -267,13 +267,10 @@ impl Face {
         let confirmations = &self.shared.confirmations;
         let yes = token.is_some_and(|token| confirmations.take(token, operation.name, &arguments));
         let mut done = self.once(operation, &arguments, yes, &context).await;
-        if let Err(problem) = &done
-            && let Some(form) = missing::form(self.operations(), problem, &arguments).await
-        {
-            let message = format!("The run needs what it was not given: {}.", problem.message);
-            match ask::form(&context, answers, INPUTS, &message, form).await {
-                Asked::Given(given) => {
-                    arguments = missing::with(&arguments, given);
+        if let Err(problem) = &done {
+            match self.filled(problem, &arguments, answers, &context).await {
+                Asked::Given(filled) => {
+                    arguments = filled;
                     done = self.once(operation, &arguments, yes, &context).await;
                 }
                 Asked::Later(unfinished) => return Ok((*unfinished).into()),
@@ -294,6 +291,24 @@ impl Face {
             }
         }
         self.answered(operation, &arguments, done, &context).await
+    }
+
+    /// Asks for the inputs that a problem says are missing: given are all arguments with them.
+    pub(super) async fn filled(
+        &self,
+        problem: &Problem,
+        arguments: &JsonObject,
+        answers: Option<&InputResponses>,
+        context: &RequestContext<RoleServer>,
+    ) -> Asked {
+        let Some(form) = missing::form(self.operations(), problem, arguments).await else {
+            return Asked::Nobody;
+        };
+        let message = format!("The run needs what it was not given: {}.", problem.message);
+        match ask::form(context, answers, INPUTS, &message, form).await {
+            Asked::Given(given) => Asked::Given(missing::with(arguments, given)),
+            other => other,
+        }
     }
 
     /// Asks whether what a problem names may be lost.
@@ -339,10 +354,13 @@ impl Face {
         let hint = "connect with a tasks-capable client, or use workflow_run and workflow_status";
         let problem = Problem::new(Code::TaskCapabilityRequired, message, hint);
         let mut error = self.refused(operation.name, &problem);
-        error.code = match ask::is_stateless(context) {
-            true => ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY,
-            false => ErrorCode::METHOD_NOT_FOUND,
-        };
+        error.code = ErrorCode::METHOD_NOT_FOUND;
+        if ask::is_stateless(context) {
+            error.code = ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
+            if let Some(data) = &mut error.data {
+                data["requiredCapabilities"] = json!({"extensions": {TASKS_EXTENSION_ID: {}}});
+            }
+        }
         error
     }
 
@@ -355,13 +373,16 @@ impl Face {
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, Problem> {
         let (told, teller) = Told::new(context.clone(), yes);
+        // Work that does not wait would keep a teller on its own thread from telling.
+        let teller = teller.map(|teller| tokio::spawn(teller.tell()));
         let arguments = Value::Object(arguments.clone());
-        let done = tokio::select! {
-            done = self.operations().call_and_wait(operation.name, &told, arguments) => done,
-            () = teller.tell() => unreachable!("it tells until it is dropped"),
-        };
+        let done = self.operations().call_and_wait(operation.name, &told, arguments).await;
         for warning in told.into_warnings() {
             self.log(&format!("warning: {warning}"));
+        }
+        if let Some(teller) = teller {
+            // All of it is told before the answer; nobody wants to know afterwards.
+            let _ = teller.await;
         }
         let response = done?;
         serde_json::from_str(response.json()).map_err(|error| {

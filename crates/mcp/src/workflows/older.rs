@@ -8,6 +8,7 @@ use rmcp::model::{CallToolRequestParams, CustomRequest, CustomResult, ErrorCode,
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 
+use super::ask::Asked;
 use super::handler::is_task;
 use super::names::Meant;
 use super::{Face, fulfil, tasks};
@@ -88,7 +89,13 @@ impl Face {
         };
         let refused = |problem: Problem| self.refused(operation.name, &problem);
         let arguments = call.arguments.unwrap_or_default();
-        let run = self.once(operation, &arguments, false, &context).await.map_err(refused)?;
+        let mut begun = self.once(operation, &arguments, false, &context).await;
+        if let Err(problem) = &begun
+            && let Asked::Given(filled) = self.filled(problem, &arguments, None, &context).await
+        {
+            begun = self.once(operation, &filled, false, &context).await;
+        }
+        let run = begun.map_err(refused)?;
         let id = run["run_id"].as_str().unwrap_or_default();
         let run = tasks::look(self.operations(), id, false).await.map_err(refused)?;
         if operation.tool().is_some_and(|tool| tool.task == Task::Required) {

@@ -164,6 +164,22 @@ pub(super) async fn ended(operations: &Operations, id: &str) -> Result<Value, Pr
 
 /// Between two looks at a run that waits for somebody.
 const REST: std::time::Duration = std::time::Duration::from_millis(250);
+/// How often a run that waits for somebody is looked at before it is shown as it is.
+const LOOKS: usize = 4;
+
+/// Looks at a run for a client of the extension. One that waits for somebody is shown when it goes
+/// on, or after a second: a client that finds nothing to answer in it may ask again at once.
+pub(super) async fn watched(operations: &Operations, id: &str) -> Result<Value, Problem> {
+    let mut run = look(operations, id, false).await?;
+    for _ in 0..LOOKS {
+        if status(&run) != TaskStatus::InputRequired {
+            break;
+        }
+        tokio::time::sleep(REST).await;
+        run = look(operations, id, false).await?;
+    }
+    Ok(run)
+}
 
 /// Stops a run. It is the client's own act, which nobody has to confirm.
 pub(super) async fn cancel(operations: &Operations, id: &str) -> Result<Value, Problem> {

@@ -23,6 +23,7 @@ use tokio::time::Instant;
 use super::clock::now_ms;
 use super::journal::{self, of_runs};
 use super::view::RunView;
+use crate::call::{Alone, Call};
 
 /// How often whoever waits for another process looks.
 const LOOK: Duration = Duration::from_millis(60);
@@ -261,12 +262,30 @@ impl Sight {
 
     /// A run once it has ended or waits for somebody, at most after a time.
     pub(crate) async fn follow(&self, run: &RunId, patience: Duration) -> Result<RunView, Problem> {
+        self.follow_for(&Alone, run, patience).await
+    }
+
+    /// The same for somebody who wants to know where it is until then.
+    pub(crate) async fn follow_for(
+        &self,
+        call: &dyn Call,
+        run: &RunId,
+        patience: Duration,
+    ) -> Result<RunView, Problem> {
         let deadline = Instant::now() + patience;
+        let mut told = None;
         loop {
             let standing = |scene: &Scene| {
-                (scene.state.seq, view::status(&scene.flow, &scene.state), scene.children())
+                let status = view::status(&scene.flow, &scene.state);
+                let at = scene.state.open().next();
+                let at = at.map(|(key, step)| format!("`{key}` is {}", step.phase.status()));
+                (scene.state.seq, status, scene.children(), at)
             };
-            let (seq, status, children) = self.look(run, standing)?;
+            let (seq, status, children, at) = self.look(run, standing)?;
+            if let Some(at) = at.filter(|at| told.as_ref() != Some(at)) {
+                call.progress(&at);
+                told = Some(at);
+            }
             let left = deadline.saturating_duration_since(Instant::now());
             let rests = !self.waiting(&children)?.is_empty() || self.is_adrift(run)?;
             if status != Status::Running || rests || left.is_zero() {

@@ -73,7 +73,7 @@ impl Later for Start {
         let beginning = begin::run(writer, &drive, call, wish).await?;
         let run = drive.start(beginning).await?;
         let patience = Duration::from_secs(request.wait_s.min(super::WAIT_MAX_S));
-        drive.inner.sight.follow(&run, patience).await
+        drive.inner.sight.follow_for(call, &run, patience).await
     }
 
     fn example() -> Request {

@@ -61,7 +61,7 @@ impl Later for Status {
     const DESCRIPTION: &'static str = include_str!("status.md");
     const DOORS: &'static [Door] = &[Door::Tool(Tool::WORK), Door::Command("show")];
 
-    async fn run(reader: &Reader, _: &dyn Call, request: Request) -> Result<Response, Problem> {
+    async fn run(reader: &Reader, call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let runs = reader.runs();
         let Some(named) = &request.run_id else {
             let workspace = Some(reader.workspace().display().to_string());
@@ -77,7 +77,7 @@ impl Later for Status {
                 runs.beyond(&run, after, patience).await?;
                 runs.view(&run)?
             }
-            None => runs.follow(&run, patience).await?,
+            None => runs.follow_for(call, &run, patience).await?,
         };
         Ok(Response::Run(Box::new(view)))
     }

