@@ -3,6 +3,7 @@
 mod edge;
 mod guard;
 mod oauth;
+mod page;
 mod shutdown;
 mod tasks;
 mod wire;
