@@ -218,6 +218,15 @@ pub(crate) struct Serve {
     /// Read the token from this file; it may be in `MILEPOST_TOKEN` instead
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Take tokens of this authorization server instead
+    #[arg(long, value_name = "URL", conflicts_with = "token_file")]
+    pub(crate) oauth_issuer: Option<String>,
+    /// What those tokens must be for: this server's URL as its clients know it
+    #[arg(long, value_name = "URL", requires = "oauth_issuer")]
+    pub(crate) oauth_resource: Option<String>,
+    /// The keys that sign them, a file or URL; else where the issuer's metadata says
+    #[arg(long, value_name = "FILE|URL", requires = "oauth_issuer")]
+    pub(crate) oauth_jwks: Option<String>,
     #[command(flatten)]
     pub(crate) json: Json,
 }

@@ -4,13 +4,18 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use milepost_mcp::http::{self, Access, Guard, Limits, NoPlace, Settings};
+use milepost_mcp::http::{
+    self, Access, Guard, KeySource, Limits, NoPlace, ResourceServer, Settings,
+};
 use milepost_mcp::workflows::Face;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Secret;
+use milepost_store::read_document;
 use milepost_store::token::{self, Token, TokenError};
 use serde_json::json;
+use url::Url;
 
 use crate::args::Serve;
 use crate::exit::Exit;
@@ -22,6 +27,8 @@ use crate::{mcp, target};
 const TOKEN: &str = "MILEPOST_TOKEN";
 /// The port of a server whose address has none.
 const PORT: u16 = 6453;
+/// Bytes of the largest file with keys.
+const KEYS_BYTES: usize = 256 << 10;
 
 pub(crate) fn run(arguments: &Serve, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let options = mcp::options(&arguments.shown)?;
@@ -29,13 +36,21 @@ pub(crate) fn run(arguments: &Serve, terminal: &mut Terminal) -> Result<Exit, Fa
     let runtime = mcp::runtime()?;
     let look = mcp::look(&arguments.shown, options.surface);
     let face = Face::new(target::operations()?, look, Box::new(io::stderr()));
-    let token = token(arguments)?;
+    let proof = proof(arguments)?;
     runtime.block_on(async {
         // Taken before anybody is told that there is a server.
         let stop = stopped()?;
         let bound = http::bind(address).await.map_err(|error| unheard(address, &error))?;
-        let guard = guard(arguments, bound.address(), token.secret.clone())?;
-        tell(arguments, bound.address(), &token, terminal)?;
+        let url = format!("http://{}{}", bound.address(), http::PATH);
+        let access = access(arguments, &proof, &url)?;
+        let guard = guard(arguments, bound.address(), access.clone())?;
+        tell(arguments, &url, &proof, terminal)?;
+        if let Access::OAuth(server) = access
+            && let Err(error) = server.ready().await
+        {
+            // It may be there later; until then nobody is let in.
+            terminal.complain(&format!("warning: no token can be checked: {}", whole(&error)));
+        }
         let tended = face.clone();
         tokio::spawn(async move { tended.tend_runs().await });
         let limits = Limits::default();
@@ -43,6 +58,40 @@ pub(crate) fn run(arguments: &Serve, terminal: &mut Terminal) -> Result<Exit, Fa
         bound.serve(settings, move || face.clone(), stop).await;
         Ok(Exit::Done)
     })
+}
+
+/// What clients have to show.
+enum Proof<'a> {
+    Token(Token),
+    /// Tokens of this issuer.
+    Issuer(&'a str),
+}
+
+fn proof(arguments: &Serve) -> Result<Proof<'_>, Failure> {
+    match &arguments.oauth_issuer {
+        Some(issuer) => Ok(Proof::Issuer(issuer)),
+        None => token(arguments).map(Proof::Token),
+    }
+}
+
+fn access(arguments: &Serve, proof: &Proof<'_>, url: &str) -> Result<Access, Failure> {
+    let issuer = match proof {
+        Proof::Token(token) => return Ok(Access::Token(token.secret.clone())),
+        Proof::Issuer(issuer) => issuer,
+    };
+    let source = match &arguments.oauth_jwks {
+        None => KeySource::Issuer,
+        Some(text) => match Url::parse(text).ok().filter(Url::has_host) {
+            Some(url) => KeySource::Url(url),
+            None => KeySource::Given(read_document(Path::new(text), KEYS_BYTES)?),
+        },
+    };
+    let resource = arguments.oauth_resource.as_deref().unwrap_or(url);
+    let server = ResourceServer::new(issuer, resource, source).map_err(|error| {
+        let hint = "see `milepost serve --help`";
+        Problem::new(Code::InputInvalid, error.to_string(), hint)
+    })?;
+    Ok(Access::OAuth(Arc::new(server)))
 }
 
 /// Where to listen. Other machines are let in only by a word of their own.
@@ -67,8 +116,8 @@ fn parsed(text: &str) -> Option<SocketAddr> {
     SocketAddr::from_str(text).ok().or_else(alone)
 }
 
-fn guard(arguments: &Serve, address: SocketAddr, token: Secret) -> Result<Guard, Problem> {
-    let mut guard = Guard::new(address, Access::Token(token));
+fn guard(arguments: &Serve, address: SocketAddr, access: Access) -> Result<Guard, Problem> {
+    let mut guard = Guard::new(address, access);
     let wrong = |error: NoPlace| {
         let hint = "see `milepost serve --help`";
         Problem::new(Code::InputInvalid, error.to_string(), hint)
@@ -82,7 +131,7 @@ fn guard(arguments: &Serve, address: SocketAddr, token: Secret) -> Result<Guard,
     Ok(guard)
 }
 
-/// What clients have to show: from a file, the environment, or the data directory.
+/// The token: from a file, the environment, or the data directory.
 fn token(arguments: &Serve) -> Result<Token, Failure> {
     let found = match (&arguments.token_file, std::env::var(TOKEN)) {
         (Some(path), _) => Token::read(path),
@@ -112,23 +161,35 @@ fn token(arguments: &Serve) -> Result<Token, Failure> {
 /// Tells where the server is, and the token to whoever starts it for the first time.
 fn tell(
     arguments: &Serve,
-    address: SocketAddr,
-    token: &Token,
+    url: &str,
+    proof: &Proof<'_>,
     terminal: &mut Terminal,
 ) -> Result<(), Failure> {
-    let url = format!("http://{address}{}", http::PATH);
+    let (key, kept) = match proof {
+        Proof::Token(token) => ("token_file", token.path.display().to_string()),
+        Proof::Issuer(issuer) => ("issuer", (*issuer).to_owned()),
+    };
     match arguments.json.json {
-        true => terminal.line(&json!({"url": url, "token_file": token.path}).to_string())?,
-        false => terminal.line(&url)?,
+        true => terminal.line(&json!({"url": url, key: kept}).to_string())?,
+        false => terminal.line(url)?,
     }
-    if token.is_new {
-        terminal.complain(&format!("token: {}", token.secret.reveal()));
-        let path = token.path.display();
-        terminal.complain(&format!("it is shown this once, and kept in {path}"));
-    } else {
-        terminal.complain(&format!("token: as in {}", token.path.display()));
+    match proof {
+        Proof::Token(token) if token.is_new => {
+            terminal.complain(&format!("token: {}", token.secret.reveal()));
+            terminal.complain(&format!("it is shown this once, and kept in {kept}"));
+        }
+        Proof::Token(_) => terminal.complain(&format!("token: as in {kept}")),
+        Proof::Issuer(_) => terminal.complain(&format!("tokens: those of {kept}")),
     }
     Ok(())
+}
+
+/// An error with what caused it.
+fn whole(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", whole(source)),
+        None => error.to_string(),
+    }
 }
 
 fn unheard(address: SocketAddr, error: &io::Error) -> Problem {

@@ -162,6 +162,8 @@ codes! {
     ResumeRefused = "RESUME_REFUSED", Conflict;
     /// A run that spent what it may.
     BudgetReached = "BUDGET_REACHED", Execution;
+    /// A request over HTTP by whom the server does not admit.
+    AccessDenied = "ACCESS_DENIED", Execution;
     /// A task, for a client that knows none.
     TaskCapabilityRequired = "TASK_CAPABILITY_REQUIRED", Execution;
     /// Something that cannot be taken back, without a yes.

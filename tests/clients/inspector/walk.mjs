@@ -64,6 +64,7 @@ async function walk(era) {
   }
   const failed = await call('workflow_execute', { manifest: workflow('fails') });
   assert.notEqual(failed.code, 0);
+  assert.match(failed.error.stdout + failed.error.stderr, /no luck/);
   return listed.said.tools.length;
 }
 

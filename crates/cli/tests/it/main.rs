@@ -21,6 +21,7 @@ mod robust;
 mod rogue;
 mod runs;
 mod secret;
+mod serve;
 mod server;
 mod validate;
 mod walks;

@@ -113,7 +113,10 @@ fn rich_schema() -> Value {
 
 /// The answer of a tool that does nothing but answer.
 pub(super) fn answer(name: &str) -> Option<Result<CallToolResult, ErrorData>> {
-    let resource = |uri: &str, kind: &str, text: &str| json!({"type": "resource", "resource": {"uri": uri, "mimeType": kind, "text": text}});
+    let resource = |uri: &str, kind: &str, text: &str| {
+        let resource = json!({"uri": uri, "mimeType": kind, "text": text});
+        json!({"type": "resource", "resource": resource})
+    };
     let image = json!({"type": "image", "data": PNG, "mimeType": "image/png"});
     let content = match name {
         "test_simple_text" | "json_schema_2020_12_tool" => {

@@ -15,6 +15,7 @@ use rmcp::model::{
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Map, Value};
 
+use super::guard::Principal;
 use super::sessions::{Session, Sessions};
 use super::shutdown::Shutdown;
 use super::{Limits, Settings, reply};
@@ -38,7 +39,7 @@ pub(super) struct Edge<S> {
 }
 
 /// Why a request goes no further.
-struct Refused {
+pub(super) struct Refused {
     status: StatusCode,
     fault: Fault,
 }
@@ -59,7 +60,7 @@ impl Refused {
         Refused { status: StatusCode::BAD_REQUEST, fault }
     }
 
-    fn response(&self, id: Id<'_>) -> Response {
+    pub(super) fn response(&self, id: Id<'_>) -> Response {
         reply::fault(self.status, id, &self.fault)
     }
 }
@@ -140,7 +141,7 @@ impl<S: ServerHandler> Edge<S> {
             Incoming::One(Message::Bad { id, fault }) => {
                 return Refused::malformed(fault).response(id);
             }
-            Incoming::Batch(_) => Fault::invalid_request("this protocol version has no batches"),
+            Incoming::Batch(messages) => return self.batch(head, &messages).await,
             Incoming::Nothing => Fault::parse_error("the body is empty"),
             Incoming::Unreadable(fault) => fault,
         };
@@ -148,7 +149,7 @@ impl<S: ServerHandler> Edge<S> {
     }
 
     /// What wants no answer. What is none of the protocol's changes nothing.
-    async fn told(&self, head: Parts, text: &str) -> Response {
+    pub(super) async fn told(&self, head: Parts, text: &str) -> Response {
         let session = match self.session(&head) {
             Ok(session) => session,
             Err(refused) => return refused.response(Id::NULL),
@@ -165,14 +166,21 @@ impl<S: ServerHandler> Edge<S> {
         self.hand_on(head, text.as_bytes().to_vec(), Id::NULL).await
     }
 
-    async fn request(&self, head: Parts, asked: &Asked<'_>) -> Result<Response, Refused> {
+    pub(super) async fn request(
+        &self,
+        head: Parts,
+        asked: &Asked<'_>,
+    ) -> Result<Response, Refused> {
         let session = self.session(&head)?;
         let method = asked.method.as_ref();
         let params = params::object(asked.params).map_err(|fault| {
             let era = self.era(session.as_deref());
             Refused::well_formed(fault, era)
         })?;
-        if request::stands_alone(&params) || method == DISCOVER || is_stateless(&head) {
+        // A handshake is one, whichever version it asks for.
+        if method != "initialize"
+            && (request::stands_alone(&params) || method == DISCOVER || is_stateless(&head))
+        {
             return self.work(head, asked, params, Era::Stateless).await;
         }
         match (session, method) {
@@ -205,7 +213,15 @@ impl<S: ServerHandler> Edge<S> {
         {
             *header = axum::http::HeaderValue::from_static(revision.as_str());
         }
-        self.work(head, asked, params, Era::Handshake).await
+        let principal = head.extensions.get::<Principal>().cloned();
+        let response = self.work(head, asked, params, Era::Handshake).await?;
+        let id = response.headers().get(SESSION).and_then(|id| id.to_str().ok());
+        if let (Some(session), Some(principal)) =
+            (id.and_then(|id| self.sessions.get(id)), principal)
+        {
+            session.belongs_to(principal);
+        }
+        Ok(response)
     }
 
     /// Work in a session, where an id is in use until it is answered.
@@ -265,9 +281,11 @@ impl<S: ServerHandler> Edge<S> {
     }
 
     /// The session that a request names, if it names one.
-    fn session(&self, head: &Parts) -> Result<Option<Arc<Session>>, Refused> {
+    pub(super) fn session(&self, head: &Parts) -> Result<Option<Arc<Session>>, Refused> {
         let Some(id) = head.headers.get(SESSION) else { return Ok(None) };
         let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
+        // That somebody else has it is nobody's business.
+        let session = session.filter(|session| session.is_of(head.extensions.get()));
         session.map(Some).ok_or_else(|| {
             let data = serde_json::json!({
                 "details": "the session is not known, or has ended; send initialize again",

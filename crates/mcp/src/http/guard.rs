@@ -6,15 +6,19 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
+use std::sync::Arc;
 
-use axum::extract::Request;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::request::Parts;
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use milepost_model::problem::Code;
 use milepost_model::secret::Secret;
 use serde_json::json;
 use subtle::ConstantTimeEq;
 
+use super::jwt::TokenFault;
+use super::oauth::{Denied, METADATA, OAuthError, ResourceServer};
 use crate::fault::{Fault, SERVER_ERROR};
 
 /// What a client has to show.
@@ -24,7 +28,13 @@ pub enum Access {
     Anybody,
     /// This token.
     Token(Secret),
+    /// A token that an authorization server gave out for this server.
+    OAuth(Arc<ResourceServer>),
 }
+
+/// Who asks, where a token says so.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Principal(Option<String>);
 
 /// A text that names no host or origin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -64,12 +74,16 @@ struct Origin {
 }
 
 /// Why a request is not admitted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Refusal {
     Host,
     Origin,
     NoToken,
     WrongToken,
+    /// A token of an authorization server that is not taken, and why.
+    Token(TokenFault),
+    /// Nobody can say whether a token is good.
+    Unknown(OAuthError),
 }
 
 impl Guard {
@@ -111,22 +125,52 @@ impl Guard {
         Ok(())
     }
 
-    /// Whether a request may go on.
-    pub(super) fn admit(&self, request: &Request) -> Result<(), Refusal> {
-        self.judge(request.uri(), request.headers())
+    pub(super) fn access(&self) -> &Access {
+        &self.access
     }
 
-    fn judge(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// Whether a request may go on, and who asks.
+    pub(super) async fn admit(&self, head: &Parts) -> Result<Principal, Refusal> {
+        self.comes_from(&head.uri, &head.headers)?;
+        match &self.access {
+            Access::Anybody => Ok(Principal::default()),
+            Access::Token(token) => is_token(token, &head.headers),
+            // How to get a token is for those who have none.
+            Access::OAuth(_) if head.method == Method::GET && is_metadata(head.uri.path()) => {
+                Ok(Principal::default())
+            }
+            Access::OAuth(server) => match server.subject(bearer(&head.headers)?).await {
+                Ok(subject) => Ok(Principal(Some(subject))),
+                Err(Denied::Token(fault)) => Err(Refusal::Token(fault)),
+                Err(Denied::Unknown(error)) => Err(Refusal::Unknown(error)),
+            },
+        }
+    }
+
+    fn comes_from(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         if !self.is_ours(uri, headers) {
             return Err(Refusal::Host);
         }
-        if !headers.get_all(ORIGIN).iter().all(|origin| self.is_allowed(origin)) {
-            return Err(Refusal::Origin);
+        match headers.get_all(ORIGIN).iter().all(|origin| self.is_allowed(origin)) {
+            true => Ok(()),
+            false => Err(Refusal::Origin),
         }
-        match &self.access {
-            Access::Anybody => Ok(()),
-            Access::Token(token) => is_token(token, headers),
-        }
+    }
+
+    /// What a client that was refused is told to show.
+    pub(super) fn challenge(&self, refusal: &Refusal) -> Option<HeaderValue> {
+        let error = match refusal {
+            Refusal::Host | Refusal::Origin | Refusal::Unknown(_) => return None,
+            Refusal::NoToken => "",
+            Refusal::WrongToken | Refusal::Token(_) => ", error=\"invalid_token\"",
+        };
+        let metadata = match &self.access {
+            Access::OAuth(server) => {
+                format!(", resource_metadata=\"{}\"", server.metadata_url())
+            }
+            Access::Anybody | Access::Token(_) => String::new(),
+        };
+        HeaderValue::from_str(&format!("Bearer realm=\"milepost\"{error}{metadata}")).ok()
     }
 
     /// Whether a request names us, in each of the ways in which it names anybody.
@@ -189,11 +233,15 @@ impl Origin {
     }
 }
 
-fn is_token(token: &Secret, headers: &HeaderMap) -> Result<(), Refusal> {
+fn is_metadata(path: &str) -> bool {
+    path == METADATA || path.strip_prefix(METADATA) == Some(super::PATH)
+}
+
+fn is_token(token: &Secret, headers: &HeaderMap) -> Result<Principal, Refusal> {
     let given = bearer(headers)?;
     // In a time that says nothing about how much of it was right.
     match bool::from(given.as_bytes().ct_eq(token.reveal().as_bytes())) {
-        true => Ok(()),
+        true => Ok(Principal::default()),
         false => Err(Refusal::WrongToken),
     }
 }
@@ -210,31 +258,134 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Refusal> {
 }
 
 impl Refusal {
-    pub(super) fn status(self) -> StatusCode {
+    pub(super) fn status(&self) -> StatusCode {
         match self {
             Refusal::Host | Refusal::Origin => StatusCode::FORBIDDEN,
-            Refusal::NoToken | Refusal::WrongToken => StatusCode::UNAUTHORIZED,
+            Refusal::NoToken | Refusal::WrongToken | Refusal::Token(_) => StatusCode::UNAUTHORIZED,
+            Refusal::Unknown(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
-    pub(super) fn fault(self) -> Fault {
-        let (message, details) = match self {
-            Refusal::Host => ("Forbidden", "the Host header names no host of this server"),
-            Refusal::Origin => ("Forbidden", "pages of this origin may not ask"),
-            Refusal::NoToken => ("Unauthorized", "send the token: `Authorization: Bearer …`"),
-            Refusal::WrongToken => ("Unauthorized", "this is not the token of this server"),
+    pub(super) fn fault(&self) -> Fault {
+        let details = match self {
+            Refusal::Host => "the Host header names no host of this server",
+            Refusal::Origin => "pages of this origin may not ask",
+            Refusal::NoToken => "there is no token",
+            Refusal::WrongToken => "this is not the token of this server",
+            Refusal::Token(fault) => &fault.to_string(),
+            Refusal::Unknown(error) => &error.to_string(),
         };
-        Fault::new(SERVER_ERROR, message, json!({ "details": details }))
+        let action = match self {
+            Refusal::Host => "call the server by its own name, or start it with --allow-host",
+            Refusal::Origin => "start the server with --allow-origin if the page is yours",
+            Refusal::NoToken | Refusal::WrongToken => {
+                "send `Authorization: Bearer` and the token that the server keeps"
+            }
+            Refusal::Token(_) => "get a token from the issuer for this resource",
+            Refusal::Unknown(_) => "try again; the server cannot reach the issuer of the token",
+        };
+        let code = Code::AccessDenied;
+        let data = json!({
+            "error_code": code.name(),
+            "category": code.category().name(),
+            "message": details,
+            "retryable": matches!(self, Refusal::Unknown(_)),
+            "suggested_action": action,
+        });
+        let message = match self.status() {
+            StatusCode::FORBIDDEN => "Forbidden",
+            StatusCode::UNAUTHORIZED => "Unauthorized",
+            _ => "Unavailable",
+        };
+        Fault::new(SERVER_ERROR, message, data)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard(address: &str) -> Guard {
+        Guard::new(address.parse().expect("an address"), Access::Anybody)
     }
 
-    /// What a client is told to show.
-    pub(super) fn challenge(self) -> Option<HeaderValue> {
-        match self {
-            Refusal::Host | Refusal::Origin => None,
-            Refusal::NoToken => Some(HeaderValue::from_static("Bearer realm=\"milepost\"")),
-            Refusal::WrongToken => {
-                Some(HeaderValue::from_static("Bearer realm=\"milepost\", error=\"invalid_token\""))
-            }
+    fn headers(all: &[(&'static str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in all {
+            headers.append(*name, HeaderValue::from_str(value).expect("a value"));
         }
+        headers
+    }
+
+    /// Whether a request that names this host is taken for one to us.
+    fn admits(guard: &Guard, host: &str) -> bool {
+        guard.comes_from(&Uri::from_static("/mcp"), &headers(&[("host", host)])).is_ok()
+    }
+
+    #[test]
+    fn only_names_of_ours_lead_here() {
+        let here = guard("127.0.0.1:6453");
+        for ours in ["localhost", "LocalHost.:1", "127.0.0.1:6453", "[::1]", "[0:0:0:0:0:0:0:1]:9"]
+        {
+            assert!(admits(&here, ours), "{ours}");
+        }
+        for other in
+            ["evil.example", "127.0.0.2", "127.0.0.1.evil.example", "", ":80", "localhost:", "a b"]
+        {
+            assert!(!admits(&here, other), "{other}");
+        }
+        let there = guard("192.0.2.1:80");
+        assert!(admits(&there, "192.0.2.1"));
+        assert!(!admits(&there, "localhost"));
+        let everywhere = guard("[::]:80");
+        assert!(admits(&everywhere, "192.0.2.7") && admits(&everywhere, "localhost"));
+        assert!(!admits(&everywhere, "evil.example"));
+    }
+
+    #[test]
+    fn a_host_is_allowed_at_its_port_or_at_any() {
+        let mut guard = guard("192.0.2.1:80");
+        guard.allow_host("a.example:8443").expect("is one");
+        guard.allow_host("b.example").expect("is one");
+        assert!(admits(&guard, "a.example:8443") && admits(&guard, "b.example:1"));
+        assert!(!admits(&guard, "a.example") && !admits(&guard, "a.example:1"));
+        assert!(guard.allow_host("a b").is_err() && guard.allow_origin("a.example").is_err());
+    }
+
+    #[test]
+    fn a_target_that_names_a_host_names_ours() {
+        let here = guard("127.0.0.1:6453");
+        let asked = |uri: &'static str| {
+            here.comes_from(&Uri::from_static(uri), &headers(&[("host", "localhost")])).is_ok()
+        };
+        assert!(asked("http://localhost/mcp"));
+        assert!(!asked("http://evil.example/mcp"));
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        let mut guard = guard("127.0.0.1:6453");
+        guard.allow_origin("https://app.example").expect("is one");
+        let from = |origin: &str| {
+            let headers = headers(&[("host", "localhost"), ("origin", origin)]);
+            guard.comes_from(&Uri::from_static("/mcp"), &headers).is_ok()
+        };
+        assert!(from("http://localhost:6453") && from("https://app.example:443"));
+        for other in ["https://localhost:6453", "http://localhost", "null", "", "file://"] {
+            assert!(!from(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_the_whole_of_one_header() {
+        let token = Secret::new("0123456789");
+        let with = |all: &[(&'static str, &str)]| is_token(&token, &headers(all));
+        assert!(with(&[("authorization", "Bearer 0123456789")]).is_ok());
+        assert!(with(&[("authorization", "bearer  0123456789")]).is_ok());
+        for wrong in ["Bearer 012345678", "Bearer 01234567890", "Bearer", "0123456789", "Bearer "] {
+            assert!(with(&[("authorization", wrong)]).is_err(), "{wrong}");
+        }
+        let twice = ("authorization", "Bearer 0123456789");
+        assert!(with(&[twice, twice]).is_err() && with(&[]).is_err());
     }
 }

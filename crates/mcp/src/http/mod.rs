@@ -9,9 +9,12 @@
 //! leaves unanswered or answers badly, in the same words as the edge of the pipe does; the handler
 //! may be any: nothing here knows what it serves.
 
+mod batch;
 mod connections;
 mod edge;
 mod guard;
+mod jwt;
+mod oauth;
 mod reply;
 mod sessions;
 mod shutdown;
@@ -24,13 +27,15 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
+use axum::http::StatusCode;
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use axum::routing::any;
+use axum::routing::{any, get};
 use rmcp::handler::server::ServerHandler;
 use tokio::net::TcpListener;
 
 pub use self::guard::{Access, Guard, NoPlace};
+pub use self::oauth::{KeySource, OAuthError, ResourceServer};
 use crate::limits;
 use crate::version::Options;
 use edge::Edge;
@@ -129,19 +134,27 @@ fn router<S: ServerHandler>(edge: Arc<Edge<S>>, guard: Arc<Guard>) -> Router {
         let edge = Arc::clone(&edge);
         async move { edge.answer(request).await }
     };
+    let mut routes = Router::new().route(PATH, any(mcp));
+    if let Access::OAuth(server) = guard.access() {
+        let text = server.metadata().to_string();
+        let metadata = move || async move { reply::json(StatusCode::OK, text.into_bytes()) };
+        let path = format!("{}{PATH}", oauth::METADATA);
+        routes = routes.route(oauth::METADATA, get(metadata.clone())).route(&path, get(metadata));
+    }
     let admit = move |request: Request, next: Next| {
         let guard = Arc::clone(&guard);
         async move { admitted(&guard, request, next).await }
     };
-    Router::new()
-        .route(PATH, any(mcp))
-        .fallback(|| async { reply::no_route() })
-        .layer(middleware::from_fn(admit))
+    routes.fallback(|| async { reply::no_route() }).layer(middleware::from_fn(admit))
 }
 
 async fn admitted(guard: &Guard, request: Request, next: Next) -> Response {
-    match guard.admit(&request) {
-        Ok(()) => next.run(request).await,
-        Err(refusal) => reply::refusal(refusal),
+    let (mut head, body) = request.into_parts();
+    match guard.admit(&head).await {
+        Ok(principal) => {
+            head.extensions.insert(principal);
+            next.run(Request::from_parts(head, body)).await
+        }
+        Err(refusal) => reply::refusal(&refusal, guard),
     }
 }

@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use futures_util::{Stream, StreamExt, stream};
 
-use super::guard::Refusal;
+use super::guard::{Guard, Refusal};
 use super::sessions::OpenStream;
 use super::shutdown::Shutdown;
 use crate::answer;
@@ -14,8 +14,10 @@ use crate::fault::Fault;
 use crate::limits;
 use crate::message::Id;
 
+/// What is answered to one is not for the next, whoever stands between.
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const EVENTS: &str = "text/event-stream";
+pub(super) const EVENTS: &str = "text/event-stream";
 /// Bytes of an answer of `rmcp` that says why there is none: always one line.
 const REASON_BYTES: usize = 4 << 10;
 
@@ -30,8 +32,7 @@ pub(super) fn json(status: StatusCode, text: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, JSON);
-    // What is answered to one is not for the next, whoever stands between.
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
     response
 }
 
@@ -46,9 +47,9 @@ pub(super) fn no_route() -> Response {
     fault(StatusCode::NOT_FOUND, Id::NULL, &told)
 }
 
-pub(super) fn refusal(refusal: Refusal) -> Response {
+pub(super) fn refusal(refusal: &Refusal, guard: &Guard) -> Response {
     let mut response = fault(refusal.status(), Id::NULL, &refusal.fault());
-    if let Some(challenge) = refusal.challenge() {
+    if let Some(challenge) = guard.challenge(refusal) {
         response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     }
     response
@@ -87,10 +88,13 @@ async fn collected(body: Body, limit: usize) -> Result<Bytes, (StatusCode, Fault
 }
 
 /// The answer of `rmcp` with its reasons as faults: it says some of them as plain text.
-pub(super) async fn worded(response: Response, id: Id<'_>) -> Response {
+pub(super) async fn worded(mut response: Response, id: Id<'_>) -> Response {
     let status = response.status();
-    let is_told = status.is_success() || of_type(&response, "application/json");
-    if is_told {
+    if of_type(&response, "application/json") {
+        response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
+        return response;
+    }
+    if status.is_success() {
         return response;
     }
     let allow = response.headers().get(ALLOW).cloned();
@@ -105,6 +109,10 @@ pub(super) async fn worded(response: Response, id: Id<'_>) -> Response {
         response.headers_mut().insert(ALLOW, allow);
     }
     response
+}
+
+pub(super) fn is_events(response: &Response) -> bool {
+    of_type(response, EVENTS)
 }
 
 fn of_type(response: &Response, name: &str) -> bool {
@@ -122,7 +130,7 @@ pub(super) fn ending() -> Fault {
 
 /// The stream of one request, which has an answer whatever happens.
 pub(super) fn until_cut(response: Response, id: Id<'_>, shutdown: &Shutdown) -> Response {
-    if !of_type(&response, EVENTS) {
+    if !is_events(&response) {
         return response;
     }
     let mut last = b"data: ".to_vec();
@@ -153,7 +161,7 @@ fn or_else(
 
 /// A stream that answers no request, and ends when nothing new is to begin.
 pub(super) fn until_closing(response: Response, open: OpenStream, shutdown: &Shutdown) -> Response {
-    if !of_type(&response, EVENTS) {
+    if !is_events(&response) {
         return response;
     }
     let shutdown = shutdown.clone();

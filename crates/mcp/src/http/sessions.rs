@@ -21,6 +21,7 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::{SessionId, SessionManager};
 use tokio::time::Instant;
 
+use super::guard::Principal;
 use crate::request;
 use crate::version::Revision;
 
@@ -32,6 +33,8 @@ pub(super) struct Session {
     /// Streams that wait for whatever the server has to say.
     streams: AtomicUsize,
     used: Mutex<Instant>,
+    /// Who shook hands, where that is known.
+    owner: OnceLock<Principal>,
     has_tasks: bool,
 }
 
@@ -42,8 +45,19 @@ impl Session {
             open: Mutex::default(),
             streams: AtomicUsize::new(0),
             used: Mutex::new(Instant::now()),
+            owner: OnceLock::new(),
             has_tasks,
         }
+    }
+
+    /// Whoever shook hands is the only one to use the session.
+    pub(super) fn belongs_to(&self, owner: Principal) {
+        // There is one handshake in a session.
+        let _ = self.owner.set(owner);
+    }
+
+    pub(super) fn is_of(&self, who: Option<&Principal>) -> bool {
+        self.owner.get().is_none_or(|owner| Some(owner) == who)
     }
 
     /// The revision it speaks. Until the handshake is answered nobody knows the session.
@@ -247,4 +261,44 @@ impl Transport<RoleServer> for Watched {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_idle_when_nothing_is_under_way_and_nobody_listens() {
+        let session = Arc::new(Session::new(true));
+        let (now, later) = (Duration::ZERO, Duration::from_hours(1));
+        assert!(session.is_idle(now) && !session.is_idle(later));
+        let id = RequestId::Number(1);
+        assert!(session.open(id.clone()) && !session.open(id.clone()));
+        assert!(!session.is_idle(now));
+        session.give_up(&id);
+        assert!(session.is_idle(now));
+        let streams = [session.stream(), session.stream()];
+        assert!(!session.is_idle(now));
+        drop(streams);
+        assert!(session.is_idle(now));
+    }
+
+    #[test]
+    fn a_session_that_nobody_owns_is_everybodys() {
+        let session = Session::new(false);
+        assert!(session.is_of(None) && session.is_of(Some(&Principal::default())));
+        session.belongs_to(Principal::default());
+        assert!(session.is_of(Some(&Principal::default())) && !session.is_of(None));
+    }
+
+    #[tokio::test]
+    async fn what_is_idle_is_closed_for_rmcp_as_well() {
+        let sessions = Sessions::new(true);
+        let (id, _transport) = sessions.create_session().await.expect("is made");
+        assert_eq!(sessions.idle(Duration::from_hours(1)), Vec::<SessionId>::new());
+        assert_eq!(sessions.idle(Duration::ZERO), [Arc::clone(&id)]);
+        sessions.close_session(&id).await.expect("is closed");
+        assert!(sessions.get(&id).is_none());
+        assert!(!sessions.has_session(&id).await.expect("is told"));
+    }
 }

@@ -30,6 +30,7 @@ use milepost_ops::{Operations, Profile};
 use serde_json::Value;
 
 pub use self::names::Spelling;
+use crate::contract::Contract;
 use crate::guide::Guides;
 use crate::version::Surface;
 use confirm::Confirmations;
@@ -105,7 +106,12 @@ impl Face {
 
     /// How to use the tools, for the model.
     pub fn instructions(&self) -> &'static str {
-        include_str!("instructions.md").trim_end()
+        match self.shared.look.surface {
+            Surface::Workflowlookup => self.shared.guides.instructions(),
+            Surface::Auto | Surface::Workflows | Surface::All => {
+                include_str!("instructions.md").trim_end()
+            }
+        }
     }
 
     /// The guide contract over the same operations.
@@ -117,11 +123,12 @@ impl Face {
     pub fn tools(&self) -> &[Value] {
         let look = self.shared.look;
         self.shared.tools.get_or_init(|| {
-            let mut tools = tools::list(look.profile, look.spelling);
-            if look.surface == Surface::All {
-                tools.extend(self.shared.guides.listed());
+            let ours = || tools::list(look.profile, look.spelling);
+            match look.surface {
+                Surface::Workflowlookup => self.shared.guides.listed(),
+                Surface::All => [ours(), self.shared.guides.listed()].concat(),
+                Surface::Auto | Surface::Workflows => ours(),
             }
-            tools
         })
     }
 

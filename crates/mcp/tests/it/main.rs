@@ -2,6 +2,7 @@
 
 mod bytes;
 mod flow;
+mod http;
 mod properties;
 #[cfg(unix)]
 mod signals;

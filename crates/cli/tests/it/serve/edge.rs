@@ -1,0 +1,253 @@
+//! Every request has one answer, whatever its bytes, in both eras.
+
+use std::collections::BTreeSet;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use super::{SLEEPS, Server, alone, initialize};
+use crate::Place;
+
+#[test]
+fn what_cannot_be_read_is_said_to_be_so() {
+    let place = Place::new();
+    let server = Server::start(&place, &[]);
+    let session = server.connect("2025-11-25");
+    let null = "null";
+    for (body, code, id) in [
+        ("", -32700, null),
+        (" \n", -32700, null),
+        ("{", -32700, null),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} x", -32700, null),
+        ("\u{feff}{}", -32700, null),
+        ("[1,", -32700, null),
+        ("7", -32600, null),
+        ("[]", -32600, null),
+        ("{\"id\":\"a\",\"method\":\"ping\"}", -32600, "\"a\""),
+        ("{\"jsonrpc\":\"2.0\",\"id\":4}", -32600, "4"),
+        ("{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":7}", -32600, "4"),
+        ("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", -32600, null),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ping\"}", -32600, null),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"tools/list\"}", -32600, "1.5"),
+        ("{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/list\",\"params\":7}", -32600, "4"),
+    ] {
+        for ask in [session.ask("POST"), server.ask("POST")] {
+            let ask = ask.header("MCP-Protocol-Version", "2025-11-25");
+            let answer = ask.body(body).send();
+            // Without a session that is what is wrong with the last but one.
+            let code = if answer.code() == -32000 { -32000 } else { code };
+            assert_eq!((answer.status, answer.code()), (400, code), "{body}: {answer:?}");
+            assert_eq!(answer.message()["id"].to_string(), id, "{body}: {answer:?}");
+        }
+    }
+    let answer = session.ask("POST").body("{\n  \"jsonrpc\": \"2.0\",\n  oops").send();
+    let details = answer.message()["error"]["data"]["details"].clone();
+    assert!(details.as_str().expect("words").ends_with("at line 3, column 3"), "{details}");
+    assert_eq!(session.call("ping", &json!({})), json!({}));
+}
+
+#[test]
+fn wrong_requests_are_told_apart_in_the_era_of_handshakes() {
+    let place = Place::new();
+    let server = Server::start(&place, &[]);
+    for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let session = server.connect(version);
+        let fault = session.fault("nothing/such", &json!({}));
+        assert_eq!(fault["code"], -32601);
+        assert_eq!(fault["data"], json!({"method": "nothing/such"}));
+        for (method, params) in [
+            ("tools/call", json!({"name": 7})),
+            ("tools/call", json!({})),
+            ("tools/call", json!([1])),
+            ("resources/read", json!({"url": "a"})),
+        ] {
+            assert_eq!(session.fault(method, &params)["code"], -32602, "{method} {params}");
+        }
+        let fault = session.fault("tools/call", &json!({"name": "workflow_lst"}));
+        assert_eq!(
+            (&fault["code"], &fault["data"]["suggestion"]),
+            (&json!(-32602), &json!("workflow_list"))
+        );
+        // What belongs to the pipe is not here.
+        assert_eq!(session.fault("shutdown", &json!({}))["code"], -32601);
+        assert_eq!(session.fault("workflow_next", &json!({}))["code"], -32601);
+        let again = session.post(&initialize(version, &json!({})));
+        assert_eq!((again.status, again.code()), (400, -32600));
+        assert_eq!(session.call("ping", &json!({})), json!({}));
+    }
+}
+
+#[test]
+fn wrong_requests_are_told_apart_where_each_stands_alone() {
+    let place = Place::new();
+    let server = Server::start(&place, &[]);
+    let answer = server.alone("nothing/such", json!({}), &json!({}));
+    assert_eq!((answer.status, answer.code()), (404, -32601));
+    assert_eq!(answer.message()["error"]["data"], json!({"method": "nothing/such"}));
+    let answer = server.alone("tools/call", json!({"name": 7}), &json!({}));
+    assert_eq!((answer.status, answer.code()), (400, -32602), "{answer:?}");
+    // Who asks is missing, or what the header says of it.
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+    let answer = server.ask_alone("tools/list", &body).send();
+    assert_eq!((answer.status, answer.code()), (400, -32602), "{answer:?}");
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list",
+        "params": alone(json!({}), &json!({}))});
+    let answer = server.ask_alone("tools/call", &body).send();
+    assert_eq!((answer.status, answer.code()), (400, -32020), "{answer:?}");
+    let batch = json!([body, body]);
+    let answer = server.ask_alone("tools/list", &batch).send();
+    assert_eq!((answer.status, answer.code()), (400, -32600), "{answer:?}");
+    let answer = server.alone("server/discover", json!({}), &json!({}));
+    assert_eq!(answer.status, 200);
+    assert!(answer.message()["result"]["supportedVersions"].is_array(), "{answer:?}");
+    let told = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": 1}});
+    assert_eq!(server.ask_alone("notifications/cancelled", &told).send().status, 202);
+}
+
+#[test]
+fn a_body_may_be_as_long_as_a_message_and_no_longer() {
+    let place = Place::new();
+    let server = Server::start(&place, &[]);
+    let session = server.connect("2025-06-18");
+    let limit = 4 << 20;
+    let frame = r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":""}}"#;
+    for (length, status) in [(limit - 1, 200), (limit, 200), (limit + 1, 413), (3 * limit, 413)] {
+        let fill = "x".repeat(length - frame.len());
+        let body = frame.replace(":\"\"", &format!(":\"{fill}\""));
+        assert_eq!(body.len(), length);
+        let answer = session.ask("POST").body(body).send();
+        assert_eq!(
+            answer.status,
+            status,
+            "{length}: {}",
+            &answer.body[..200.min(answer.body.len())]
+        );
+        if status == 413 {
+            assert_eq!(answer.code(), -32600);
+            assert_eq!(answer.message()["error"]["data"]["limit"], limit);
+        }
+    }
+    assert_eq!(session.call("ping", &json!({})), json!({}));
+}
+
+#[test]
+fn a_session_begins_with_a_handshake_that_may_be_tried_again() {
+    let place = Place::new();
+    let server = Server::start(&place, &[]);
+    // What comes before it is refused, and changes nothing.
+    for body in [
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
+        json!({"jsonrpc": "2.0", "id": 1, "result": {}}),
+    ] {
+        let answer = server.post(&body);
+        assert_eq!((answer.status, answer.code()), (400, -32000), "{body}: {answer:?}");
+    }
+    for (params, code) in [
+        (json!({"protocolVersion": "1999-01-01", "capabilities": {}}), -32000),
+        (json!({"capabilities": {}}), -32602),
+        (json!({"protocolVersion": "2025-06-18", "capabilities": 7}), -32602),
+    ] {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+        let answer = server.post(&body);
+        assert_eq!((answer.status, answer.code()), (200, code), "{answer:?}");
+        assert_eq!(answer.header("mcp-session-id"), None);
+    }
+    // A client from the future is answered with our newest, whatever its header says.
+    let hello = initialize("2027-01-01", &json!({})).to_string();
+    let answer = server.ask("POST").header("MCP-Protocol-Version", "2027-01-01").body(hello).send();
+    assert_eq!(answer.message()["result"]["protocolVersion"], "2025-11-25", "{answer:?}");
+    let session = server.connect("2025-06-18");
+    assert_eq!(session.ask("DELETE").send().status, 202);
+    for method in ["POST", "GET", "DELETE"] {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+        let answer = session.ask(method).body(body).send();
+        assert_eq!((answer.status, answer.code()), (404, -32000), "{method}: {answer:?}");
+    }
+}
+
+#[test]
+fn batches_are_answered_where_the_revision_has_them() {
+    let place = Place::new();
+    let server = Server::start(&place, &[]);
+    let batch = json!([
+        {"jsonrpc": "2.0", "id": 1, "method": "ping"},
+        {"jsonrpc": "2.0", "id": 2, "method": "nothing/such"},
+        {"jsonrpc": "2.0", "method": "notifications/roots/list_changed"},
+        {"jsonrpc": "2.0", "id": 3, "method": "tools/list"},
+        {"id": 4},
+        {"jsonrpc": "2.0", "id": 5, "method": "initialize"},
+    ]);
+    for version in ["2025-06-18", "2025-11-25"] {
+        let answer = server.connect(version).post(&batch);
+        assert_eq!((answer.status, answer.code()), (400, -32600), "{answer:?}");
+    }
+    let session = server.connect("2025-03-26");
+    let mut messages = session.post(&batch).messages();
+    messages.sort_by_key(|message| message["id"].as_i64());
+    let codes = messages.iter().map(|message| message["error"]["code"].as_i64());
+    let codes: Vec<Option<i64>> = codes.collect();
+    assert_eq!(codes, [None, Some(-32601), None, Some(-32600), Some(-32600)], "{messages:?}");
+    assert!(messages[2]["result"]["tools"].is_array());
+    let notes = json!([{"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}]);
+    assert_eq!(session.post(&notes).status, 202);
+}
+
+#[test]
+fn an_id_that_is_in_use_is_refused() {
+    let place = Place::new();
+    let server = Server::start(&place, &[]);
+    let session = server.connect("2025-11-25");
+    let run = session.tool("workflow_run", &json!({"manifest": SLEEPS}));
+    let wait = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
+        "name": "workflow_status",
+        "arguments": {"run_id": run["run_id"], "wait_s": 3},
+    }});
+    let other = server.connect("2025-11-25");
+    let ask = session.ask("POST").body(wait.to_string());
+    let waiting = thread::spawn(move || ask.insist());
+    let ping = json!({"jsonrpc": "2.0", "id": 7, "method": "ping"});
+    let refused = loop {
+        // Another session has ids of its own.
+        assert_eq!(other.post(&ping).status, 200);
+        let answer = session.post(&ping);
+        if answer.status != 200 {
+            break answer;
+        }
+        assert!(!waiting.is_finished(), "they did not meet");
+    };
+    assert_eq!((refused.status, refused.code()), (400, -32600), "{refused:?}");
+    let waited = waiting.join().expect("is answered").message();
+    assert_eq!((&waited["id"], &waited["error"]), (&json!(7), &Value::Null));
+    assert_eq!(session.post(&ping).status, 200);
+}
+
+/// 64 at a time, in one session and alone: each is answered once.
+#[test]
+fn sixty_four_at_once_are_answered_once_each() {
+    let place = Place::new();
+    let server = Server::start(&place, &[]);
+    let session = server.connect("2025-11-25");
+    let call = json!({"name": "workflow_list", "arguments": {}});
+    let asked: Vec<_> = (0..64)
+        .map(|number: u64| {
+            let mut body = json!({"jsonrpc": "2.0", "id": number, "method": "tools/call",
+                "params": call});
+            let ask = if number.is_multiple_of(2) {
+                session.ask("POST").body(body.to_string())
+            } else {
+                body["params"] = alone(body["params"].take(), &json!({}));
+                server.ask_alone("tools/call", &body)
+            };
+            thread::spawn(move || ask.send())
+        })
+        .collect();
+    let answers = asked.into_iter().map(|asked| asked.join().expect("is answered").message());
+    let ids = answers.map(|answer: Value| {
+        assert!(answer["result"]["structuredContent"].is_object(), "{answer}");
+        answer["id"].as_u64().expect("a number")
+    });
+    let ids: Vec<u64> = ids.collect();
+    assert_eq!(ids.iter().copied().collect::<BTreeSet<u64>>(), (0..64).collect());
+}

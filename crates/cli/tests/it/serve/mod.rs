@@ -1,0 +1,203 @@
+//! `milepost serve`, through the real binary: what clients over HTTP see, byte by byte.
+
+mod edge;
+mod guard;
+mod oauth;
+mod page;
+mod shutdown;
+mod tasks;
+mod wire;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::Place;
+use crate::client::{self, Exit};
+use wire::{Answer, Ask};
+
+/// When a server that does not end counts as hung. No test measures time by it.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// A server that is ready.
+struct Server {
+    child: Child,
+    errors: Receiver<String>,
+    /// `host:port`.
+    address: String,
+    token: String,
+}
+
+impl Server {
+    fn start(place: &Place, arguments: &[&str]) -> Server {
+        let mut command = place.command();
+        command.args(["serve", "--port", "0"]).args(arguments);
+        Server::of(place, &mut command)
+    }
+
+    fn of(place: &Place, command: &mut std::process::Command) -> Server {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("starts");
+        let errors = client::errors(&mut child);
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().expect("is piped"));
+        output.read_line(&mut line).expect("reads");
+        let address = line.trim().strip_prefix("http://").and_then(|url| url.strip_suffix("/mcp"));
+        let Some(address) = address else {
+            panic!("{line}: {:?}", client::exit(&mut child, &errors, PATIENCE))
+        };
+        let file = place.root.path().join("home/.local/share/milepost/http-token");
+        let token = std::fs::read_to_string(file).unwrap_or_default().trim().to_owned();
+        Server { address: address.to_owned(), child, errors, token }
+    }
+
+    /// A request to the endpoint, as clients make it.
+    fn ask(&self, method: &'static str) -> Ask {
+        Ask::new(&self.address, method, "/mcp")
+            .header("Authorization", &format!("Bearer {}", self.token))
+            .header("Accept", "application/json, text/event-stream")
+            .header("Content-Type", "application/json")
+    }
+
+    fn post(&self, body: &Value) -> Answer {
+        self.ask("POST").body(body.to_string()).send()
+    }
+
+    /// Shakes hands.
+    fn connect(&self, version: &str) -> Session<'_> {
+        self.connect_with(version, &json!({}))
+    }
+
+    fn connect_with(&self, version: &str, capabilities: &Value) -> Session<'_> {
+        let answer = self.post(&initialize(version, capabilities));
+        let id = answer.header("mcp-session-id").expect("a session").to_owned();
+        let greeting = answer.message()["result"].clone();
+        assert_eq!(greeting["protocolVersion"], version);
+        let session = Session { server: self, id, greeting, asked: AtomicU64::new(0) };
+        let told = session.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        assert_eq!(told.status, 202);
+        session
+    }
+
+    /// Asks without having shaken hands.
+    fn alone(&self, method: &str, params: Value, capabilities: &Value) -> Answer {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method,
+            "params": alone(params, capabilities)});
+        self.ask_alone(method, &body).send()
+    }
+
+    fn ask_alone(&self, method: &str, body: &Value) -> Ask {
+        let ask = self.ask("POST").header("MCP-Protocol-Version", "2026-07-28");
+        let ask = ask.header("Mcp-Method", method);
+        let name = body["params"]["name"].as_str().or(body["params"]["taskId"].as_str());
+        let ask = if let Some(name) = name { ask.header("Mcp-Name", name) } else { ask };
+        ask.body(body.to_string())
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: rustix::process::Signal) {
+        let id = i32::try_from(self.child.id()).expect("fits");
+        let pid = rustix::process::Pid::from_raw(id).expect("is a process");
+        rustix::process::kill_process(pid, signal).expect("is told");
+    }
+
+    fn ended(&mut self) -> Exit {
+        client::exit(&mut self.child, &self.errors, PATIENCE).expect("hung instead of ending")
+    }
+
+    #[cfg(unix)]
+    fn stop(mut self) -> Exit {
+        self.signal(rustix::process::Signal::TERM);
+        self.ended()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // After an orderly end there is nothing to end.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// A client that shook hands.
+struct Session<'s> {
+    server: &'s Server,
+    id: String,
+    greeting: Value,
+    asked: AtomicU64,
+}
+
+impl Session<'_> {
+    fn ask(&self, method: &'static str) -> Ask {
+        self.server.ask(method).header("Mcp-Session-Id", &self.id)
+    }
+
+    fn post(&self, body: &Value) -> Answer {
+        self.ask("POST").body(body.to_string()).send()
+    }
+
+    /// Asks, and returns the whole answer.
+    fn request(&self, method: &str, params: &Value) -> Value {
+        let id = self.asked.fetch_add(1, Ordering::Relaxed);
+        let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let answer = self.post(&body);
+        assert_eq!(answer.status, 200, "{method}: {answer:?}");
+        let message = answer.message();
+        assert_eq!(message["id"], id, "{message}");
+        message
+    }
+
+    /// Calls a method that succeeds.
+    fn call(&self, method: &str, params: &Value) -> Value {
+        let mut answer = self.request(method, params);
+        assert!(answer.get("error").is_none(), "{method} {params}: {answer}");
+        answer["result"].take()
+    }
+
+    /// Calls a method that fails.
+    fn fault(&self, method: &str, params: &Value) -> Value {
+        let mut answer = self.request(method, params);
+        assert!(answer.get("result").is_none(), "{method} {params}: {answer}");
+        answer["error"].take()
+    }
+
+    /// Calls a tool that succeeds.
+    fn tool(&self, name: &str, arguments: &Value) -> Value {
+        let mut result = self.call("tools/call", &json!({"name": name, "arguments": arguments}));
+        assert_ne!(result["isError"], true, "{name}: {result}");
+        result["structuredContent"].take()
+    }
+}
+
+fn initialize(version: &str, capabilities: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": {
+        "protocolVersion": version,
+        "capabilities": capabilities,
+        "clientInfo": {"name": "test", "version": "1"},
+    }})
+}
+
+/// Parameters that say who asks.
+fn alone(mut params: Value, capabilities: &Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    });
+    params
+}
+
+/// A workflow that waits for an agent.
+const ASKS: &str = "workflow: asks\nsteps:\n  - id: look\n    prompt: Look at it\n    \
+    output_schema: {type: object, required: [seen], properties: {seen: {type: boolean}}}\n\
+    final_output: {seen: \"${{ steps.look.output.seen }}\"}\n";
+/// A workflow that is done at once.
+const QUICK: &str = "workflow: quick\nsteps: [{id: a, set: {b: 1}}]\n\
+    final_output: {b: \"${{ steps.a.output.b }}\"}\n";
+/// A workflow in which nothing happens for long.
+const SLEEPS: &str = "workflow: sleeps\nsteps: [{id: a, wait: 1h}]\n";

@@ -1,0 +1,192 @@
+//! HTTP without a library: what is sent is what stands here, and nothing is read that was not
+//! sent. One connection a request.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// When an answer that does not come counts as lost.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// A request.
+#[derive(Clone)]
+pub(super) struct Ask {
+    address: String,
+    method: &'static str,
+    target: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Ask {
+    pub(super) fn new(address: &str, method: &'static str, target: &str) -> Ask {
+        Ask {
+            address: address.to_owned(),
+            method,
+            target: target.to_owned(),
+            headers: vec![("Host".to_owned(), address.to_owned())],
+            body: Vec::new(),
+        }
+    }
+
+    /// With one more header; one of the same name is replaced.
+    pub(super) fn header(mut self, name: &str, value: &str) -> Ask {
+        self = self.without(name);
+        self.also(name, value)
+    }
+
+    /// With one more header, whatever there is.
+    pub(super) fn also(mut self, name: &str, value: &str) -> Ask {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(super) fn without(mut self, name: &str) -> Ask {
+        self.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
+        self
+    }
+
+    pub(super) fn target(mut self, target: &str) -> Ask {
+        target.clone_into(&mut self.target);
+        self
+    }
+
+    pub(super) fn body(mut self, body: impl Into<Vec<u8>>) -> Ask {
+        self.body = body.into();
+        self
+    }
+
+    /// Sends it and reads the answer to its end.
+    pub(super) fn send(self) -> Answer {
+        self.open().rest()
+    }
+
+    /// Sends it until its id is in use by nobody else.
+    pub(super) fn insist(self) -> Answer {
+        loop {
+            let answer = self.clone().send();
+            if answer.status != 400 {
+                return answer;
+            }
+        }
+    }
+
+    /// Sends it and reads the head of the answer.
+    pub(super) fn open(self) -> Opened {
+        let mut stream = TcpStream::connect(&self.address).expect("connects");
+        stream.set_read_timeout(Some(PATIENCE)).expect("is set");
+        let mut head = format!("{} {} HTTP/1.1\r\nConnection: close\r\n", self.method, self.target);
+        for (name, value) in &self.headers {
+            head.extend([name, ": ", value, "\r\n"]);
+        }
+        head.extend(["Content-Length: ", &self.body.len().to_string(), "\r\n\r\n"]);
+        // A server may have answered before all of it is written.
+        drop(stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&self.body)));
+        let mut reader = BufReader::new(stream);
+        let status = line(&mut reader);
+        let status = status.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let mut headers = Vec::new();
+        loop {
+            let line = line(&mut reader);
+            let Some((name, value)) = line.split_once(": ") else { break };
+            headers.push((name.to_ascii_lowercase(), value.to_owned()));
+        }
+        Opened {
+            status: status.expect("a status"),
+            headers,
+            reader,
+            is_head: self.method == "HEAD",
+        }
+    }
+}
+
+fn line(reader: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    reader.read_line(&mut line).expect("reads");
+    line.trim_end().to_owned()
+}
+
+/// An answer whose body is still to come.
+pub(super) struct Opened {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(String, String)>,
+    reader: BufReader<TcpStream>,
+    is_head: bool,
+}
+
+impl Opened {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        found(&self.headers, name)
+    }
+
+    pub(super) fn rest(mut self) -> Answer {
+        let mut body = Vec::new();
+        if self.is_head {
+            self.reader.read_to_end(&mut body).expect("reads");
+            assert_eq!(body, b"");
+        } else if self.header("transfer-encoding") == Some("chunked") {
+            loop {
+                let size = line(&mut self.reader);
+                let size = usize::from_str_radix(&size, 16).expect("the size of a chunk");
+                let mut chunk = vec![0; size + 2];
+                self.reader.read_exact(&mut chunk).expect("a chunk");
+                if size == 0 {
+                    break;
+                }
+                body.extend_from_slice(&chunk[..size]);
+            }
+        } else {
+            let length = self.header("content-length").and_then(|length| length.parse().ok());
+            body.resize(length.unwrap_or_default(), 0);
+            self.reader.read_exact(&mut body).expect("a body");
+        }
+        let body = String::from_utf8(body).expect("is text");
+        Answer { status: self.status, headers: self.headers, body }
+    }
+}
+
+/// A whole answer.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    headers: Vec<(String, String)>,
+    pub(super) body: String,
+}
+
+impl Answer {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        found(&self.headers, name)
+    }
+
+    /// Every message in it, one after the other.
+    pub(super) fn messages(&self) -> Vec<Value> {
+        let parsed = |text: &str| serde_json::from_str::<Value>(text).expect("is JSON");
+        match self.header("content-type") {
+            Some("application/json") => vec![parsed(&self.body)],
+            Some("text/event-stream") => {
+                let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
+                data.filter(|data| !data.is_empty()).map(parsed).collect()
+            }
+            _ => panic!("no messages: {self:?}"),
+        }
+    }
+
+    /// The one message in it.
+    pub(super) fn message(&self) -> Value {
+        let mut messages = self.messages();
+        assert_eq!(messages.len(), 1, "{self:?}");
+        messages.remove(0)
+    }
+
+    /// The code of the error that it is.
+    pub(super) fn code(&self) -> i64 {
+        let message = self.message();
+        message["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {message}"))
+    }
+}
+
+fn found<'h>(headers: &'h [(String, String)], name: &str) -> Option<&'h str> {
+    headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+}

@@ -1,0 +1,330 @@
+//! The server as a resource of OAuth 2.1: tokens of an authorization server, checked by its keys.
+//!
+//! The keys come from a file, from a URL, or from where the metadata of the issuer (RFC 8414, or
+//! that of `OpenID` Connect) says they are. Requests for them go through the one client of `outbound`; a
+//! URL that a person typed may be private, one that a document brought may not, unless it is of
+//! the issuer itself.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use milepost_outbound::{Client, Outgoing, Policy, SendError, Sending};
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use url::{Host, Url};
+
+use super::jwt::{self, Expected, Keys, TokenFault};
+
+/// Where clients look for what is needed to get a token (RFC 9728).
+pub(super) const METADATA: &str = "/.well-known/oauth-protected-resource";
+/// Bytes of the largest metadata or key set.
+const DOCUMENT_BYTES: usize = 256 << 10;
+/// How long an authorization server may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// When keys are read again although they still serve.
+const KEYS_LAST: Duration = Duration::from_mins(10);
+/// How soon keys are read again for a token whose key is not among them. Anybody can send one.
+const KEYS_REST: Duration = Duration::from_secs(30);
+
+/// Where the keys of the issuer are.
+#[derive(Debug, Clone)]
+pub enum KeySource {
+    /// Where its metadata says.
+    Issuer,
+    /// At this URL, which a person typed.
+    Url(Url),
+    /// Here: the text of a key set.
+    Given(Vec<u8>),
+}
+
+/// Why a server cannot check tokens.
+#[derive(Debug, thiserror::Error)]
+pub enum OAuthError {
+    /// The issuer must be known for certain.
+    #[error("`{0}` is no issuer: an https URL without query and fragment, or http on this machine")]
+    Issuer(String),
+    /// Nobody could ask for a token for it.
+    #[error("`{0}` is no resource: the URL of this server as clients know it, without a fragment")]
+    Resource(String),
+    /// The keys cannot be fetched.
+    #[error("the keys of the issuer cannot be fetched")]
+    Fetch(#[source] Box<SendError>),
+    /// What was fetched or given is not what it should be.
+    #[error("{0}")]
+    Document(&'static str),
+}
+
+/// A resource whose tokens one issuer gives out.
+#[derive(Debug)]
+pub struct ResourceServer {
+    issuer: String,
+    issuer_url: Url,
+    resource: Url,
+    /// As tokens and metadata name it.
+    audience: String,
+    source: KeySource,
+    client: Sender,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    keys: Option<Arc<Keys>>,
+    /// When they were last asked for.
+    asked: Option<Instant>,
+}
+
+/// The client, which has nothing to show.
+struct Sender(Client);
+
+impl std::fmt::Debug for Sender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Sender")
+    }
+}
+
+/// Why a token does not let anybody in.
+#[derive(Debug)]
+pub(super) enum Denied {
+    Token(TokenFault),
+    /// Nobody can say: the keys are not to be had.
+    Unknown(OAuthError),
+}
+
+impl ResourceServer {
+    /// A resource, named as its clients know it, and the issuer of its tokens.
+    pub fn new(
+        issuer: &str,
+        resource: &str,
+        source: KeySource,
+    ) -> Result<ResourceServer, OAuthError> {
+        let issuer_url = Url::parse(issuer).ok().filter(is_issuer);
+        let issuer_url = issuer_url.ok_or_else(|| OAuthError::Issuer(issuer.to_owned()))?;
+        let parsed = Url::parse(resource).ok();
+        let parsed = parsed
+            .filter(|url| matches!(url.scheme(), "http" | "https") && url.fragment().is_none());
+        let parsed = parsed.ok_or_else(|| OAuthError::Resource(resource.to_owned()))?;
+        let mut policy = Policy::public();
+        policy.allow_url(&issuer_url);
+        let mut kept = Kept::default();
+        match &source {
+            KeySource::Issuer => {}
+            KeySource::Url(url) => policy.allow_url(url),
+            KeySource::Given(text) => kept.keys = Some(Arc::new(key_set(text)?)),
+        }
+        Ok(ResourceServer {
+            issuer: issuer.to_owned(),
+            issuer_url,
+            audience: resource.to_owned(),
+            resource: parsed,
+            source,
+            client: Sender(Client::new(policy)),
+            kept: Mutex::new(kept),
+        })
+    }
+
+    /// Whether tokens can be checked now: fetches the keys, when they are not here.
+    pub async fn ready(&self) -> Result<(), OAuthError> {
+        self.keys(KEYS_LAST).await.map(|_| ())
+    }
+
+    /// Where the metadata of this resource is.
+    pub(super) fn metadata_url(&self) -> String {
+        let path = self.resource.path().trim_end_matches('/');
+        let mut url = self.resource.clone();
+        url.set_query(None);
+        url.set_path(&format!("{METADATA}{path}"));
+        url.into()
+    }
+
+    /// What a client needs to get a token.
+    pub(super) fn metadata(&self) -> Value {
+        json!({
+            "resource": self.audience,
+            "authorization_servers": [self.issuer],
+            "bearer_methods_supported": ["header"],
+            "resource_name": "Milepost",
+        })
+    }
+
+    /// Whose token it is.
+    pub(super) async fn subject(&self, token: &str) -> Result<String, Denied> {
+        let keys = self.keys(KEYS_LAST).await.map_err(Denied::Unknown)?;
+        match self.verified(token, &keys) {
+            Err(TokenFault::UnknownKey) => {
+                let keys = self.keys(KEYS_REST).await.map_err(Denied::Unknown)?;
+                self.verified(token, &keys).map_err(Denied::Token)
+            }
+            verified => verified.map_err(Denied::Token),
+        }
+    }
+
+    fn verified(&self, token: &str, keys: &Keys) -> Result<String, TokenFault> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let expected =
+            Expected { issuer: &self.issuer, audience: &self.audience, now_s: now.as_secs() };
+        jwt::verify(token, keys, expected)
+    }
+
+    /// The keys, asked for again when they are older than this.
+    async fn keys(&self, age_max: Duration) -> Result<Arc<Keys>, OAuthError> {
+        let mut kept = self.kept.lock().await;
+        let is_recent = matches!(self.source, KeySource::Given(_))
+            || kept.asked.is_some_and(|asked| asked.elapsed() < age_max);
+        if let Some(keys) = &kept.keys
+            && is_recent
+        {
+            return Ok(Arc::clone(keys));
+        }
+        let fetched = self.fetched().await;
+        match (fetched, &kept.keys) {
+            (Ok(keys), _) => {
+                let keys = Arc::new(keys);
+                *kept = Kept { keys: Some(Arc::clone(&keys)), asked: Some(Instant::now()) };
+                Ok(keys)
+            }
+            // An issuer that is away for a while still gave out the tokens it gave out.
+            (Err(_), Some(keys)) => {
+                let keys = Arc::clone(keys);
+                kept.asked = Some(Instant::now());
+                Ok(keys)
+            }
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    async fn fetched(&self) -> Result<Keys, OAuthError> {
+        let url = match &self.source {
+            KeySource::Given(text) => return key_set(text),
+            KeySource::Url(url) => url.clone(),
+            KeySource::Issuer => self.keys_url().await?,
+        };
+        key_set(&self.document(url).await?)
+    }
+
+    /// Where the metadata of the issuer says that its keys are.
+    async fn keys_url(&self) -> Result<Url, OAuthError> {
+        let path = self.issuer_url.path().trim_end_matches('/');
+        let mut metadata = Err(OAuthError::Document("the issuer has no metadata"));
+        for path in [
+            format!("/.well-known/oauth-authorization-server{path}"),
+            format!("{path}/.well-known/openid-configuration"),
+        ] {
+            let mut url = self.issuer_url.clone();
+            url.set_path(&path);
+            metadata = self.document(url).await;
+            if metadata.is_ok() {
+                break;
+            }
+        }
+        let metadata: Value = serde_json::from_slice(&metadata?)
+            .map_err(|_| OAuthError::Document("the metadata of the issuer is no JSON"))?;
+        if metadata["issuer"] != self.issuer.as_str() {
+            return Err(OAuthError::Document("the metadata of the issuer is of another one"));
+        }
+        let url = metadata["jwks_uri"].as_str().and_then(|text| Url::parse(text).ok());
+        url.ok_or(OAuthError::Document("the metadata of the issuer names no keys"))
+    }
+
+    async fn document(&self, url: Url) -> Result<Vec<u8>, OAuthError> {
+        let sending =
+            Sending { timeout: TIMEOUT, body_bytes: DOCUMENT_BYTES, ..Sending::default() };
+        let request = Outgoing::get(url).header("accept", "application/json");
+        let answer = self.client.0.send(&request, &sending).await;
+        let answer = answer.map_err(|error| OAuthError::Fetch(Box::new(error)))?;
+        match answer.status {
+            200 => Ok(answer.body.to_vec()),
+            _ => Err(OAuthError::Document("the issuer answers with an error")),
+        }
+    }
+}
+
+fn key_set(text: &[u8]) -> Result<Keys, OAuthError> {
+    let keys = Keys::parse(text).ok_or(OAuthError::Document("this is no JSON Web Key Set"))?;
+    match keys.is_empty() {
+        true => Err(OAuthError::Document("the key set has no key for RS256 or ES256")),
+        false => Ok(keys),
+    }
+}
+
+fn is_issuer(url: &Url) -> bool {
+    let is_here = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    let is_safe = url.scheme() == "https" || (url.scheme() == "http" && is_here);
+    is_safe && url.query().is_none() && url.fragment().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn server(issuer: &str, resource: &str) -> Result<ResourceServer, OAuthError> {
+        ResourceServer::new(issuer, resource, KeySource::Issuer)
+    }
+
+    #[test]
+    fn an_issuer_is_known_for_certain() {
+        let here = "https://milepost.example/mcp";
+        for right in ["https://a.example", "https://a.example/realm", "http://127.0.0.1:8080"] {
+            assert!(server(right, here).is_ok(), "{right}");
+        }
+        for wrong in ["http://a.example", "a", "https://a.example?b", "ftp://a.example", ""] {
+            assert!(matches!(server(wrong, here), Err(OAuthError::Issuer(_))), "{wrong}");
+        }
+        for wrong in ["mcp", "https://a.example#b", "mailto:a@b.example"] {
+            assert!(matches!(server("https://a.example", wrong), Err(OAuthError::Resource(_))));
+        }
+    }
+
+    #[test]
+    fn the_metadata_stands_between_host_and_path() {
+        let url =
+            |resource: &str| server("https://a.example", resource).map(|one| one.metadata_url());
+        let at = |resource: &str| url(resource).expect("is a resource");
+        let host = "https://milepost.example";
+        assert_eq!(at(&format!("{host}/mcp")), format!("{host}{METADATA}/mcp"));
+        assert_eq!(at(&format!("{host}/a/mcp?b=c")), format!("{host}{METADATA}/a/mcp"));
+        assert_eq!(at(host), format!("{host}{METADATA}"));
+    }
+
+    /// Answers one request after the other with these key sets, and then no more.
+    fn publishing(sets: [&'static str; 2]) -> Url {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}/keys", listener.local_addr().expect("an address"));
+        std::thread::spawn(move || {
+            for set in sets {
+                let (mut stream, _) = listener.accept().expect("somebody asks");
+                let mut request = [0; 1024];
+                assert_ne!(stream.read(&mut request).expect("reads"), 0);
+                let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length:";
+                write!(stream, "{head} {}\r\n\r\n{set}", set.len()).expect("writes");
+            }
+        });
+        Url::parse(&url).expect("is one")
+    }
+
+    #[tokio::test]
+    async fn keys_are_followed_when_they_change_and_kept_when_they_are_gone() {
+        const OLD: &str = r#"{"keys": [{"kty": "RSA", "kid": "old", "n": "AQAB", "e": "AQAB"}]}"#;
+        const NEW: &str = r#"{"keys": [{"kty": "RSA", "kid": "new", "n": "AQAB", "e": "AQAB"}]}"#;
+        let source = KeySource::Url(publishing([OLD, NEW]));
+        let here = "https://milepost.example/mcp";
+        let server = ResourceServer::new("https://a.example", here, source).expect("is one");
+        let named = |keys: Arc<Keys>| format!("{keys:?}");
+        let old = named(server.keys(KEYS_LAST).await.expect("are there"));
+        assert!(old.contains("\"old\""), "{old}");
+        // Young ones serve, old ones are asked for again.
+        assert_eq!(named(server.keys(KEYS_REST).await.expect("are there")), old);
+        let new = named(server.keys(Duration::ZERO).await.expect("are there"));
+        assert!(new.contains("\"new\""), "{new}");
+        assert_eq!(named(server.keys(Duration::ZERO).await.expect("are kept")), new);
+    }
+}

@@ -1,0 +1,124 @@
+//! The HTTP stack with a handler that is nobody's: its limits, and that it asks for no other.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use milepost_mcp::Options;
+use milepost_mcp::http::{self, Access, Guard, Limits, Settings};
+use rmcp::handler::server::ServerHandler;
+use tokio::sync::oneshot;
+
+/// A handler that knows nothing.
+#[derive(Clone)]
+struct Nothing;
+
+impl ServerHandler for Nothing {}
+
+/// Whether something comes is known after this long; nothing else is measured by it.
+const SHORT: Duration = Duration::from_millis(200);
+const LONG: Duration = Duration::from_mins(1);
+
+const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+
+/// Serves with these limits for as long as the work takes.
+fn serve(limits: Limits, work: impl FnOnce(SocketAddr)) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.expect("starts");
+    let bound = runtime.block_on(http::bind(([127, 0, 0, 1], 0).into())).expect("is free");
+    let address = bound.address();
+    let guard = Guard::new(address, Access::Anybody);
+    let options = Options::default();
+    let settings = Settings { guard, options, has_older_tasks: false, limits };
+    let (stop, stopped) = oneshot::channel::<()>();
+    let served = runtime.spawn(bound.serve(settings, || Nothing, async {
+        drop(stopped.await);
+    }));
+    work(address);
+    drop(stop);
+    runtime.block_on(served).expect("ends");
+}
+
+fn post(address: SocketAddr, body: &str) -> TcpStream {
+    let stream = connect(address);
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {}\r\n\
+         Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\r\n",
+        body.len()
+    );
+    (&stream).write_all(head.as_bytes()).expect("writes");
+    (&stream).write_all(body.as_bytes()).expect("writes");
+    stream
+}
+
+fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("connects");
+    stream.set_read_timeout(Some(LONG)).expect("is set");
+    stream
+}
+
+fn rest(mut stream: &TcpStream) -> String {
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("reads");
+    text
+}
+
+#[test]
+fn any_handler_is_served() {
+    serve(Limits::default(), |address| {
+        let answer = rest(&post(address, HELLO));
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        // It has no older tasks, so nobody is told of any.
+        assert!(answer.contains("\"protocolVersion\":\"2025-11-25\""), "{answer}");
+        assert!(!answer.contains("\"tasks\""), "{answer}");
+    });
+}
+
+#[test]
+fn there_are_so_many_sessions_and_no_more() {
+    serve(Limits { sessions: 2, ..Limits::default() }, |address| {
+        let answers = [(); 3].map(|()| rest(&post(address, HELLO)));
+        assert!(answers[..2].iter().all(|answer| answer.starts_with("HTTP/1.1 200")));
+        assert!(answers[2].starts_with("HTTP/1.1 503"), "{}", answers[2]);
+        assert!(answers[2].contains("\"limit\":2"), "{}", answers[2]);
+    });
+}
+
+#[test]
+fn a_body_may_be_as_long_as_the_limit_and_no_longer() {
+    let limits = Limits { body_bytes: HELLO.len(), ..Limits::default() };
+    serve(limits, |address| {
+        assert!(rest(&post(address, HELLO)).starts_with("HTTP/1.1 200"));
+        let long = rest(&post(address, &format!("{HELLO} ")));
+        assert!(long.starts_with("HTTP/1.1 413") && long.contains("-32600"), "{long}");
+    });
+}
+
+#[test]
+fn a_connection_too_many_waits_for_another_to_end() {
+    serve(Limits { connections: 1, ..Limits::default() }, |address| {
+        let first = connect(address);
+        // Taken, because it is answered.
+        (&first).write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("writes");
+        let mut byte = [0];
+        (&first).read_exact(&mut byte).expect("is answered");
+        let second = post(address, HELLO);
+        second.set_read_timeout(Some(SHORT)).expect("is set");
+        assert!((&second).read(&mut byte).is_err(), "nothing comes");
+        drop(first);
+        second.set_read_timeout(Some(LONG)).expect("is set");
+        assert!(rest(&second).starts_with("HTTP/1.1 200"));
+    });
+}
+
+#[test]
+fn a_client_that_says_nothing_is_not_waited_for() {
+    serve(Limits { head_timeout: SHORT, ..Limits::default() }, |address| {
+        let (silent, slow) = (connect(address), connect(address));
+        (&slow).write_all(b"POST /mcp HTTP/1.1\r\nHost: local").expect("writes");
+        for stream in [silent, slow] {
+            // It is closed; that is what ends the reading.
+            rest(&stream);
+        }
+    });
+}
