@@ -376,6 +376,11 @@ impl Operations {
         self.all.reader.arrived();
     }
 
+    /// Another one when a workflow came or went: a look that costs next to nothing.
+    pub fn stamp(&self) -> u64 {
+        self.all.reader.stamp()
+    }
+
     /// Calls come in at several doors from here on, and runs go on by themselves: each looks at
     /// the library as it is then.
     pub fn scattered(&self) {

@@ -116,6 +116,11 @@ impl Reader {
         self.library.arrived();
     }
 
+    /// Another one when a workflow came or went.
+    pub(crate) fn stamp(&self) -> u64 {
+        self.library.stamp()
+    }
+
     /// Every call looks for itself from here on.
     pub(crate) fn scattered(&self) {
         self.library.scattered();

@@ -13,16 +13,17 @@ use rmcp::model::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, PromptMessage, ProtocolVersion, ReadResourceRequestParams,
     ReadResourceResponse, ReadResourceResult, Role, ServerCapabilities, ServerConfig,
-    TASKS_EXTENSION_ID, Tool, UpdateTaskParams,
+    SubscribeRequestParams, SubscriptionFilter, TASKS_EXTENSION_ID, Tool, UnsubscribeRequestParams,
+    UpdateTaskParams,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Map, Value, json};
 
 use super::ask::{self, Asked};
 use super::call::Told;
 use super::names::{self, Meant};
 use super::next::{self, Next};
-use super::{Errors, Face, confirm, fulfil, missing, payload, prompts, resources, tasks};
+use super::{Errors, Face, changes, confirm, fulfil, missing, payload, prompts, resources, tasks};
 use crate::contract::Contract;
 use crate::session::correlation_id;
 
@@ -36,7 +37,9 @@ impl ServerHandler for Face {
         let capabilities = ServerCapabilities::builder()
             .enable_completions()
             .enable_prompts()
+            .enable_prompts_list_changed()
             .enable_resources()
+            .enable_resources_subscribe()
             .enable_tools()
             .enable_tasks()
             .build();
@@ -99,6 +102,39 @@ impl ServerHandler for Face {
                 Err(ErrorData::resource_not_found("Resource not found", Some(data)))
             }
         }
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.watch(request.uri, &context).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.unwatch(request.uri, &context);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(changes::granted(requested))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.tell_listener(context).await;
+        Ok(())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        tokio::spawn(self.clone().tell_prompts(context.peer));
     }
 
     async fn list_prompts(

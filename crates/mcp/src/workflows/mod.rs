@@ -10,6 +10,7 @@
 
 mod ask;
 mod call;
+mod changes;
 mod confirm;
 mod fulfil;
 mod handler;
@@ -33,6 +34,7 @@ pub use self::names::Spelling;
 use crate::contract::Contract;
 use crate::guide::Guides;
 use crate::version::Surface;
+use changes::Subscriptions;
 use confirm::Confirmations;
 
 /// How a failed call is told.
@@ -80,6 +82,7 @@ struct Shared {
     look: Look,
     tools: OnceLock<Vec<Value>>,
     confirmations: Confirmations,
+    subscriptions: Subscriptions,
     log: Mutex<Box<dyn Write + Send>>,
 }
 
@@ -99,6 +102,7 @@ impl Face {
                 look,
                 tools: OnceLock::new(),
                 confirmations: Confirmations::default(),
+                subscriptions: Subscriptions::default(),
                 log: Mutex::new(log),
             }),
         }

@@ -11,6 +11,7 @@ mod reading;
 mod stateless;
 mod story;
 mod tasks;
+mod watching;
 
 use std::collections::HashMap;
 use std::process::Stdio;
