@@ -1,9 +1,9 @@
 //! The server as a resource of OAuth 2.1: tokens of an authorization server, checked by its keys.
 //!
 //! The keys come from a file, from a URL, or from where the metadata of the issuer (RFC 8414, or
-//! that of `OpenID` Connect) says they are. Requests for them go through the one client of `outbound`; a
-//! URL that a person typed may be private, one that a document brought may not, unless it is of
-//! the issuer itself.
+//! that of `OpenID` Connect) says they are. Requests for them go through the one client of
+//! `outbound`; a URL that a person typed may be private, one that a document brought may not,
+//! unless it is of the issuer itself.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

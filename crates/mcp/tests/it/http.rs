@@ -19,7 +19,10 @@ impl ServerHandler for Nothing {}
 const SHORT: Duration = Duration::from_millis(200);
 const LONG: Duration = Duration::from_mins(1);
 
-const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+const HELLO: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+    r#""capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
+);
 
 /// Serves with these limits for as long as the work takes.
 fn serve(limits: Limits, work: impl FnOnce(SocketAddr)) {

@@ -1,5 +1,6 @@
 //! `milepost serve`, through the real binary: what clients over HTTP see, byte by byte.
 
+mod ask;
 mod edge;
 mod guard;
 mod oauth;

@@ -73,8 +73,27 @@ impl Ask {
         }
     }
 
+    /// Sends it and is gone.
+    pub(super) fn hang_up(self) {
+        drop(self.written());
+    }
+
     /// Sends it and reads the head of the answer.
     pub(super) fn open(self) -> Opened {
+        let mut reader = BufReader::new(self.written());
+        let status = line(&mut reader);
+        let status = status.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let mut headers = Vec::new();
+        loop {
+            let line = line(&mut reader);
+            let Some((name, value)) = line.split_once(": ") else { break };
+            headers.push((name.to_ascii_lowercase(), value.to_owned()));
+        }
+        let status = status.expect("a status");
+        Opened { status, headers, reader, is_head: self.method == "HEAD" }
+    }
+
+    fn written(&self) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).expect("connects");
         stream.set_read_timeout(Some(PATIENCE)).expect("is set");
         let mut head = format!("{} {} HTTP/1.1\r\nConnection: close\r\n", self.method, self.target);
@@ -84,21 +103,7 @@ impl Ask {
         head.extend(["Content-Length: ", &self.body.len().to_string(), "\r\n\r\n"]);
         // A server may have answered before all of it is written.
         drop(stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&self.body)));
-        let mut reader = BufReader::new(stream);
-        let status = line(&mut reader);
-        let status = status.split(' ').nth(1).and_then(|status| status.parse().ok());
-        let mut headers = Vec::new();
-        loop {
-            let line = line(&mut reader);
-            let Some((name, value)) = line.split_once(": ") else { break };
-            headers.push((name.to_ascii_lowercase(), value.to_owned()));
-        }
-        Opened {
-            status: status.expect("a status"),
-            headers,
-            reader,
-            is_head: self.method == "HEAD",
-        }
+        stream
     }
 }
 
@@ -106,6 +111,16 @@ fn line(reader: &mut impl BufRead) -> String {
     let mut line = String::new();
     reader.read_line(&mut line).expect("reads");
     line.trim_end().to_owned()
+}
+
+/// The next chunk of a body; none at its end.
+fn chunk(reader: &mut impl BufRead) -> Option<Vec<u8>> {
+    let size = line(reader);
+    let size = usize::from_str_radix(&size, 16).expect("the size of a chunk");
+    let mut chunk = vec![0; size + 2];
+    reader.read_exact(&mut chunk).expect("a chunk");
+    chunk.truncate(size);
+    (size > 0).then_some(chunk)
 }
 
 /// An answer whose body is still to come.
@@ -121,21 +136,26 @@ impl Opened {
         found(&self.headers, name)
     }
 
+    /// The next message of a stream, as soon as it is there; none at its end.
+    pub(super) fn event(&mut self) -> Option<Value> {
+        loop {
+            let chunk = chunk(&mut self.reader)?;
+            let text = String::from_utf8(chunk).expect("is text");
+            let data = text.lines().find_map(|line| line.strip_prefix("data: "));
+            if let Some(data) = data.filter(|data| !data.is_empty()) {
+                return Some(serde_json::from_str(data).expect("is JSON"));
+            }
+        }
+    }
+
     pub(super) fn rest(mut self) -> Answer {
         let mut body = Vec::new();
         if self.is_head {
             self.reader.read_to_end(&mut body).expect("reads");
             assert_eq!(body, b"");
         } else if self.header("transfer-encoding") == Some("chunked") {
-            loop {
-                let size = line(&mut self.reader);
-                let size = usize::from_str_radix(&size, 16).expect("the size of a chunk");
-                let mut chunk = vec![0; size + 2];
-                self.reader.read_exact(&mut chunk).expect("a chunk");
-                if size == 0 {
-                    break;
-                }
-                body.extend_from_slice(&chunk[..size]);
+            while let Some(chunk) = chunk(&mut self.reader) {
+                body.extend_from_slice(&chunk);
             }
         } else {
             let length = self.header("content-length").and_then(|length| length.parse().ok());

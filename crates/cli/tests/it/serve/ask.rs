@@ -1,0 +1,91 @@
+//! What the server asks of its client while a call is under way, and calls that are given up.
+
+use std::thread;
+
+use serde_json::{Value, json};
+
+use super::{ASKS, SLEEPS, Server, alone};
+use crate::Place;
+
+fn place() -> Place {
+    let place = Place::with(&[("asks.yaml", ASKS)]);
+    place.run(["workflow", "save", "asks.yaml"]).ends(0);
+    place
+}
+
+const DELETE: &str = "workflow_delete";
+
+#[test]
+fn a_question_comes_in_the_stream_of_its_call_and_the_answer_by_another_request() {
+    for (answer, code) in [(true, 6), (false, 0)] {
+        let place = place();
+        let server = Server::start(&place, &[]);
+        let session = server.connect_with("2025-06-18", &json!({"elicitation": {}}));
+        let call = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {
+            "name": DELETE, "arguments": {"workflow_id": "asks"}}});
+        let mut opened = session.ask("POST").body(call.to_string()).open();
+        let question = opened.event().expect("is asked");
+        assert_eq!(question["method"], "elicitation/create", "{question}");
+        let said = json!({"jsonrpc": "2.0", "id": question["id"], "result": {
+            "action": "accept", "content": {"confirm": answer}}});
+        assert_eq!(session.post(&said).status, 202);
+        let done = opened.event().expect("is answered");
+        assert_eq!(done["id"], 5);
+        assert_eq!(done["result"]["isError"] == true, !answer, "{done}");
+        assert_eq!(opened.event(), None, "there is one answer");
+        place.run(["workflow", "show", "asks"]).ends(code);
+    }
+}
+
+#[test]
+fn a_question_is_an_unfinished_answer_where_every_request_stands_alone() {
+    let place = place();
+    let server = Server::start(&place, &[]);
+    let can = json!({"elicitation": {"form": {}}});
+    let mut call = json!({"name": DELETE, "arguments": {"workflow_id": "asks"}});
+    let asked = server.alone("tools/call", call.clone(), &can).message();
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    let requests = asked["result"]["inputRequests"].as_object().expect("requests");
+    let key = requests.keys().next().expect("one");
+    call["inputResponses"] = json!({key: {"action": "accept", "content": {"confirm": true}}});
+    let done = server.alone("tools/call", call, &can).message();
+    assert_ne!(done["result"]["isError"], true, "{done}");
+    place.run(["workflow", "show", "asks"]).ends(6);
+}
+
+#[test]
+fn a_call_that_is_given_up_is_not_answered_and_its_id_is_free() {
+    let place = Place::new();
+    let server = Server::start(&place, &[]);
+    let session = server.connect("2025-11-25");
+    let run = session.tool("workflow_run", &json!({"manifest": SLEEPS}))["run_id"].clone();
+    let wait = json!({"name": "workflow_status", "arguments": {"run_id": run, "wait_s": 25}});
+    let body = json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": wait});
+    let ask = session.ask("POST").body(body.to_string());
+    let waiting = thread::spawn(move || ask.insist());
+    let ping = json!({"jsonrpc": "2.0", "id": 9, "method": "ping"});
+    while session.post(&ping).status == 200 {}
+    let note = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": 9, "reason": "no longer"}});
+    assert_eq!(session.post(&note).status, 202);
+    assert_eq!(waiting.join().expect("ends").messages(), Vec::<Value>::new());
+    assert_eq!(session.post(&ping).message()["result"], json!({}));
+}
+
+#[test]
+fn a_client_that_hangs_up_takes_nobody_with_it() {
+    let place = Place::new();
+    let server = Server::start(&place, &[]);
+    let session = server.connect("2025-11-25");
+    let run = session.tool("workflow_run", &json!({"manifest": SLEEPS}))["run_id"].clone();
+    let wait = json!({"name": "workflow_status", "arguments": {"run_id": run, "wait_s": 1}});
+    let body = json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": wait});
+    drop(session.ask("POST").body(body.to_string()).open());
+    let mut body = body.clone();
+    body["params"] = alone(body["params"].take(), &json!({}));
+    server.ask_alone("tools/call", &body).hang_up();
+    assert_eq!(session.call("ping", &json!({})), json!({}));
+    // The id is free once the call is done, although nobody heard its answer.
+    let ping = json!({"jsonrpc": "2.0", "id": 9, "method": "ping"});
+    while session.post(&ping).status != 200 {}
+}
