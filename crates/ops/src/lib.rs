@@ -39,6 +39,7 @@ pub use commands::Known;
 pub use later::Later;
 pub use milepost_engine::time::rfc3339;
 pub use milepost_model::problem::{Code, Problem};
+pub use milepost_store::Confirm;
 pub use operation::{Door, OPERATIONS, Operation, Operations, Safety};
 pub use problems::{of_file as file_problem, of_invalid as invalid_file_problem};
 pub use reader::Reader;

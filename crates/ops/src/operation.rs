@@ -26,6 +26,7 @@ use crate::tool::Tool;
 use crate::workflow;
 use crate::writer::Writer;
 use milepost_model::problem::{Code, Problem};
+use milepost_store::Confirm;
 
 /// How often a process that stays looks for runs that nobody drives.
 const SWEEP: Duration = Duration::from_secs(2);
@@ -374,6 +375,12 @@ impl Operations {
     /// Whatever is called from here on was asked for before now, until this is told again.
     pub fn arrived(&self) {
         self.all.reader.arrived();
+    }
+
+    /// What agents have to have confirmed. As strict as can be when the configuration cannot be
+    /// read.
+    pub fn confirm(&self) -> Confirm {
+        self.all.reader.config().map_or(Confirm::Person, |config| config.confirm)
     }
 
     /// Another one when a workflow came or went: a look that costs next to nothing.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use milepost_model::suggest;
-use milepost_ops::{Code, Operation, Problem, Profile, Task};
+use milepost_ops::{Code, Confirm, Operation, Problem, Profile, Safety, Task};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
@@ -23,7 +23,10 @@ use super::ask::{self, Asked};
 use super::call::Told;
 use super::names::{self, Meant};
 use super::next::{self, Next};
-use super::{Errors, Face, changes, confirm, fulfil, missing, payload, prompts, resources, tasks};
+use super::repeats::ENOUGH;
+use super::{
+    Errors, Face, changes, confirm, fulfil, inline, missing, payload, prompts, resources, tasks,
+};
 use crate::contract::Contract;
 use crate::session::correlation_id;
 
@@ -301,7 +304,20 @@ impl Face {
         let token = arguments.remove(confirm::ARGUMENT);
         let token = token.as_ref().and_then(Value::as_str);
         let confirmations = &self.shared.confirmations;
-        let yes = token.is_some_and(|token| confirmations.take(token, operation.name, &arguments));
+        let wanted = self.operations().confirm();
+        let yes = token.is_some_and(|token| confirmations.take(token, operation.name, &arguments))
+            && wanted != Confirm::Person;
+        if wanted == Confirm::Writes && operation.safety == Safety::Standard && !yes {
+            let problem = unconfirmed(operation);
+            match self.confirmed(&problem, answers, &context).await {
+                Asked::Given(given) if given.get("confirm") == Some(&Value::Bool(true)) => {}
+                Asked::Given(_) | Asked::Declined => {
+                    return self.failed(operation, &arguments, &declined(), false);
+                }
+                Asked::Later(unfinished) => return Ok((*unfinished).into()),
+                Asked::Nobody => return self.failed(operation, &arguments, &problem, true),
+            }
+        }
         let mut done = self.once(operation, &arguments, yes, &context).await;
         if let Err(problem) = &done {
             match self.filled(problem, &arguments, answers, &context).await {
@@ -323,7 +339,10 @@ impl Face {
                 }
                 Asked::Given(_) | Asked::Declined => done = Err(declined()),
                 Asked::Later(unfinished) => return Ok((*unfinished).into()),
-                Asked::Nobody => return self.failed(operation, &arguments, problem, true),
+                Asked::Nobody => {
+                    let may_carry = wanted != Confirm::Person;
+                    return self.failed(operation, &arguments, problem, may_carry);
+                }
             }
         }
         self.answered(operation, &arguments, done, &context).await
@@ -375,7 +394,11 @@ impl Face {
                 let made = CreateTaskResult::new(tasks::task(&run)).with_meta(tasks::meta(&run));
                 Ok(made.into())
             }
-            Ok(result) => Ok(CallToolResult::structured(result).into()),
+            Ok(mut result) => {
+                self.shared.repeats.forget(operation.name);
+                inline::shorten(&mut result, inline::bound(arguments));
+                Ok(CallToolResult::structured(result).into())
+            }
             Err(problem) => self.failed(operation, arguments, &problem, false),
         }
     }
@@ -461,7 +484,11 @@ impl Face {
             problem.code.name(),
             problem.message
         ));
-        let payload = payload::of(problem, &id, next.as_ref());
+        let mut payload = payload::of(problem, &id, next.as_ref());
+        if self.shared.repeats.count(operation.name, &problem.message) >= ENOUGH {
+            payload["schema"] = (operation.request)();
+            payload["example"] = (operation.example)();
+        }
         if look.errors == Errors::JsonRpc {
             return Err(payload::error(problem, payload));
         }
@@ -495,6 +522,14 @@ fn knows_tasks(context: &RequestContext<RoleServer>) -> bool {
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
+}
+
+/// What the configuration wants to be asked before anything is changed.
+fn unconfirmed(operation: &Operation) -> Problem {
+    let loss = format!("An agent wants to call `{}`.", operation.name);
+    let message = format!("`{}` needs a yes: the configuration asks for one", operation.name);
+    Problem::new(Code::ConfirmationRequired, message, "ask the person, then say it again")
+        .context("loss", loss)
 }
 
 fn declined() -> Problem {

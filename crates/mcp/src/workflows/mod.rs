@@ -14,12 +14,14 @@ mod changes;
 mod confirm;
 mod fulfil;
 mod handler;
+mod inline;
 mod missing;
 mod names;
 mod next;
 mod older;
 mod payload;
 mod prompts;
+mod repeats;
 mod resources;
 mod tasks;
 mod tools;
@@ -36,6 +38,7 @@ use crate::guide::Guides;
 use crate::version::Surface;
 use changes::Subscriptions;
 use confirm::Confirmations;
+use repeats::Repeats;
 
 /// How a failed call is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -83,6 +86,7 @@ struct Shared {
     tools: OnceLock<Vec<Value>>,
     confirmations: Confirmations,
     subscriptions: Subscriptions,
+    repeats: Repeats,
     log: Mutex<Box<dyn Write + Send>>,
 }
 
@@ -103,6 +107,7 @@ impl Face {
                 tools: OnceLock::new(),
                 confirmations: Confirmations::default(),
                 subscriptions: Subscriptions::default(),
+                repeats: Repeats::default(),
                 log: Mutex::new(log),
             }),
         }

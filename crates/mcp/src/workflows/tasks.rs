@@ -11,6 +11,8 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
+use super::inline;
+
 /// Where an answer tells which run it is about.
 pub(super) const RUN: &str = "milepost/run";
 /// Where a task tells how far it is.
@@ -146,6 +148,7 @@ pub(super) async fn look(operations: &Operations, id: &str, wait: bool) -> Resul
     let last = events.ok().and_then(|events| events["events"].as_array()?.last().cloned());
     let at = last.map_or_else(|| run["started_ms"].clone(), |event| event["at_ms"].clone());
     run["updated_ms"] = at;
+    inline::shorten(&mut run, inline::USUAL);
     Ok(run)
 }
 
