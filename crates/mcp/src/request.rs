@@ -47,6 +47,9 @@ const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// on what it does not know, and would answer the name alone in the shape of another era.
 pub(crate) const OLDER: &str = "milepost/2025-11-25/";
 
+/// How the contract spells a call that is a task.
+const CREATE: &str = "tasks/create";
+
 /// What may be asked, and in which shape it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Era {
@@ -102,6 +105,9 @@ pub(crate) fn understood(
     if era.lacks(method) {
         return Err(Fault::method_not_found(method));
     }
+    if era == Era::OlderTasks && method == CREATE {
+        return understood("tools/call", created(params), era);
+    }
     let older = era.is_older(method, &params).then(|| params.clone());
     match read(method, params) {
         Ok(ClientRequest::CustomRequest(_)) | Err(_) if STANDARD.contains(&method) => {
@@ -115,6 +121,14 @@ pub(crate) fn understood(
             (Ok(read), None) => Ok(read),
         },
     }
+}
+
+/// A task as the contract makes one, which no revision has: a call that says it is one.
+fn created(mut params: Map<String, Value>) -> Map<String, Value> {
+    let ttl = params.remove("ttl");
+    let task = ttl.map_or_else(|| json!({}), |ttl| json!({"ttl": ttl}));
+    params.entry("task").or_insert(task);
+    params
 }
 
 fn read_older(method: &str, params: Map<String, Value>) -> Result<ClientRequest, Fault> {
@@ -223,6 +237,11 @@ mod tests {
         let call = json!({"name": "a", "task": {}});
         assert_eq!(check("tools/call", &call, Era::OlderTasks), Ok(format!("{OLDER}tools/call")));
         assert_eq!(check("tools/call", &call, Era::Handshake), Ok("tools/call".to_owned()));
+        let create = json!({"name": "a", "arguments": {}, "ttl": 1});
+        let made = check("tasks/create", &create, Era::OlderTasks);
+        assert_eq!(made, Ok(format!("{OLDER}tools/call")));
+        assert_eq!(check("tasks/create", &json!({}), Era::OlderTasks), Err(-32602));
+        assert_eq!(check("tasks/create", &create, Era::Stateless), Err(-32601));
         // What is ours to write is nobody's to send.
         let ours = format!("{OLDER}tools/call");
         assert_eq!(check(&ours, &call, Era::OlderTasks), Err(-32601));

@@ -154,6 +154,14 @@ impl Face {
             Some(true) => Some(Listed::new(self).await),
             _ => None,
         };
+        // The client was told that it is heard before anything was looked at: what changed in
+        // between would be known to nobody, so everything counts as changed once.
+        for one in &watched {
+            let _ = context.sink().notify_resource_updated(one.uri.clone()).await;
+        }
+        if listed.is_some() {
+            let _ = context.sink().notify_prompt_list_changed().await;
+        }
         loop {
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}

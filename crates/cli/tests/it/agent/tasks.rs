@@ -189,3 +189,14 @@ fn a_task_that_waits_holds_its_client_back() {
     let got = answers.iter().find(|answer| answer["id"] == "tasks/get").expect("an answer");
     assert_eq!(got["result"]["status"], "completed", "{got}");
 }
+
+#[test]
+fn the_contract_makes_tasks_in_its_own_words() {
+    let place = Place::new();
+    let mut agent = agent(&place);
+    let create = json!({"name": "workflow.execute", "arguments": {"manifest": QUICK}, "ttl": 9});
+    let made = agent.client.call("tasks/create", &create);
+    let id = json!({"taskId": made["task"]["taskId"]});
+    let result = agent.client.call("tasks/result", &id);
+    assert_eq!(result["structuredContent"]["final_output"], json!({"b": 1}), "{result}");
+}

@@ -1,6 +1,6 @@
 //! What clients watch: they are told when it changes, and of nothing else.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{ASKS, Agent, client};
 use crate::Place;
@@ -79,11 +79,13 @@ fn a_listener_of_today_is_told_what_it_asked_for() {
     let granted = client.hear();
     assert!(granted.to_string().contains(uri), "{granted}");
     assert!(!granted.to_string().contains("no/such"), "{granted}");
+    // What changed before the server looked for the first time is not lost.
+    assert_eq!(client.hear()["params"]["uri"], uri);
+    assert_eq!(client.hear()["method"], "notifications/prompts/list_changed");
     change(&place, "Look again");
-    let told = |client: &mut crate::client::Client| -> Value { client.hear() };
-    let note = told(&mut client);
+    let note = client.hear();
     assert_eq!(note["method"], "notifications/resources/updated", "{note}");
     place.run(["workflow", "save", "guide.json"]).ends(0);
-    let note = told(&mut client);
+    let note = client.hear();
     assert_eq!(note["method"], "notifications/prompts/list_changed", "{note}");
 }
