@@ -10,11 +10,14 @@ mod guide;
 mod labels;
 mod loopback;
 mod manifest;
+mod mcp;
 mod peers;
+mod post;
 mod runners;
 mod shelf;
 mod stopwatch;
 mod talk;
+mod turns;
 mod validate;
 
 use std::process::ExitCode;
@@ -24,11 +27,21 @@ use anyhow::{Result, bail};
 use self::figure::Figure;
 use crate::workspace::Workspace;
 
-/// How the program is built: as whoever follows the README builds it.
-const PROGRAM: [&str; 3] = ["--release", "--bin", "milepost"];
+/// How the program is built: as it is shipped.
+const PROGRAM: [&str; 4] = ["--profile", "dist", "--bin", "milepost"];
+/// The least that can be done with what the program is built on.
+const BARE: [&str; 4] = ["--profile", "dist", "--example", "bare"];
 /// How programs of the benches are built: together, so that what they share is built once.
-const EXAMPLES: [&str; 7] =
-    ["--release", "--example", "call_rate", "--example", "run_rate", "--example", "search_eval"];
+const EXAMPLES: [&str; 8] = [
+    "--profile",
+    "dist",
+    "--example",
+    "call_rate",
+    "--example",
+    "run_rate",
+    "--example",
+    "search_eval",
+];
 
 /// When a broken limit is a failure.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,6 +60,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "validate", measure: validate::run, gate: Gate::Always },
     Bench { name: "guide", measure: guide::run, gate: Gate::Checked },
     Bench { name: "catalog", measure: catalog::run, gate: Gate::Checked },
+    Bench { name: "mcp", measure: mcp::run, gate: Gate::Checked },
     Bench { name: "engine", measure: engine::run, gate: Gate::Checked },
 ];
 

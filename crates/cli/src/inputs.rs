@@ -23,6 +23,11 @@ pub(crate) struct InputArguments {
 }
 
 impl InputArguments {
+    /// Whether none were given.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.input.is_empty() && self.all.is_none()
+    }
+
     /// The values that were given; those named one by one win.
     pub(crate) fn read(&self, workflow: &Workflow) -> Result<Map<String, Value>, Failure> {
         let mut inputs = object(self.all.as_deref())?;

@@ -45,6 +45,9 @@ pub(crate) fn run(arguments: &Serve, terminal: &mut Terminal) -> Result<Exit, Fa
         let access = access(arguments, &proof, &url)?;
         let guard = guard(arguments, bound.address(), access.clone())?;
         tell(arguments, &url, &proof, terminal)?;
+        if !bound.address().ip().is_loopback() {
+            terminal.complain("warning: what is sent is not encrypted: put TLS before it");
+        }
         if let Access::OAuth(server) = access
             && let Err(error) = server.ready().await
         {

@@ -78,6 +78,12 @@ pub(crate) fn operations() -> Result<Operations, Failure> {
     Ok(Operations::new(writer(None)?))
 }
 
+/// The text of the file that the user named, if there is one and it is plain text.
+pub(crate) fn text(target: &OsStr) -> Option<String> {
+    let bytes = read_document(Path::new(target), DOCUMENT_BYTES).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
 /// Finds and reads what the user named.
 pub(crate) fn load(target: &OsStr) -> Result<Loaded, Failure> {
     if target == "-" {

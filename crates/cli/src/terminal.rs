@@ -57,7 +57,8 @@ impl Terminal {
 
     /// Writes a remark. A closed standard error leaves nobody to tell.
     pub(crate) fn complain(&mut self, text: &str) {
-        drop(writeln!(self.err, "{text}"));
+        // In one piece: several processes may share a terminal.
+        drop(self.err.write_all(format!("{text}\n").as_bytes()));
     }
 
     /// Columns of the terminal, or a usual number of them.

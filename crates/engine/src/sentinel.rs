@@ -19,11 +19,10 @@ fn open(seal: &str) -> String {
 
 /// A text with something else in the place of every sentinel, by the name of its secret; one for
 /// which there is nothing stays.
-fn replaced(seal: &str, text: &str, mut with: impl FnMut(&str) -> Option<String>) -> String {
-    let open = open(seal);
+fn replaced(open: &str, text: &str, with: &mut dyn FnMut(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = text;
-    while let Some(at) = rest.find(&open) {
+    while let Some(at) = rest.find(open) {
         let inner = &rest[at + open.len()..];
         let Some(end) = inner.find(CLOSE) else { break };
         let after = at + open.len() + end + CLOSE.len_utf8();
@@ -46,12 +45,9 @@ pub fn replaced_in(
     value: &Value,
     with: &mut dyn FnMut(&str) -> Option<String>,
 ) -> Value {
-    match value {
-        Value::String(text) => Value::String(replaced(seal, text, with)),
-        Value::Array(items) => items.iter().map(|item| replaced_in(seal, item, with)).collect(),
-        Value::Object(map) => Value::Object(replaced_in_map(seal, map, with)),
-        other => other.clone(),
-    }
+    let open = open(seal);
+    // Most have none, and every answer of an API is looked at.
+    if has(&open, value) { inside(&open, value, with) } else { value.clone() }
 }
 
 /// The same for the values of a map; its keys are nobody's secret.
@@ -60,7 +56,44 @@ pub fn replaced_in_map(
     map: &Map<String, Value>,
     with: &mut dyn FnMut(&str) -> Option<String>,
 ) -> Map<String, Value> {
-    map.iter().map(|(name, value)| (name.clone(), replaced_in(seal, value, with))).collect()
+    let open = open(seal);
+    map.iter().map(|(name, value)| (name.clone(), inside(&open, value, with))).collect()
+}
+
+/// The names of the secrets whose sentinels stand in a value.
+pub fn names_in(seal: &str, value: &Value) -> Vec<String> {
+    let open = open(seal);
+    let mut names: Vec<String> = Vec::new();
+    if has(&open, value) {
+        inside(&open, value, &mut |name| {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+            None
+        });
+    }
+    names
+}
+
+fn has(open: &str, value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(open),
+        Value::Array(items) => items.iter().any(|item| has(open, item)),
+        Value::Object(map) => map.values().any(|value| has(open, value)),
+        _ => false,
+    }
+}
+
+fn inside(open: &str, value: &Value, with: &mut dyn FnMut(&str) -> Option<String>) -> Value {
+    match value {
+        Value::String(text) => Value::String(replaced(open, text, with)),
+        Value::Array(items) => items.iter().map(|item| inside(open, item, with)).collect(),
+        Value::Object(map) => {
+            let all = map.iter().map(|(name, value)| (name.clone(), inside(open, value, with)));
+            Value::Object(all.collect())
+        }
+        other => other.clone(),
+    }
 }
 
 /// A value as it may be shown: marks in the place of sentinels.
@@ -70,5 +103,5 @@ pub fn shown(seal: &str, value: &Value) -> Value {
 
 /// A text as it may be shown.
 pub fn shown_text(seal: &str, text: &str) -> String {
-    replaced(seal, text, |name| Some(secret::mark(name)))
+    replaced(&open(seal), text, &mut |name| Some(secret::mark(name)))
 }

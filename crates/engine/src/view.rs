@@ -243,10 +243,11 @@ fn told(state: &State, step: &Step, prompt: &Prompt, key: &Key, variables: &Valu
         }
         PromptText::Template(text) => {
             let mut names = Names::of(state);
-            if let Some(map) = variables.as_object() {
-                for (name, value) in map {
-                    names = names.with(name, value.clone());
-                }
+            // What a run is given may have any name; these always mean the same.
+            let own = |name: &str| !matches!(name, "inputs" | "steps" | "env" | "run");
+            let variables = variables.as_object().into_iter().flatten();
+            for (name, value) in variables.filter(|(name, _)| own(name)) {
+                names = names.with(name, value.clone());
             }
             if let Some((index, item)) = item(state, key) {
                 let name = step.for_each.as_ref().and_then(|each| each.name.as_ref());

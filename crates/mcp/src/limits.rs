@@ -41,3 +41,5 @@ pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Of a body that is too large, how much is read past the limit: a client that still writes would
 /// not see its answer.
 pub const DISCARDED_BYTES: usize = 16 << 20;
+/// Resources that the clients of a server watch together.
+pub const WATCHED: usize = 256;

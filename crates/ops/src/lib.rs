@@ -6,6 +6,7 @@
 //! crates below become problems here and nowhere else.
 
 mod arguments;
+pub mod author;
 mod call;
 pub mod catalog;
 mod choices;
@@ -19,6 +20,7 @@ mod operation;
 mod plain;
 pub mod preview;
 mod problems;
+pub mod prompts;
 pub mod provider;
 mod reader;
 mod response;
@@ -37,6 +39,7 @@ pub use commands::Known;
 pub use later::Later;
 pub use milepost_engine::time::rfc3339;
 pub use milepost_model::problem::{Code, Problem};
+pub use milepost_store::Confirm;
 pub use operation::{Door, OPERATIONS, Operation, Operations, Safety};
 pub use problems::{of_file as file_problem, of_invalid as invalid_file_problem};
 pub use reader::Reader;

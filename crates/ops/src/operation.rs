@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::arguments::{Arguments, schema_of};
+use crate::author;
 use crate::call::Call;
 use crate::catalog;
 use crate::command;
@@ -25,6 +26,7 @@ use crate::tool::Tool;
 use crate::workflow;
 use crate::writer::Writer;
 use milepost_model::problem::{Code, Problem};
+use milepost_store::Confirm;
 
 /// How often a process that stays looks for runs that nobody drives.
 const SWEEP: Duration = Duration::from_secs(2);
@@ -233,6 +235,8 @@ pub const OPERATIONS: &[Operation] = &[
     waits::<command::run::Run>(),
     waits::<run::start::Start>(),
     waits::<run::execute::Execute>(),
+    waits::<author::author_and_run::AuthorAndRun>(),
+    waits::<author::repair_and_rerun::RepairAndRerun>(),
     waits::<run::status::Status>(),
     waits::<run::submit::Submit>(),
     waits::<run::resume::Resume>(),
@@ -371,6 +375,23 @@ impl Operations {
     /// Whatever is called from here on was asked for before now, until this is told again.
     pub fn arrived(&self) {
         self.all.reader.arrived();
+    }
+
+    /// What agents have to have confirmed. As strict as can be when the configuration cannot be
+    /// read.
+    pub fn confirm(&self) -> Confirm {
+        self.all.reader.config().map_or(Confirm::Person, |config| config.confirm)
+    }
+
+    /// Another one when a workflow came or went: a look that costs next to nothing.
+    pub fn stamp(&self) -> u64 {
+        self.all.reader.stamp()
+    }
+
+    /// Calls come in at several doors from here on, and runs go on by themselves: each looks at
+    /// the library as it is then.
+    pub fn scattered(&self) {
+        self.all.reader.scattered();
     }
 
     /// The same from the text of an object, without a schema and the values it looks at. `None`

@@ -116,6 +116,16 @@ impl Reader {
         self.library.arrived();
     }
 
+    /// Another one when a workflow came or went.
+    pub(crate) fn stamp(&self) -> u64 {
+        self.library.stamp()
+    }
+
+    /// Every call looks for itself from here on.
+    pub(crate) fn scattered(&self) {
+        self.library.scattered();
+    }
+
     /// Every workflow and every file that is none.
     pub fn listing(&self) -> Result<Arc<Listing>, Problem> {
         self.library.listing(WORLD).map_err(|error| problems::of_file(&error))

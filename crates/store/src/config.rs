@@ -24,10 +24,24 @@ pub struct Config {
     pub secrets: SecretsBackend,
     /// How runs are approved.
     pub approvals: Approvals,
+    /// What agents are asked to confirm, and who may carry the yes.
+    pub confirm: Confirm,
     /// What a run may spend whose workflow does not say.
     pub budget: Budgets,
     /// Keys that mean nothing.
     pub warnings: Vec<UnknownKey>,
+}
+
+/// What is confirmed when an agent calls, where its client cannot ask the person.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Confirm {
+    /// What destroys; the agent may carry the person's yes.
+    #[default]
+    Token,
+    /// What changes something as well.
+    Writes,
+    /// What destroys; only the person can do it, with the command line.
+    Person,
 }
 
 /// How runs are approved.
@@ -89,7 +103,8 @@ pub enum ConfigError {
 }
 
 const KEYS: &[&str] =
-    &["allow_private", "source_roots", "env_allow", "secrets", "approvals", "budget"];
+    &["allow_private", "source_roots", "env_allow", "secrets", "approvals", "confirm", "budget"];
+const CONFIRM: &str = "`token`, `writes` or `person`";
 const APPROVALS_KEYS: &[&str] = &["unattended", "presence"];
 const PRESENCE: &str = "`terminal` or `pin`";
 const BUDGET_KEYS: &[&str] = &["http_calls", "writes", "attempts"];
@@ -147,6 +162,14 @@ impl Config {
         }
         if let Some(field) = top.take("approvals") {
             config.approvals = Approvals::read(field.table()?, &mut config.warnings)?;
+        }
+        if let Some(field) = top.take("confirm") {
+            config.confirm = field.parsed(CONFIRM, |text| match text {
+                "token" => Some(Confirm::Token),
+                "writes" => Some(Confirm::Writes),
+                "person" => Some(Confirm::Person),
+                _ => None,
+            })?;
         }
         if let Some(field) = top.take("budget") {
             config.budget = Budgets::read(field.table()?, &mut config.warnings)?;

@@ -33,7 +33,7 @@ pub mod workflows;
 
 pub use blobs::Blobs;
 pub use choices::{Choices, KeptChoices};
-pub use config::{Approvals, Budgets, Config, ConfigError, LeastPresence, SecretsBackend};
+pub use config::{Approvals, Budgets, Config, ConfigError, Confirm, LeastPresence, SecretsBackend};
 pub use digest::Digest;
 pub use directory::Directory;
 pub use file::{FileError, read_document, write_atomic};

@@ -79,6 +79,21 @@ impl Library {
         self.state().together.begin();
     }
 
+    /// Another one when a file came to one of the directories or went from it.
+    pub fn stamp(&self) -> u64 {
+        let mut hasher = std::hash::DefaultHasher::new();
+        for (_, directory) in &self.locations.directories {
+            let changed = std::fs::metadata(directory).and_then(|found| found.modified());
+            std::hash::Hash::hash(&changed.ok(), &mut hasher);
+        }
+        std::hash::Hasher::finish(&hasher)
+    }
+
+    /// There is another door from here on, such as a run that goes on by itself: every call looks.
+    pub fn scattered(&self) {
+        self.state().together.end();
+    }
+
     /// Everything there is.
     pub fn listing(&self, world: World<'_>) -> Result<Arc<Listing>, FileError> {
         self.state().listing(world)

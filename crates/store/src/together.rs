@@ -18,6 +18,11 @@ impl Together {
         self.found.get_or_insert_default().clear();
     }
 
+    /// From now on every call looks.
+    pub(crate) fn end(&mut self) {
+        self.found = None;
+    }
+
     /// What was found under an id. Nothing when a change was seen since, be it of another file: no
     /// call may tell of something older than a call before it did.
     pub(crate) fn get(&self, id: &str, changes: u64) -> Option<Found> {

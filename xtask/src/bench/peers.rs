@@ -91,6 +91,13 @@ impl FastMcp {
         Ok(or_shout(folder).map(|folder| FastMcp { python: python_of(&folder) }))
     }
 
+    /// A program on it.
+    pub(crate) fn script(&self, text: &str) -> Command {
+        let mut command = Command::new(&self.python);
+        command.args(["-c", text]);
+        command
+    }
+
     /// A server of the document and the list of its tools.
     pub(crate) fn tools(&self, document: &Path) -> Result<Command> {
         let mut command = usage::command(&self.python)?;

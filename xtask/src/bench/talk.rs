@@ -51,6 +51,12 @@ impl Server {
         Ok((server, elapsed))
     }
 
+    /// The next line that it says.
+    pub(crate) fn line(&mut self) -> Result<String> {
+        self.receive()?;
+        Ok(String::from_utf8_lossy(&self.line).into_owned())
+    }
+
     /// Sends a request and returns its result.
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
         let request = request(method, params);

@@ -34,13 +34,7 @@ pub(crate) use resume::run as resume;
 pub(crate) fn start(arguments: &args::Start, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let json = arguments.json.json;
     let session = Session::open(Person::new(false, json))?;
-    let loaded = target::load(&arguments.target)?;
-    let inputs = match &loaded.document.workflow {
-        Some(workflow) => arguments.given.read(workflow)?,
-        // What is wrong with it is told when it is to be run.
-        None => Map::new(),
-    };
-    let manifest = loaded.document.source.as_ref().map(|source| Value::from(source.text()));
+    let (manifest, inputs) = wanted(arguments)?;
     let told = |failure: Failure| failure.about(&arguments.target);
     if arguments.dry_run {
         return dry_run(&session, manifest, inputs, json, terminal).map_err(told);
@@ -60,6 +54,24 @@ pub(crate) fn start(arguments: &args::Start, terminal: &mut Terminal) -> Result<
         return follow::finish(&view, json, terminal).map(|_| Exit::Done);
     }
     follow::follow(&session, &view.run_id, 0, json, terminal)
+}
+
+/// The text to run, and the values for its inputs.
+fn wanted(arguments: &args::Start) -> Result<(Option<Value>, Map<String, Value>), Failure> {
+    // Only who names inputs has to know how they are declared; whoever runs it reads it anyway.
+    if arguments.given.is_empty()
+        && let Some(text) = target::text(&arguments.target)
+    {
+        return Ok((Some(Value::from(text)), Map::new()));
+    }
+    let loaded = target::load(&arguments.target)?;
+    let inputs = match &loaded.document.workflow {
+        Some(workflow) => arguments.given.read(workflow)?,
+        // What is wrong with it is told when it is to be run.
+        None => Map::new(),
+    };
+    let manifest = loaded.document.source.as_ref().map(|source| Value::from(source.text()));
+    Ok((manifest, inputs))
 }
 
 fn dry_run(

@@ -55,11 +55,6 @@ impl Edge {
         Edge { face, options, outbox, inbox, runtime, agreed: None, stateless: false }
     }
 
-    /// Lines that follow were sent before now.
-    pub(super) fn arrived(&self) {
-        self.face.guides().arrived();
-    }
-
     pub(super) fn line(&mut self, frame: Frame<'_>) -> Verdict {
         let incoming = match frame {
             Frame::Line(line) => message::read(line),

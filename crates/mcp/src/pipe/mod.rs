@@ -71,7 +71,6 @@ fn read_all(mut edge: Edge, mut stdin: impl Read) -> Result<(), ServeError> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(ServeError::Read(error)),
         };
-        edge.arrived();
         let mut rest = &chunk[..count];
         while let Some(frame) = framer.next(&mut rest) {
             if edge.line(frame) == Verdict::Over {

@@ -72,7 +72,7 @@ fn result(result: ElicitResult) -> Asked {
 }
 
 /// Whether a client asks people to fill in forms. An empty capability means forms.
-fn has_forms(capabilities: Option<&ClientCapabilities>) -> bool {
+pub(super) fn has_forms(capabilities: Option<&ClientCapabilities>) -> bool {
     let elicitation = capabilities.and_then(|capabilities| capabilities.elicitation.as_ref());
     elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none())
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use milepost_model::suggest;
-use milepost_ops::{Code, Operation, Problem, Profile, Task};
+use milepost_ops::{Code, Confirm, Operation, Problem, Profile, Safety, Task};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
@@ -13,16 +13,20 @@ use rmcp::model::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, PromptMessage, ProtocolVersion, ReadResourceRequestParams,
     ReadResourceResponse, ReadResourceResult, Role, ServerCapabilities, ServerConfig,
-    TASKS_EXTENSION_ID, Tool, UpdateTaskParams,
+    SubscribeRequestParams, SubscriptionFilter, TASKS_EXTENSION_ID, Tool, UnsubscribeRequestParams,
+    UpdateTaskParams,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Map, Value, json};
 
 use super::ask::{self, Asked};
 use super::call::Told;
 use super::names::{self, Meant};
 use super::next::{self, Next};
-use super::{Errors, Face, confirm, missing, payload, prompts, resources, tasks};
+use super::repeats::ENOUGH;
+use super::{
+    Errors, Face, changes, confirm, fulfil, inline, missing, payload, prompts, resources, tasks,
+};
 use crate::contract::Contract;
 use crate::session::correlation_id;
 
@@ -36,7 +40,9 @@ impl ServerHandler for Face {
         let capabilities = ServerCapabilities::builder()
             .enable_completions()
             .enable_prompts()
+            .enable_prompts_list_changed()
             .enable_resources()
+            .enable_resources_subscribe()
             .enable_tools()
             .enable_tasks()
             .build();
@@ -101,6 +107,39 @@ impl ServerHandler for Face {
         }
     }
 
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.watch(request.uri, &context).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.unwatch(request.uri, &context);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(changes::granted(requested))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.tell_listener(context).await;
+        Ok(())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        tokio::spawn(self.clone().tell_prompts(context.peer));
+    }
+
     async fn list_prompts(
         &self,
         request: Option<PaginatedRequestParams>,
@@ -150,23 +189,31 @@ impl ServerHandler for Face {
     async fn get_task(
         &self,
         request: GetTaskParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let run = tasks::watched(self.operations(), &request.task_id).await;
         let run = run.map_err(|problem| self.no_task(&request.task_id, &problem))?;
-        let mut result = GetTaskResult::new(tasks::detailed(&run));
+        let can = context.client_capabilities();
+        let wanted = fulfil::wanted(self.operations(), &run, can.as_ref()).await;
+        let requests = wanted.map(|wanted| (wanted.key, wanted.request)).into_iter().collect();
+        let mut result = GetTaskResult::new(tasks::detailed(&run, requests));
         result.meta = Some(tasks::meta(&run));
         Ok(result)
     }
 
-    /// What a run waits for is done with tools: there is nothing to answer here.
+    /// Takes what a client was asked for. What it declines stays due.
     async fn update_task(
         &self,
         request: UpdateTaskParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let run = tasks::look(self.operations(), &request.task_id, false).await;
-        run.map(|_| ()).map_err(|problem| self.no_task(&request.task_id, &problem))
+        let id = &request.task_id;
+        let no_task = |problem: Problem| self.no_task(id, &problem);
+        tasks::look(self.operations(), id, false).await.map_err(no_task)?;
+        for (key, answer) in &request.input_responses {
+            fulfil::take(self.operations(), id, key, answer).await.map_err(no_task)?;
+        }
+        Ok(())
     }
 
     async fn cancel_task(
@@ -257,7 +304,20 @@ impl Face {
         let token = arguments.remove(confirm::ARGUMENT);
         let token = token.as_ref().and_then(Value::as_str);
         let confirmations = &self.shared.confirmations;
-        let yes = token.is_some_and(|token| confirmations.take(token, operation.name, &arguments));
+        let wanted = self.operations().confirm();
+        let yes = token.is_some_and(|token| confirmations.take(token, operation.name, &arguments))
+            && wanted != Confirm::Person;
+        if wanted == Confirm::Writes && operation.safety == Safety::Standard && !yes {
+            let problem = unconfirmed(operation);
+            match self.confirmed(&problem, answers, &context).await {
+                Asked::Given(given) if given.get("confirm") == Some(&Value::Bool(true)) => {}
+                Asked::Given(_) | Asked::Declined => {
+                    return self.failed(operation, &arguments, &declined(), false);
+                }
+                Asked::Later(unfinished) => return Ok((*unfinished).into()),
+                Asked::Nobody => return self.failed(operation, &arguments, &problem, true),
+            }
+        }
         let mut done = self.once(operation, &arguments, yes, &context).await;
         if let Err(problem) = &done {
             match self.filled(problem, &arguments, answers, &context).await {
@@ -279,7 +339,10 @@ impl Face {
                 }
                 Asked::Given(_) | Asked::Declined => done = Err(declined()),
                 Asked::Later(unfinished) => return Ok((*unfinished).into()),
-                Asked::Nobody => return self.failed(operation, &arguments, problem, true),
+                Asked::Nobody => {
+                    let may_carry = wanted != Confirm::Person;
+                    return self.failed(operation, &arguments, problem, may_carry);
+                }
             }
         }
         self.answered(operation, &arguments, done, &context).await
@@ -331,7 +394,11 @@ impl Face {
                 let made = CreateTaskResult::new(tasks::task(&run)).with_meta(tasks::meta(&run));
                 Ok(made.into())
             }
-            Ok(result) => Ok(CallToolResult::structured(result).into()),
+            Ok(mut result) => {
+                self.shared.repeats.forget(operation.name);
+                inline::shorten(&mut result, inline::bound(arguments));
+                Ok(CallToolResult::structured(result).into())
+            }
             Err(problem) => self.failed(operation, arguments, &problem, false),
         }
     }
@@ -417,7 +484,11 @@ impl Face {
             problem.code.name(),
             problem.message
         ));
-        let payload = payload::of(problem, &id, next.as_ref());
+        let mut payload = payload::of(problem, &id, next.as_ref());
+        if self.shared.repeats.count(operation.name, &problem.message) >= ENOUGH {
+            payload["schema"] = (operation.request)();
+            payload["example"] = (operation.example)();
+        }
         if look.errors == Errors::JsonRpc {
             return Err(payload::error(problem, payload));
         }
@@ -451,6 +522,14 @@ fn knows_tasks(context: &RequestContext<RoleServer>) -> bool {
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
+}
+
+/// What the configuration wants to be asked before anything is changed.
+fn unconfirmed(operation: &Operation) -> Problem {
+    let loss = format!("An agent wants to call `{}`.", operation.name);
+    let message = format!("`{}` needs a yes: the configuration asks for one", operation.name);
+    Problem::new(Code::ConfirmationRequired, message, "ask the person, then say it again")
+        .context("loss", loss)
 }
 
 fn declined() -> Problem {

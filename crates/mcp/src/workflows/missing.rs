@@ -5,7 +5,7 @@ use milepost_ops::{Alone, Operations};
 use serde_json::{Map, Value, json};
 
 /// The argument that inputs stand in.
-const INPUTS: &str = "inputs";
+pub(super) const INPUTS: &str = "inputs";
 
 /// The form that would mend a problem; none when something else is wrong as well, or when what is
 /// missing is no matter for a form: a secret, or a value with parts.
@@ -18,6 +18,14 @@ pub(super) async fn form(
     if problem.code != Code::InputInvalid || problem.arguments.is_empty() || !all_missing {
         return None;
     }
+    fields(operations, arguments).await
+}
+
+/// The form for what a workflow still needs; none when it is nothing, or no matter for a form.
+pub(super) async fn fields(
+    operations: &Operations,
+    arguments: &Map<String, Value>,
+) -> Option<Map<String, Value>> {
     let mut wish = Map::new();
     for name in ["workflow_id", "manifest"] {
         if let Some(value) = arguments.get(name) {
@@ -31,7 +39,7 @@ pub(super) async fn form(
         .await
         .ok()?;
     let seen: Value = serde_json::from_str(seen.json()).ok()?;
-    let missing = seen["required_missing"].as_array()?;
+    let missing = seen["required_missing"].as_array().filter(|missing| !missing.is_empty())?;
     let views = seen["inputs"].as_array()?;
     let mut properties = Map::new();
     for name in missing {

@@ -10,14 +10,18 @@
 
 mod ask;
 mod call;
+mod changes;
 mod confirm;
+mod fulfil;
 mod handler;
+mod inline;
 mod missing;
 mod names;
 mod next;
 mod older;
 mod payload;
 mod prompts;
+mod repeats;
 mod resources;
 mod tasks;
 mod tools;
@@ -32,7 +36,9 @@ pub use self::names::Spelling;
 use crate::contract::Contract;
 use crate::guide::Guides;
 use crate::version::Surface;
+use changes::Subscriptions;
 use confirm::Confirmations;
+use repeats::Repeats;
 
 /// How a failed call is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -79,6 +85,8 @@ struct Shared {
     look: Look,
     tools: OnceLock<Vec<Value>>,
     confirmations: Confirmations,
+    subscriptions: Subscriptions,
+    repeats: Repeats,
     log: Mutex<Box<dyn Write + Send>>,
 }
 
@@ -91,12 +99,15 @@ impl std::fmt::Debug for Face {
 impl Face {
     /// Over these operations; what people who run the server should know goes to `log`.
     pub fn new(operations: Operations, look: Look, log: Box<dyn Write + Send>) -> Face {
+        operations.scattered();
         Face {
             shared: Arc::new(Shared {
                 guides: Guides::new(operations),
                 look,
                 tools: OnceLock::new(),
                 confirmations: Confirmations::default(),
+                subscriptions: Subscriptions::default(),
+                repeats: Repeats::default(),
                 log: Mutex::new(log),
             }),
         }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::ask::Asked;
 use super::handler::is_task;
 use super::names::Meant;
-use super::{Face, tasks};
+use super::{Face, fulfil, tasks};
 use crate::request::OLDER;
 
 impl Face {
@@ -98,6 +98,9 @@ impl Face {
         let run = begun.map_err(refused)?;
         let id = run["run_id"].as_str().unwrap_or_default();
         let run = tasks::look(self.operations(), id, false).await.map_err(refused)?;
+        if operation.tool().is_some_and(|tool| tool.task == Task::Required) {
+            tokio::spawn(fulfil::follow(self.clone(), context, id.to_owned()));
+        }
         Ok(json!({"task": tasks::legacy(&run), "_meta": tasks::meta(&run)}))
     }
 }

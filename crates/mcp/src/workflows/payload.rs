@@ -80,6 +80,9 @@ pub(super) fn words(problem: &Problem, payload: &Value) -> String {
     if let Some(action) = payload["suggested_action"].as_str().filter(|text| !text.is_empty()) {
         lines.push(format!("Next: {action}"));
     }
+    if let Some(example) = payload.get("example") {
+        lines.push(format!("A call that fits the schema: {example}"));
+    }
     if let Some(next) = payload.get("next") {
         lines.push(format!("Call: {} {}", next["tool"], next["arguments"]));
     }

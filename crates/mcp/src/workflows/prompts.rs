@@ -1,13 +1,11 @@
 //! Prompts: texts that set a model to work, with what it needs to know now.
 
-use milepost_ops::{Alone, Code, Operations, Problem};
+use milepost_ops::{Alone, Code, Operations, Problem, prompts};
 use rmcp::model::{Prompt, PromptArgument};
 use serde_json::{Map, Value, json};
 
 /// Guides that become prompts of their own.
 const GUIDES: usize = 50;
-/// Commands that are shown for a goal.
-const COMMANDS: usize = 8;
 
 /// A prompt of the contract.
 struct Kind {
@@ -29,7 +27,7 @@ const KINDS: &[Kind] = &[
             ("target_system", "The API or system it works with", false),
             ("constraints", "What it must or must not do", false),
         ],
-        text: include_str!("prompts/author.md"),
+        text: prompts::AUTHOR,
     },
     Kind {
         name: "workflow.extend",
@@ -49,7 +47,7 @@ const KINDS: &[Kind] = &[
             ("manifest", "The workflow as it is", true),
             ("errors", "What validation found", true),
         ],
-        text: include_str!("prompts/fix_validation.md"),
+        text: prompts::FIX,
     },
     Kind {
         name: "workflow.run_with_inputs",
@@ -103,7 +101,7 @@ pub(super) async fn text(
         return Some(filled(operations, kind, arguments).await);
     }
     let (id, _) = guides(operations).await.into_iter().find(|(id, _)| id == name)?;
-    Some(Ok(fill(include_str!("prompts/guide.md"), |_| id.clone())))
+    Some(Ok(prompts::fill(include_str!("prompts/guide.md"), |_| id.clone())))
 }
 
 async fn filled(
@@ -125,64 +123,10 @@ async fn filled(
     }
     let about: Vec<String> =
         ["goal", "target_system", "changes"].into_iter().filter_map(given).collect();
-    let commands = match kind.text.contains("{{commands}}") {
-        true => commands(operations, &about.join(" ")).await,
-        false => String::new(),
-    };
-    Ok(fill(kind.text, |blank| match blank {
-        "commands" => commands.clone(),
-        "language" => include_str!("prompts/language.md").trim_end().to_owned(),
-        argument => given(argument).unwrap_or_else(|| "(not said)".to_owned()),
-    }))
-}
-
-/// A text with its blanks filled in. What fills one is never read for others.
-fn fill(text: &str, filling: impl Fn(&str) -> String) -> String {
-    let mut filled = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{") {
-        let Some((blank, after)) = after.split_once("}}") else { break };
-        filled.push_str(before);
-        filled.push_str(&filling(blank));
-        rest = after;
-    }
-    filled.push_str(rest);
-    filled
-}
-
-/// The commands that come nearest to what is wanted.
-async fn commands(operations: &Operations, about: &str) -> String {
-    let arguments = json!({"query": about, "limit": COMMANDS, "detail": "summary"});
-    let found = called(operations, "command.list", arguments).await.unwrap_or_default();
-    let items = found["commands"].as_array().into_iter().flatten();
-    let lines: Vec<String> = items
-        .map(|item| {
-            let name = item["command"].as_str().unwrap_or_default();
-            let summary = item["summary"].as_str().unwrap_or_default();
-            format!("- `{name}`: {summary}")
-        })
-        .collect();
-    match lines.is_empty() {
-        true => "(no command matches: import a catalog, or search with command_list)".to_owned(),
-        false => lines.join("\n"),
-    }
+    Ok(prompts::filled(operations.reader(), kind.text, &about.join(" "), given).await)
 }
 
 async fn called(operations: &Operations, name: &str, arguments: Value) -> Result<Value, Problem> {
     let response = operations.call_and_wait(name, &Alone, arguments).await?;
     Ok(serde_json::from_str(response.json()).unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_fills_a_blank_is_not_read_for_others() {
-        let filled = fill("a {{x}} b {{y}} c", |blank| match blank {
-            "x" => "{{y}}".to_owned(),
-            _ => "end".to_owned(),
-        });
-        assert_eq!(filled, "a {{y}} b end c");
-    }
 }

@@ -84,6 +84,12 @@ pub(super) fn templates(profile: Profile) -> Vec<ResourceTemplate> {
 }
 
 /// Reads what an address names; `None` when it names nothing.
+/// Whether an address names something that can be there.
+pub(super) fn is_known(uri: &str) -> bool {
+    named(uri).is_some()
+}
+
+/// What is at an address; `None` when nothing can be.
 pub(super) async fn read(
     operations: &Operations,
     profile: Profile,

@@ -3,11 +3,15 @@
 //! A task *is* a run: its id is the run's, so that it lives as long as the run and is found again
 //! by any process. Nothing is kept here.
 
+use milepost_model::problem::Category;
 use milepost_ops::{Alone, Code, Operations, Problem};
 use rmcp::model::{
-    CallToolResult, DetailedTask, JsonObject, MetaObject, Task, TaskPayload, TaskStatus,
+    CallToolResult, DetailedTask, InputRequests, JsonObject, MetaObject, Task, TaskPayload,
+    TaskStatus,
 };
 use serde_json::{Map, Value, json};
+
+use super::inline;
 
 /// Where an answer tells which run it is about.
 pub(super) const RUN: &str = "milepost/run";
@@ -54,12 +58,12 @@ pub(super) fn task(run: &Value) -> Task {
 }
 
 /// The same with what it came to.
-pub(super) fn detailed(run: &Value) -> DetailedTask {
+pub(super) fn detailed(run: &Value, input_requests: InputRequests) -> DetailedTask {
     let payload = match status(run) {
         TaskStatus::Completed => TaskPayload::Completed { result: result_object(run) },
         TaskStatus::Cancelled => TaskPayload::Cancelled,
-        // What it waits for is done with tools, by the model or a person: nothing is asked here.
-        TaskStatus::InputRequired => TaskPayload::InputRequired { input_requests: [].into() },
+        // Most of what it waits for is done with tools, by the model or a person.
+        TaskStatus::InputRequired => TaskPayload::InputRequired { input_requests },
         _ => TaskPayload::Working,
     };
     DetailedTask::new(task(run), payload)
@@ -67,10 +71,41 @@ pub(super) fn detailed(run: &Value) -> DetailedTask {
 
 /// What a call of the run's tool would have answered, had it waited.
 pub(super) fn result(run: &Value) -> CallToolResult {
-    match run["status"] == "failed" {
-        true => CallToolResult::structured_error(run.clone()),
-        false => CallToolResult::structured(run.clone()),
+    if run["status"] != "failed" {
+        return CallToolResult::structured(run.clone());
     }
+    let mut failed = run.clone();
+    if let Some(object) = failed.as_object_mut() {
+        object.extend(failure(run));
+    }
+    CallToolResult::structured_error(failed)
+}
+
+/// Why a run failed, in the fields that every failure has.
+fn failure(run: &Value) -> Map<String, Value> {
+    let problem = &run["problem"];
+    let code = Code::ALL.iter().find(|code| problem["code"] == code.name());
+    let steps = run["steps"].as_array().into_iter().flatten();
+    let step = steps.into_iter().find(|step| step["status"] == "failed");
+    let step = step.map_or(Value::Null, |step| step["id"].clone());
+    let context = &problem["context"];
+    let fields = [
+        ("error_code", problem["code"].clone()),
+        ("category", code.map_or(Category::Execution, |code| code.category()).name().into()),
+        ("message", problem["message"].clone()),
+        (
+            "context",
+            json!({"workflow_id": run["workflow"], "run_id": run["run_id"], "step_id": step}),
+        ),
+        ("retryable", code.is_some_and(|code| code.is_retryable()).into()),
+        ("suggested_action", problem["hint"].clone()),
+        ("correlation_id", run["run_id"].clone()),
+        ("step_id", step),
+        ("command", context["command"].clone()),
+        ("response_payload", context["body"].clone()),
+    ];
+    let known = fields.into_iter().filter(|(_, value)| !value.is_null());
+    known.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn result_object(run: &Value) -> JsonObject {
@@ -113,6 +148,7 @@ pub(super) async fn look(operations: &Operations, id: &str, wait: bool) -> Resul
     let last = events.ok().and_then(|events| events["events"].as_array()?.last().cloned());
     let at = last.map_or_else(|| run["started_ms"].clone(), |event| event["at_ms"].clone());
     run["updated_ms"] = at;
+    inline::shorten(&mut run, inline::USUAL);
     Ok(run)
 }
 
@@ -151,7 +187,7 @@ pub(super) async fn watched(operations: &Operations, id: &str) -> Result<Value, 
 /// Stops a run. It is the client's own act, which nobody has to confirm.
 pub(super) async fn cancel(operations: &Operations, id: &str) -> Result<Value, Problem> {
     let run = look(operations, id, false).await?;
-    if matches!(status(&run), TaskStatus::Completed | TaskStatus::Cancelled) {
+    if has_ended(&run) {
         return Err(Problem::new(
             Code::RunConflict,
             format!("the task has ended: {}", run["status"].as_str().unwrap_or_default()),
@@ -195,6 +231,11 @@ fn status(run: &Value) -> TaskStatus {
         Some("canceled") => TaskStatus::Cancelled,
         _ => TaskStatus::Working,
     }
+}
+
+/// Whether nothing more happens to a run.
+pub(super) fn has_ended(run: &Value) -> bool {
+    matches!(status(run), TaskStatus::Completed | TaskStatus::Cancelled)
 }
 
 fn poll_ms(status: TaskStatus) -> u64 {

@@ -30,16 +30,16 @@ pub struct Request {
     /// What people call the API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catalog_title: Option<String>,
-    /// Who offers it: the group of its commands.
+    /// Group of its commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
-    /// Where the API is reached instead.
+    /// Another address of the API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// Replaces the catalog that is there.
+    /// Replaces the one there.
     #[serde(default)]
     pub overwrite: bool,
-    /// Whether its commands can be used at once.
+    /// Usable at once.
     #[serde(default = "yes")]
     pub enabled: bool,
     /// Hosts that references in the document may lead to.

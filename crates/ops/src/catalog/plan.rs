@@ -112,14 +112,14 @@ impl Asked<'_> {
     }
 }
 
-/// An id out of a text. `workflow` is what workflows are run by.
+/// An id out of a text. Some words mean something else where a step names a catalog.
 fn id_of(text: &str) -> Option<CatalogId> {
     // `GitHub` is one word: names of products are not taken apart as names of operations are.
     let mut id = text::kebab(&text.to_lowercase())?;
     id.truncate(64);
     let id = id.trim_end_matches('-');
-    let id = if id == "workflow" { "workflow-api" } else { id };
-    CatalogId::parse(id).ok()
+    let taken = matches!(id, "workflow" | "mcp" | "exec" | crate::author::errand::GROUP);
+    CatalogId::parse(&if taken { format!("{id}-api") } else { id.to_owned() }).ok()
 }
 
 /// What was said of a catalog before stays: names, credentials, the address a person gave.

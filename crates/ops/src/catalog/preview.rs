@@ -33,10 +33,10 @@ pub struct Request {
     /// What people call the API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catalog_title: Option<String>,
-    /// Who offers it: the group of its commands.
+    /// Group of its commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
-    /// Where the API is reached instead.
+    /// Another address of the API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// Whether the commands are shown.

@@ -20,6 +20,7 @@ use super::clock::now_ms;
 use super::drive::{Beginning, Child, Drive};
 use super::journal::{Loaded, of_runs};
 use super::past::Journaled;
+use crate::author;
 use crate::call::{Alone, Call, Caller};
 use crate::inputs;
 use crate::inputs::Subject;
@@ -40,6 +41,8 @@ pub(crate) struct Wish {
     pub(crate) relaxed: bool,
     /// The same key twice is one run.
     pub(crate) key: Option<String>,
+    /// The text is ours: its steps may be errands.
+    pub(crate) own: bool,
 }
 
 /// A run for a person or an agent.
@@ -65,13 +68,18 @@ pub(crate) async fn child(
     above: &Loaded,
 ) -> Result<Beginning, Problem> {
     let writer = drive.inner.caller.writer();
+    let (workflow_id, inputs) = match child.workflow == author::CHOSEN {
+        true => author::chosen(&child.inputs),
+        false => (Some(child.workflow.clone()), child.inputs.clone()),
+    };
     let wish = Wish {
         manifest: None,
-        workflow_id: Some(child.workflow.clone()),
-        inputs: child.inputs.clone(),
+        workflow_id,
+        inputs,
         mock: above.state.head.mock,
         relaxed: above.row.durability == Durability::Relaxed,
         key: None,
+        own: false,
     };
     let actor = above.state.head.actor.clone();
     let place = Place { id: child.run.clone(), parent: Some(parent), actor };
@@ -99,8 +107,10 @@ async fn beginning(
     wish: Wish,
     place: Place,
 ) -> Result<Beginning, Problem> {
-    let subject =
-        Subject::find(&writer.reader, wish.manifest.as_ref(), wish.workflow_id.as_deref())?;
+    let subject = match &wish.manifest {
+        Some(own) if wish.own => Subject::own(own)?,
+        manifest => Subject::find(&writer.reader, manifest.as_ref(), wish.workflow_id.as_deref())?,
+    };
     let document = subject.document;
     let (Some(workflow), Some(source)) = (document.workflow.clone(), &document.source) else {
         return Err(nothing_to_run());

@@ -25,6 +25,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::sealed::Sealed;
+use crate::author::errand::Errand;
 use crate::call::Alone;
 use crate::command;
 use crate::command::answer::{self, Body};
@@ -102,6 +103,9 @@ impl Caller {
         call: &StepCall,
         idempotency_key: &str,
     ) -> Result<Outcome, Problem> {
+        if let Some(errand) = Errand::of(&call.command) {
+            return Ok(errand.run(&self.writer, call).await);
+        }
         let (loaded, row) = self.writer.reader.shelf().command(&call.command)?;
         let (revealed, mask) = self.revealed(context, &loaded, call)?;
         let sender = command::run::sender(&self.writer, &loaded, None).await?;
@@ -120,7 +124,7 @@ impl Caller {
         };
         let called = draft.sender.send_once(draft.command(), &request, sending).await;
         Ok(match called {
-            Ok(called) => self.answered(&built, &called)?,
+            Ok(called) => told_by(draft.command(), self.answered(&built, &called)?),
             Err(error) => failed(&error, draft.command()),
         })
     }
@@ -187,8 +191,7 @@ impl Caller {
         let headers = answer::headers(response, &called.mask);
         let answer = Answer { output, status: response.status, headers, notes };
         let duration_ms = u64::try_from(response.elapsed.as_millis()).unwrap_or(u64::MAX);
-        let retry_after_ms = asked_pause(response);
-        Ok(judged(built, answer, duration_ms, retry_after_ms))
+        Ok(judged(built, answer, duration_ms, || asked_pause(response)))
     }
 
     /// The answer of the catalog's mock; each run has its own.
@@ -227,10 +230,18 @@ impl Caller {
             answer.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
         let notes = vec!["answered by the mock".to_owned()];
         let told = Answer { output, status: answer.status, headers, notes };
-        Ok(judged(built, told, 0, None))
+        Ok(judged(built, told, 0, || None))
     }
 
     fn prepared(&self, call: &StepCall) -> Result<Prepared, Problem> {
+        if let Some(errand) = Errand::of(&call.command) {
+            return Ok(Prepared {
+                digest: hex(&Sha256::digest(call.arguments().to_string())),
+                request: call.command.clone(),
+                write: errand.writes(),
+                repeatable: true,
+            });
+        }
         let (loaded, row) = self.writer.reader.shelf().command(&call.command)?;
         let prepared = loaded.prepared(row)?;
         let command = prepared.command();
@@ -245,7 +256,9 @@ impl Caller {
         digest.update(request.method.as_bytes());
         digest.update(request.url.as_str().as_bytes());
         for (name, value) in &request.headers {
-            digest.update(format!("\n{name}:{value}"));
+            for part in ["\n", name, ":", value] {
+                digest.update(part.as_bytes());
+            }
         }
         digest.update(b"\n\n");
         digest.update(&request.body);
@@ -265,6 +278,9 @@ impl World for Caller {
     }
 
     fn writes(&self, command: &str, _mock: bool) -> Option<bool> {
+        if let Some(errand) = Errand::of(command) {
+            return Some(errand.writes());
+        }
         let (loaded, row) = self.writer.reader.shelf().command(command).ok()?;
         Some(is_write(loaded.prepared(row).ok()?.command()))
     }
@@ -327,7 +343,12 @@ fn finish(
 }
 
 /// An answer that is an error is a failure.
-fn judged(built: &Request, answer: Answer, duration_ms: u64, asked: Option<u64>) -> Outcome {
+fn judged(
+    built: &Request,
+    answer: Answer,
+    duration_ms: u64,
+    asked: impl FnOnce() -> Option<u64>,
+) -> Outcome {
     if answer.status < 400 {
         return Outcome::Answered { answer, duration_ms };
     }
@@ -344,7 +365,18 @@ fn judged(built: &Request, answer: Answer, duration_ms: u64, asked: Option<u64>)
         .with("status", answer.status)
         .with("body", excerpt);
     let trouble = Trouble::Status(answer.status);
-    Outcome::Failed { failure, trouble, unsent: false, retry_after_ms: asked }
+    Outcome::Failed { failure, trouble, unsent: false, retry_after_ms: asked() }
+}
+
+/// A failure names the command that failed.
+fn told_by(command: &Command, outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Failed { failure, trouble, unsent, retry_after_ms } => {
+            let failure = failure.with("command", command.id.to_string());
+            Outcome::Failed { failure, trouble, unsent, retry_after_ms }
+        }
+        answered @ Outcome::Answered { .. } => answered,
+    }
 }
 
 fn failed(error: &CallError, command: &Command) -> Outcome {

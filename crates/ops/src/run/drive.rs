@@ -35,6 +35,8 @@ const TTL: Duration = Duration::from_secs(6);
 const BEAT: Duration = Duration::from_secs(2);
 /// How often whoever waits for an answer of another process looks for it.
 const LOOK: Duration = Duration::from_millis(15);
+/// How long whoever has an answer waits until its consequences can be seen.
+const SHOWN: Duration = Duration::from_secs(1);
 /// Runs that are taken up at a time.
 const SWEPT: usize = 32;
 
@@ -196,6 +198,10 @@ impl Drive {
         let mut woken = false;
         loop {
             if let Some(answer) = self.answer(id)? {
+                // What was answered is on disk; whoever looks next is to see what came of it.
+                if let Some(active) = self.active(run) {
+                    let _ = tokio::time::timeout(SHOWN, active.writing.lock()).await;
+                }
                 return Ok(Some(answer));
             }
             match self.active(run) {

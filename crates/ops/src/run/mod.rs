@@ -41,7 +41,7 @@ use journal::of_runs;
 /// Seconds that an answer may be waited for.
 const WAIT_MAX_S: u64 = 25;
 /// What follows from something within this time is part of its answer.
-const AFTER: Duration = Duration::from_millis(500);
+pub(crate) const AFTER: Duration = Duration::from_millis(500);
 /// How long a run has to take in what it is told.
 const TAKES: Duration = Duration::from_secs(10);
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use milepost_engine::{replaced_in, replaced_in_map};
+use milepost_engine::{names_in, replaced_in, replaced_in_map};
 use milepost_model::secret::Secret;
 use serde_json::{Map, Value};
 
@@ -13,14 +13,7 @@ pub(crate) struct Sealed(pub(crate) String);
 impl Sealed {
     /// The names of the secrets that stand in a value.
     pub(crate) fn names(&self, value: &Value) -> Vec<String> {
-        let mut found: Vec<String> = Vec::new();
-        replaced_in(&self.0, value, &mut |name| {
-            if !found.iter().any(|known| known == name) {
-                found.push(name.to_owned());
-            }
-            None
-        });
-        found
+        names_in(&self.0, value)
     }
 
     /// A value with its secrets in their places.

@@ -55,6 +55,8 @@ pub(crate) struct Active {
     pub(crate) moved: Notify,
     /// It stands still because there is no room on the disk.
     pub(crate) stalled: AtomicBool,
+    /// Held while something is written down and not shown yet.
+    pub(crate) writing: tokio::sync::Mutex<()>,
     scene: Mutex<Scene>,
 }
 
@@ -122,7 +124,8 @@ impl Scene {
 impl Active {
     pub(crate) fn new(scene: Scene) -> Active {
         let (told, moved) = (Notify::new(), Notify::new());
-        Active { told, moved, stalled: AtomicBool::new(false), scene: Mutex::new(scene) }
+        let (stalled, writing) = (AtomicBool::new(false), tokio::sync::Mutex::new(()));
+        Active { told, moved, stalled, writing, scene: Mutex::new(scene) }
     }
 
     fn scene(&self) -> MutexGuard<'_, Scene> {

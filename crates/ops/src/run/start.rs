@@ -32,14 +32,14 @@ pub struct Request {
     /// Its inputs.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub inputs: Map<String, Value>,
-    /// The catalogs' mocks answer; nothing is sent.
+    /// Mocks answer; nothing is sent.
     #[serde(default)]
     pub mock: bool,
     /// The run need not survive a loss of power; it is acknowledged before it is on disk.
     #[serde(default)]
     #[schemars(extend("x-rare" = true))]
     pub relaxed: bool,
-    /// Seconds to wait for its end or a wait; at most 25.
+    /// Seconds to wait, at most 25.
     #[serde(default)]
     pub wait_s: u64,
     /// The same key twice starts one run.
@@ -68,6 +68,7 @@ impl Later for Start {
             mock: request.mock,
             relaxed: request.relaxed,
             key: request.idempotency_key,
+            own: false,
         };
         let beginning = begin::run(writer, &drive, call, wish).await?;
         let run = drive.start(beginning).await?;

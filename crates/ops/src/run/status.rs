@@ -36,6 +36,11 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub after_seq: Option<u64>,
+    /// Bytes of one value that are shown whole; 8,192 unless given, at most 262,144. Larger ones
+    /// are resources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
+    pub inline_max: Option<u64>,
 }
 
 /// The run, or the open runs.

@@ -170,11 +170,15 @@ impl Task {
 
     /// Writes down what was decided, then does it.
     async fn commit(&mut self, work: Work) -> Result<(), RunsError> {
-        if !work.entries.is_empty() || !work.answers.is_empty() {
-            self.write(&work).await?;
-        }
-        if !work.entries.is_empty() {
-            self.active.show(self.pilot.flow(), work.entries);
+        {
+            let active = Arc::clone(&self.active);
+            let _writing = active.writing.lock().await;
+            if !work.entries.is_empty() || !work.answers.is_empty() {
+                self.write(&work).await?;
+            }
+            if !work.entries.is_empty() {
+                self.active.show(self.pilot.flow(), work.entries);
+            }
         }
         for act in work.acts {
             self.act(act);

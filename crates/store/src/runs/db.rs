@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Params, Row};
 
 use super::error::RunsError;
@@ -89,6 +90,12 @@ impl<'c> Db<'c> {
     pub(super) fn batch(self, point: Point, sql: &str) -> rusqlite::Result<()> {
         fault::at(self.faults, point, || self.connection.execute_batch(sql))
     }
+
+    /// Begins or ends a transaction.
+    pub(super) fn step(self, point: Point, sql: &str) -> rusqlite::Result<()> {
+        let call = || self.connection.prepare_cached(sql)?.execute([]).map(drop);
+        fault::at(self.faults, point, call)
+    }
 }
 
 /// What a connection may do to the file.
@@ -108,17 +115,24 @@ pub(super) fn connect(path: &Path, access: Access) -> Result<Connection, RunsErr
     };
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
-    // SQLite's own waits grow to a tenth of a second; a write here takes a few milliseconds.
-    connection.busy_handler(Some(|tries: i32| {
-        thread::sleep(limits::BUSY_EVERY);
-        u32::try_from(tries).is_ok_and(|tries| limits::BUSY_EVERY * tries < limits::BUSY_WAIT)
-    }))?;
+    be_patient(&mut connection)?;
+    // Plans that follow the values of a statement are made anew for other values; ours never do.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(limits::STATEMENTS);
     connection.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON;
          PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;",
     )?;
     Ok(connection)
+}
+
+/// Waits for other processes. `SQLite`'s own waits grow to a tenth of a second; a write here takes
+/// a few milliseconds.
+pub(super) fn be_patient(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_handler(Some(|tries: i32| {
+        thread::sleep(limits::BUSY_EVERY);
+        u32::try_from(tries).is_ok_and(|tries| limits::BUSY_EVERY * tries < limits::BUSY_WAIT)
+    }))
 }
 
 /// Connections that only read, kept for the next reader.

@@ -1,20 +1,22 @@
 //! The one thread that writes: what waits is committed together, and answered after that.
+//! A job that need not reach the disk, when nobody else writes, is done by its caller at once: two
+//! threads that wake each other take longer than the commit.
 //!
 //! Every job has a savepoint of its own: one that is refused takes nothing back but itself. A job
 //! is answered exactly once, after its commit is on the disk. When the disk fails, everybody in
 //! the batch hears of it, and nobody is told of a success any more: after an error of `fsync` the
 //! system may have dropped what it could not write, and a second try would only look like one.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use milepost_model::id::RunId;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode};
 
-use super::db::Db;
+use super::db::{self, Db};
 use super::error::RunsError;
 use super::fault::{self, Faults, Point};
 use crate::limits;
@@ -142,8 +144,17 @@ fn batch_fault(error: &RunsError) -> Option<BatchFault> {
 /// The way to the thread.
 pub(super) struct Writer {
     jobs: Option<SyncSender<Box<dyn Job>>>,
-    failed: Arc<AtomicBool>,
+    shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What callers and the thread have in common.
+struct Shared {
+    /// What writes, until the thread ends.
+    pen: Mutex<Option<Pen>>,
+    /// Jobs on their way to the thread.
+    waiting: AtomicUsize,
+    failed: AtomicBool,
 }
 
 impl Writer {
@@ -154,7 +165,6 @@ impl Writer {
         end: impl FnOnce() + Send + 'static,
     ) -> Result<Writer, RunsError> {
         let (jobs, waiting) = mpsc::sync_channel(limits::WRITES_WAITING);
-        let failed = Arc::new(AtomicBool::new(false));
         let log_pages = Arc::new(AtomicI32::new(0));
         // In place of SQLite's own checkpoints, which keep their errors to themselves.
         let pages = Arc::clone(&log_pages);
@@ -162,16 +172,21 @@ impl Writer {
             pages.store(count, Ordering::Relaxed);
             Ok(())
         }))?;
-        let thread =
-            Thread { connection, faults, failed: Arc::clone(&failed), log_pages, synced: true };
+        let pen = Pen { connection, faults, log_pages, synced: true };
+        let shared = Arc::new(Shared {
+            pen: Mutex::new(Some(pen)),
+            waiting: AtomicUsize::new(0),
+            failed: AtomicBool::new(false),
+        });
+        let own = Arc::clone(&shared);
         let thread = thread::Builder::new().name("runs".to_owned()).spawn(move || {
-            thread.run(&waiting);
+            own.work_off(&waiting);
             end();
         });
         let thread = thread.map_err(|error| {
             RunsError::File(crate::file::FileError::of(std::path::Path::new("runs"), error))
         })?;
-        Ok(Writer { jobs: Some(jobs), failed, thread: Some(thread) })
+        Ok(Writer { jobs: Some(jobs), shared, thread: Some(thread) })
     }
 
     /// Hands a job over; waits while too many others do.
@@ -181,9 +196,13 @@ impl Writer {
         work: impl FnOnce(Db<'_>) -> Result<T, RunsError> + Send + 'static,
         done: impl FnOnce(Result<T, RunsError>) + Send + 'static,
     ) {
-        if let Some(jobs) = &self.jobs {
+        let job: Box<dyn Job> = Box::new(typed(manner, work, done));
+        if let Some(jobs) = &self.jobs
+            && let Some(job) = self.shared.at_once(job)
+        {
+            self.shared.waiting.fetch_add(1, Ordering::AcqRel);
             // One that cannot be handed over is dropped, and answers as it is.
-            drop(jobs.send(Box::new(typed(manner, work, done))));
+            drop(jobs.send(job));
         }
     }
 
@@ -193,13 +212,16 @@ impl Writer {
         work: impl FnOnce(Db<'_>) -> Result<(), RunsError> + Send + 'static,
     ) {
         if let Some(jobs) = &self.jobs {
-            drop(jobs.try_send(Box::new(typed(Manner::Durable, work, drop))));
+            self.shared.waiting.fetch_add(1, Ordering::AcqRel);
+            if jobs.try_send(Box::new(typed(Manner::Durable, work, drop))).is_err() {
+                self.shared.waiting.fetch_sub(1, Ordering::AcqRel);
+            }
         }
     }
 
     /// Whether the disk failed.
     pub(super) fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Acquire)
+        self.shared.failed.load(Ordering::Acquire)
     }
 }
 
@@ -224,16 +246,7 @@ impl Drop for Writer {
     }
 }
 
-struct Thread {
-    connection: Connection,
-    faults: Option<Faults>,
-    failed: Arc<AtomicBool>,
-    log_pages: Arc<AtomicI32>,
-    /// Whether commits are synced, as the connection is set.
-    synced: bool,
-}
-
-/// Says that the thread ended in the middle of something, should it.
+/// Says that a writer ended in the middle of something, should it.
 struct Panicking<'f>(&'f AtomicBool);
 
 impl Drop for Panicking<'_> {
@@ -244,16 +257,19 @@ impl Drop for Panicking<'_> {
     }
 }
 
-impl Thread {
-    fn run(mut self, waiting: &Receiver<Box<dyn Job>>) {
-        let failed = Arc::clone(&self.failed);
-        let _guard = Panicking(&failed);
+impl Shared {
+    /// The work of the thread.
+    fn work_off(&self, waiting: &Receiver<Box<dyn Job>>) {
+        let next = |job: Box<dyn Job>| {
+            self.waiting.fetch_sub(1, Ordering::AcqRel);
+            job
+        };
         let mut kept = None;
-        while let Some(first) = kept.take().or_else(|| waiting.recv().ok()) {
+        while let Some(first) = kept.take().or_else(|| waiting.recv().ok().map(next)) {
             let alone = first.manner() == Manner::Alone;
             let mut batch = vec![first];
             while !alone && batch.len() < limits::WRITES_AT_ONCE {
-                match waiting.try_recv() {
+                match waiting.try_recv().map(next) {
                     Ok(job) if job.manner() == Manner::Alone => {
                         kept = Some(job);
                         break;
@@ -262,28 +278,84 @@ impl Thread {
                     Err(_) => break,
                 }
             }
-            let outcome = self.write(&mut batch, alone);
+            let outcome = self.with_pen(|pen| match alone {
+                true => pen.alone(&mut batch),
+                false => pen.commit(&mut batch),
+            });
             for job in batch {
                 job.finish(outcome);
             }
             // Nobody needs to wait for this one.
             if outcome.is_ok() {
-                self.checkpoint();
+                // What it came to is in the flag.
+                let _ = self.with_pen(|pen| pen.checkpoint());
             }
+        }
+        // The connection is closed before anybody hears that writing has ended.
+        drop(self.pen().take());
+    }
+
+    fn pen(&self) -> std::sync::MutexGuard<'_, Option<Pen>> {
+        // What a panic left behind is not written with: the flag is up.
+        self.pen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with_pen(
+        &self,
+        write: impl FnOnce(&mut Pen) -> Result<(), BatchFault>,
+    ) -> Result<(), BatchFault> {
+        let mut pen = self.pen();
+        match pen.as_mut() {
+            Some(pen) => self.guarded(|| write(pen)),
+            None => Err(BatchFault::Failed),
         }
     }
 
-    fn write(&mut self, batch: &mut [Box<dyn Job>], alone: bool) -> Result<(), BatchFault> {
+    /// Nothing is written after a failure, and one is remembered.
+    fn guarded<T>(&self, write: impl FnOnce() -> Result<T, BatchFault>) -> Result<T, BatchFault> {
         if self.failed.load(Ordering::Acquire) {
             return Err(BatchFault::Failed);
         }
-        let outcome = if alone { self.alone(batch) } else { self.commit(batch) };
-        if outcome == Err(BatchFault::Failed) {
+        let _panicking = Panicking(&self.failed);
+        let outcome = write();
+        if matches!(outcome, Err(BatchFault::Failed)) {
             self.failed.store(true, Ordering::Release);
         }
         outcome
     }
 
+    /// Does a job on the spot if it neither waits for the disk nor for anybody; else gives it back.
+    fn at_once(&self, job: Box<dyn Job>) -> Option<Box<dyn Job>> {
+        if job.manner() != Manner::Relaxed || self.waiting.load(Ordering::Acquire) > 0 {
+            return Some(job);
+        }
+        let Ok(mut pen) = self.pen.try_lock() else { return Some(job) };
+        let Some(own) = pen.as_mut().filter(|pen| !pen.is_log_long()) else { return Some(job) };
+        match self.guarded(|| own.begin_at_once()) {
+            Ok(true) => {}
+            // The thread is patient with other processes, and says what is wrong.
+            Ok(false) | Err(_) => return Some(job),
+        }
+        let mut batch = [job];
+        let outcome = self.guarded(|| own.end(&mut batch));
+        // The answer may lead to the next job.
+        drop(pen);
+        let [job] = batch;
+        job.finish(outcome);
+        None
+    }
+}
+
+/// What writes.
+struct Pen {
+    connection: Connection,
+    faults: Option<Faults>,
+    log_pages: Arc<AtomicI32>,
+    /// Whether commits are synced, as the connection is set.
+    synced: bool,
+}
+
+impl Pen {
     fn alone(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
         self.sync(true)?;
         for job in batch {
@@ -300,10 +372,32 @@ impl Thread {
 
     fn commit(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
         self.sync(batch.iter().any(|job| job.manner() == Manner::Durable))?;
+        self.begin().map_err(fault_of)?;
+        self.end(batch)
+    }
+
+    fn begin(&self) -> rusqlite::Result<()> {
+        self.db().step(Point::Begin, "BEGIN IMMEDIATE")
+    }
+
+    /// Begins a transaction that is not synced, unless another process is writing.
+    fn begin_at_once(&mut self) -> Result<bool, BatchFault> {
+        self.sync(false)?;
+        self.connection.busy_handler(None::<fn(i32) -> bool>).map_err(fault_of)?;
+        let begun = self.begin();
+        db::be_patient(&mut self.connection).map_err(fault_of)?;
+        match begun.map_err(fault_of) {
+            Ok(()) => Ok(true),
+            Err(BatchFault::Busy) => Ok(false),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Does the jobs of a transaction that was begun.
+    fn end(&self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
         let db = self.db();
-        db.batch(Point::Begin, "BEGIN IMMEDIATE").map_err(fault_of)?;
         let outcome = in_transaction(db, batch)
-            .and_then(|()| db.batch(Point::Commit, "COMMIT").map_err(fault_of));
+            .and_then(|()| db.step(Point::Commit, "COMMIT").map_err(fault_of));
         // What failed may have ended the transaction by itself.
         if outcome.is_err()
             && !self.connection.is_autocommit()
@@ -325,20 +419,22 @@ impl Thread {
         Ok(())
     }
 
+    fn is_log_long(&self) -> bool {
+        self.log_pages.load(Ordering::Relaxed) >= limits::LOG_PAGES
+    }
+
     /// Moves the log into the database when it is long. What was committed is safe in the log, so
     /// a full disk or a busy one only means that it stays there. After any other error the log
     /// must stay too, which only the end of all writing makes sure of.
-    fn checkpoint(&self) {
-        if self.log_pages.load(Ordering::Relaxed) < limits::LOG_PAGES {
-            return;
+    fn checkpoint(&self) -> Result<(), BatchFault> {
+        if !self.is_log_long() {
+            return Ok(());
         }
         let moved = fault::at(self.faults.as_ref(), Point::Checkpoint, || {
             let mode = CheckpointMode::PASSIVE;
             self.connection.wal_checkpoint_v2(None::<&str>, mode)
         });
-        if moved.map_err(fault_of) == Err(BatchFault::Failed) {
-            self.failed.store(true, Ordering::Release);
-        }
+        moved.map(drop).map_err(fault_of)
     }
 }
 

@@ -155,3 +155,35 @@ fn whoever_wants_to_know_is_told_how_far_it_is() {
     let notes = told(&mut agent, "workflow_run", &json!({"manifest": SLOW, "wait_s": 20}));
     assert!(notes.iter().any(|note| note.contains("`pause`")), "{notes:?}");
 }
+
+#[test]
+fn what_is_long_is_a_resource() {
+    let place = Place::new();
+    let mut agent = Agent::connect(&place, &[]);
+    let long = "x".repeat(20_000);
+    let text = format!(
+        "workflow: long\nsteps: [{{id: a, set: {{b: {long}}}}}]\n\
+         final_output: {{b: \"${{{{ steps.a.output.b }}}}\"}}\n"
+    );
+    let run = agent.call("workflow_run", &json!({"manifest": text, "wait_s": 20}));
+    assert!(run.to_string().len() < 8_192, "{run}");
+    let output = &run["steps"][0]["output"];
+    assert!(output["bytes"].as_u64().is_some_and(|bytes| bytes > 20_000), "{output}");
+    let read = agent.client.call("resources/read", &json!({"uri": output["resource"]}));
+    assert!(read["contents"][0]["text"].as_str().expect("text").contains(&long));
+    let whole = json!({"run_id": run["run_id"], "inline_max": 100_000});
+    assert_eq!(agent.call("workflow_status", &whole)["final_output"]["b"], long.as_str());
+}
+
+#[test]
+fn the_third_same_mistake_is_answered_with_an_example() {
+    let place = Place::new();
+    let mut agent = Agent::connect(&place, &[]);
+    let wrong = json!({"workflow_id": "x", "new": "y"});
+    for _ in 0..2 {
+        assert_eq!(agent.refused("workflow_rename", &wrong)["example"], Value::Null);
+    }
+    let third = agent.refused("workflow_rename", &wrong);
+    assert!(third["example"]["new_id"].is_string(), "{third}");
+    assert!(third["schema"]["properties"]["new_id"].is_object(), "{third}");
+}

@@ -124,3 +124,29 @@ fn a_task_asks_for_missing_inputs_before_it_is_made() {
     let refused = agent.client.hear();
     assert_eq!(refused["error"]["data"]["error_code"], "INPUT_INVALID", "{refused}");
 }
+
+#[test]
+fn the_configuration_says_what_is_confirmed_and_by_whom() {
+    let place = place();
+    let config = |text: &str| {
+        let folder = place.path(".milepost");
+        std::fs::create_dir_all(&folder).expect("makes a folder");
+        std::fs::write(folder.join("config.toml"), text).expect("writes");
+    };
+    config("confirm = \"person\"\n");
+    place.run(["workflow", "save", "asks.yaml"]).ends(0);
+    let mut agent = Agent::connect(&place, &[]);
+    let id = json!({"workflow_id": "asks"});
+    let refused = agent.refused("workflow_delete", &id);
+    assert_eq!(refused["error_code"], "CONFIRMATION_REQUIRED");
+    assert_eq!(refused["next"]["arguments"]["confirm"], Value::Null, "no token: {refused}");
+    agent.call("workflow_run", &json!({"workflow_id": "asks"}));
+    config("confirm = \"writes\"\n");
+    agent.call("workflow_get", &id);
+    let refused = agent.refused("workflow_run", &id);
+    assert_eq!(refused["error_code"], "CONFIRMATION_REQUIRED", "{refused}");
+    agent.call("workflow_run", &refused["next"]["arguments"]);
+    config("confirm = \"never\"\n");
+    let refused = agent.refused("workflow_delete", &id);
+    assert_eq!(refused["next"]["arguments"]["confirm"], Value::Null, "{refused}");
+}

@@ -3,12 +3,15 @@
 
 mod calls;
 mod confirm;
+mod contract;
 mod edge;
 mod listing;
+mod orchestrate;
 mod reading;
 mod stateless;
 mod story;
 mod tasks;
+mod watching;
 
 use std::collections::HashMap;
 use std::process::Stdio;

@@ -1,10 +1,8 @@
 //! What the server asks of its client while a call is under way, and calls that are given up.
 
-use std::thread;
-
 use serde_json::{Value, json};
 
-use super::{ASKS, SLEEPS, Server, alone};
+use super::{ASKS, Server, alone};
 use crate::Place;
 
 fn place() -> Place {
@@ -58,13 +56,8 @@ fn a_call_that_is_given_up_is_not_answered_and_its_id_is_free() {
     let place = Place::new();
     let server = Server::start(&place, &[]);
     let session = server.connect("2025-11-25");
-    let run = session.tool("workflow_run", &json!({"manifest": SLEEPS}))["run_id"].clone();
-    let wait = json!({"name": "workflow_status", "arguments": {"run_id": run, "wait_s": 25}});
-    let body = json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": wait});
-    let ask = session.ask("POST").body(body.to_string());
-    let waiting = thread::spawn(move || ask.insist());
+    let waiting = session.waiting(9, &session.asleep(), 25);
     let ping = json!({"jsonrpc": "2.0", "id": 9, "method": "ping"});
-    while session.post(&ping).status == 200 {}
     let note = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
         "params": {"requestId": 9, "reason": "no longer"}});
     assert_eq!(session.post(&note).status, 202);
@@ -77,7 +70,7 @@ fn a_client_that_hangs_up_takes_nobody_with_it() {
     let place = Place::new();
     let server = Server::start(&place, &[]);
     let session = server.connect("2025-11-25");
-    let run = session.tool("workflow_run", &json!({"manifest": SLEEPS}))["run_id"].clone();
+    let run = session.asleep();
     let wait = json!({"name": "workflow_status", "arguments": {"run_id": run, "wait_s": 1}});
     let body = json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": wait});
     drop(session.ask("POST").body(body.to_string()).open());

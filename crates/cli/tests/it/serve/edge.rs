@@ -5,7 +5,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use super::{SLEEPS, Server, alone, initialize};
+use super::{Server, alone, initialize};
 use crate::Place;
 
 #[test]
@@ -210,25 +210,11 @@ fn an_id_that_is_in_use_is_refused() {
     let place = Place::new();
     let server = Server::start(&place, &[]);
     let session = server.connect("2025-11-25");
-    let run = session.tool("workflow_run", &json!({"manifest": SLEEPS}));
-    let wait = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
-        "name": "workflow_status",
-        "arguments": {"run_id": run["run_id"], "wait_s": 3},
-    }});
     let other = server.connect("2025-11-25");
-    let ask = session.ask("POST").body(wait.to_string());
-    let waiting = thread::spawn(move || ask.insist());
+    let waiting = session.waiting(7, &session.asleep(), 3);
+    // Another session has ids of its own.
     let ping = json!({"jsonrpc": "2.0", "id": 7, "method": "ping"});
-    let refused = loop {
-        // Another session has ids of its own.
-        assert_eq!(other.post(&ping).status, 200);
-        let answer = session.post(&ping);
-        if answer.status != 200 {
-            break answer;
-        }
-        assert!(!waiting.is_finished(), "they did not meet");
-    };
-    assert_eq!((refused.status, refused.code()), (400, -32600), "{refused:?}");
+    assert_eq!(other.post(&ping).status, 200);
     let waited = waiting.join().expect("is answered").message();
     assert_eq!((&waited["id"], &waited["error"]), (&json!(7), &Value::Null));
     assert_eq!(session.post(&ping).status, 200);

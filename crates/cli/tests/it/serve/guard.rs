@@ -174,4 +174,6 @@ fn other_machines_are_let_in_only_on_purpose() {
         assert_eq!(answer.status, status, "{host}: {answer:?}");
     }
     assert_eq!(server.ask("POST").without("Authorization").body(hello).send().status, 401);
+    #[cfg(unix)]
+    assert!(server.stop().errors.contains("not encrypted"));
 }

@@ -13,6 +13,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -165,6 +166,33 @@ impl Session<'_> {
         let mut answer = self.request(method, params);
         assert!(answer.get("result").is_none(), "{method} {params}: {answer}");
         answer["error"].take()
+    }
+
+    /// A run that sleeps: nothing more happens in it.
+    fn asleep(&self) -> Value {
+        let run = self.tool("workflow_run", &json!({"manifest": SLEEPS}))["run_id"].take();
+        let status = json!({"run_id": run});
+        while self.tool("workflow_status", &status)["steps"][0]["status"] != "running" {}
+        run
+    }
+
+    /// A call with this id that waits so long for something to happen in a run, and is under way.
+    fn waiting(&self, id: u64, run: &Value, wait_s: u64) -> JoinHandle<Answer> {
+        let call =
+            json!({"name": "workflow_status", "arguments": {"run_id": run, "wait_s": wait_s}});
+        let body = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call});
+        let ping = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+        loop {
+            let ask = self.ask("POST").body(body.to_string());
+            let waiting = thread::spawn(move || ask.insist());
+            while !waiting.is_finished() {
+                let answer = self.post(&ping);
+                if answer.status == 400 {
+                    assert_eq!(answer.code(), -32600, "{answer:?}");
+                    return waiting;
+                }
+            }
+        }
     }
 
     /// Calls a tool that succeeds.

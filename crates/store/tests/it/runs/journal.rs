@@ -225,3 +225,40 @@ fn relaxed_and_durable_writes_go_together() {
     drop(runs);
     assert_eq!(texts(&open(root.path()), &lease.run).len(), 21);
 }
+
+#[test]
+fn a_relaxed_write_is_done_at_once_when_nobody_else_writes() {
+    let (_root, runs) = fresh();
+    let lease = begun(&runs);
+    let (sender, done) = mpsc::channel();
+    let what = Append { durability: Durability::Relaxed, ..append(&lease, 1, &["a"]) };
+    let caller = thread::current().id();
+    runs.append(what, move |appended| {
+        let _ = sender.send((thread::current().id(), appended.expect("appends").last_seq));
+    });
+    assert_eq!(done.try_recv(), Ok((caller, 2)), "no other thread had to wake up");
+    let (sender, done) = mpsc::channel();
+    runs.append(append(&lease, 2, &["b"]), move |appended| {
+        let _ = sender.send((thread::current().id(), appended.expect("appends").last_seq));
+    });
+    let (thread, last) = done.recv().expect("is answered");
+    assert_eq!(last, 3);
+    assert_ne!(thread, caller, "nobody waits for a disk on the thread of its own");
+}
+
+#[test]
+fn a_relaxed_write_does_not_make_its_caller_wait_for_other_processes() {
+    let (root, runs) = fresh();
+    let lease = begun(&runs);
+    let other = rusqlite::Connection::open(root.path().join("runs.db")).expect("opens");
+    other.execute_batch("BEGIN IMMEDIATE").expect("begins");
+    let (sender, done) = mpsc::channel();
+    let what = Append { durability: Durability::Relaxed, ..append(&lease, 1, &["a"]) };
+    runs.append(what, move |appended| {
+        let _ = sender.send(appended.expect("appends").last_seq);
+    });
+    assert!(done.try_recv().is_err(), "the other one is still writing");
+    other.execute_batch("COMMIT").expect("commits");
+    assert_eq!(done.recv(), Ok(2), "it was handed on, not lost");
+    assert_eq!(texts(&runs, &lease.run), ["created", "a"]);
+}

@@ -1,0 +1,211 @@
+//! Orchestrations: one durable run that writes or corrects a workflow, saves it and runs it, with
+//! whoever is there to do the model's part.
+
+use serde_json::{Value, json};
+
+use super::{Agent, client};
+use crate::Place;
+use crate::client::Client;
+
+const GREETS: &str = "workflow: greets\ninputs: {name: {type: string}}\n\
+    steps: [{id: a, set: {hello: \"${{ inputs.name }}\"}}]\n\
+    final_output: {hello: \"${{ steps.a.output.hello }}\"}\n";
+/// The same with a slip.
+const SLIPS: &str = "workflow: greets\ninputs: {name: {type: string}}\n\
+    steps: [{id: a, sett: {hello: \"${{ inputs.name }}\"}}]\n";
+const FAILS: &str = "workflow: fails\nsteps: [{id: a, fail: no luck}]\n";
+const MENDED: &str = "workflow: fails\nsteps: [{id: a, set: {b: 1}}]\n\
+    final_output: {b: \"${{ steps.a.output.b }}\"}\n";
+
+fn agent(place: &Place, mut can: Value) -> Agent {
+    can["tasks"] = json!({});
+    Agent::with(place, &[], "2025-11-25", &can)
+}
+
+/// Makes a task; a question of the server may come before the answer, or after it.
+fn begin(agent: &mut Agent, tool: &str, arguments: &Value) -> String {
+    let params = json!({"name": tool, "arguments": arguments, "task": {}});
+    let made = agent.client.call("tools/call", &params);
+    made["task"]["taskId"].as_str().unwrap_or_else(|| panic!("no task: {made}")).to_owned()
+}
+
+/// What the run waits for, once it waits.
+fn due(agent: &mut Agent, run: &str) -> Value {
+    let seen = agent.call("workflow_status", &json!({"run_id": run, "wait_s": 20}));
+    assert_eq!(seen["status"], "waiting", "{seen}");
+    seen["due"][0].clone()
+}
+
+fn submit(agent: &mut Agent, run: &str, step: &str, output: &Value) -> Value {
+    let arguments = json!({"run_id": run, "step_id": step, "output": output});
+    agent.call("workflow_submit", &arguments)
+}
+
+fn result(client: &mut Client, run: &str) -> Value {
+    client.call("tasks/result", &json!({"taskId": run}))
+}
+
+#[test]
+fn whoever_is_there_writes_the_workflow() {
+    let place = Place::new();
+    let mut agent = agent(&place, json!({}));
+    let run = begin(&mut agent, "workflow_author_and_run", &json!({"goal": "Greet somebody"}));
+    let asked = due(&mut agent, &run);
+    assert_eq!(asked["step_id"], "draft");
+    assert!(asked["prompt"].as_str().expect("a prompt").contains("Greet somebody"), "{asked}");
+    // A draft with a mistake comes back with it, and nothing is saved.
+    let refused = submit(&mut agent, &run, "draft", &json!({"manifest": SLIPS}));
+    assert_eq!(refused["accepted"], false, "{refused}");
+    let issue = refused["issues"][0]["message"].as_str().expect("words");
+    assert!(issue.contains("sett") && issue.contains("line 3"), "{issue}");
+    assert_eq!(refused["attempts_left"], 4);
+    place.run(["workflow", "show", "greets"]).ends(6);
+    let taken = submit(&mut agent, &run, "draft", &json!({"manifest": GREETS}));
+    assert_eq!(taken["accepted"], true, "{taken}");
+    // What the run lacks is asked for, by name.
+    let asked = due(&mut agent, &run);
+    assert_eq!(asked["step_id"], "inputs", "{asked}");
+    assert!(asked["prompt"].as_str().expect("a prompt").contains("name"), "{asked}");
+    let refused = submit(&mut agent, &run, "inputs", &json!({"nam": "x"}));
+    assert_eq!(refused["accepted"], false, "{refused}");
+    submit(&mut agent, &run, "inputs", &json!({"name": "Ada"}));
+    let result = result(&mut agent.client, &run);
+    let output = &result["structuredContent"]["final_output"];
+    assert_eq!(output, &json!({"workflow_id": "greets", "output": {"hello": "Ada"}}), "{result}");
+    place.run(["workflow", "show", "greets"]).ends(0);
+}
+
+#[test]
+fn it_outlives_its_client_and_its_server() {
+    let place = Place::new();
+    let mut first = agent(&place, json!({}));
+    let arguments = json!({"goal": "Greet", "inputs": {"name": "Bo"}});
+    let run = begin(&mut first, "workflow_author_and_run", &arguments);
+    due(&mut first, &run);
+    drop(first);
+    let mut second = agent(&place, json!({}));
+    assert_eq!(due(&mut second, &run)["step_id"], "draft");
+    submit(&mut second, &run, "draft", &json!({"manifest": GREETS}));
+    let result = result(&mut second.client, &run);
+    let output = &result["structuredContent"]["final_output"]["output"];
+    assert_eq!(output, &json!({"hello": "Bo"}), "{result}");
+}
+
+#[test]
+fn the_model_behind_a_client_is_asked_where_that_is_allowed() {
+    let place = Place::new();
+    let mut agent = agent(&place, json!({"sampling": {}, "elicitation": {}}));
+    let run = begin(&mut agent, "workflow_author_and_run", &json!({"goal": "Greet somebody"}));
+    let mut answered = Vec::new();
+    for text in [SLIPS.to_owned(), format!("```yaml\n{GREETS}```")] {
+        let question = agent.client.hear();
+        assert_eq!(question["method"], "sampling/createMessage", "{question}");
+        let messages = question["params"]["messages"].as_array().expect("messages").clone();
+        answered.push(messages);
+        let content = json!({"type": "text", "text": text});
+        let answer = json!({"model": "m", "role": "assistant", "content": content});
+        agent.client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
+    }
+    assert_eq!((answered[0].len(), answered[1].len()), (1, 3), "{answered:?}");
+    assert!(answered[1][1]["content"]["text"].as_str().expect("text").contains("sett"));
+    assert!(answered[1][2]["content"]["text"].as_str().expect("text").contains("would not do"));
+    // Inputs are a matter for the person.
+    let question = agent.client.hear();
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    assert_eq!(question["params"]["requestedSchema"]["required"], json!(["name"]), "{question}");
+    let answer = json!({"action": "accept", "content": {"name": "Cy"}});
+    agent.client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
+    let result = result(&mut agent.client, &run);
+    let output = &result["structuredContent"]["final_output"]["output"];
+    assert_eq!(output, &json!({"hello": "Cy"}), "{result}");
+}
+
+#[test]
+fn after_five_tries_a_person_is_needed() {
+    let place = Place::new();
+    let mut agent = agent(&place, json!({}));
+    let arguments = json!({"goal": "Greet", "manifest": SLIPS});
+    let run = begin(&mut agent, "workflow_author_and_run", &arguments);
+    let asked = due(&mut agent, &run);
+    assert!(asked["prompt"].as_str().expect("a prompt").contains("sett"), "{asked}");
+    for left in (0..5).rev() {
+        let refused = submit(&mut agent, &run, "draft", &json!({"manifest": SLIPS}));
+        assert_eq!(
+            (&refused["accepted"], &refused["attempts_left"]),
+            (&json!(false), &json!(left))
+        );
+    }
+    let got = agent.client.call("tasks/get", &json!({"taskId": run}));
+    assert_eq!(got["status"], "input_required", "{got}");
+}
+
+#[test]
+fn what_failed_is_corrected_and_run_anew() {
+    let place = Place::with(&[("fails.yaml", FAILS)]);
+    place.run(["workflow", "save", "fails.yaml"]).ends(0);
+    let mut agent = agent(&place, json!({}));
+    let failed = agent.call("workflow_run", &json!({"workflow_id": "fails", "wait_s": 20}));
+    assert_eq!(failed["status"], "failed", "{failed}");
+    let run = begin(&mut agent, "workflow_repair_and_rerun", &json!({"run_id": failed["run_id"]}));
+    let asked = due(&mut agent, &run);
+    assert!(asked["prompt"].as_str().expect("a prompt").contains("no luck"), "{asked}");
+    let other = submit(&mut agent, &run, "draft", &json!({"manifest": GREETS}));
+    assert_eq!(other["accepted"], false, "a correction keeps the id: {other}");
+    submit(&mut agent, &run, "draft", &json!({"manifest": MENDED}));
+    let done = result(&mut agent.client, &run);
+    let output = &done["structuredContent"]["final_output"]["output"];
+    assert_eq!(output, &json!({"b": 1}), "{done}");
+    let shown = place.run(["workflow", "show", "fails", "--json"]).ends(0);
+    assert!(shown.out.contains("set: {b: 1}"), "{}", shown.out);
+    // What did not fail is not corrected.
+    let call =
+        json!({"name": "workflow_repair_and_rerun", "task": {}, "arguments": {"run_id": run}});
+    let refused = agent.client.ask("tools/call", &call);
+    assert_eq!(refused["error"]["data"]["error_code"], "RUN_CONFLICT", "{refused}");
+}
+
+#[test]
+fn the_errands_of_ours_are_for_nobody_else() {
+    let place = Place::new();
+    let mut agent = agent(&place, json!({}));
+    let text = "workflow: milepost.author-and-run\nsteps:\n  - {id: a, run: milepost \
+        workflow:save, with: {manifest: x}}\n";
+    let seen = agent.call("workflow_validate", &json!({"manifest": text}));
+    assert_eq!(seen["valid"], false, "{seen}");
+    let refused = agent.refused("workflow_run", &json!({"manifest": text}));
+    assert_eq!(refused["category"], "validation", "{refused}");
+}
+
+#[test]
+fn the_extension_asks_in_the_task() {
+    let place = Place::new();
+    let mut client = client(&place, &[]);
+    let mut ask = |method: &str, mut params: Value| {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities":
+                {"sampling": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}},
+        });
+        client.call(method, &params)
+    };
+    let arguments = json!({"goal": "Greet", "inputs": {"name": "Di"}});
+    let made =
+        ask("tools/call", json!({"name": "workflow_author_and_run", "arguments": arguments}));
+    let id = made["taskId"].clone();
+    let wait = json!({"name": "workflow_status", "arguments": {"run_id": id, "wait_s": 20}});
+    ask("tools/call", wait.clone());
+    let got = ask("tasks/get", json!({"taskId": id}));
+    assert_eq!(got["status"], "input_required", "{got}");
+    let requests = got["inputRequests"].as_object().expect("requests");
+    let (key, request) = requests.iter().next().expect("one");
+    assert_eq!((key.as_str(), &request["method"]), ("draft:1", &json!("sampling/createMessage")));
+    let answer = json!({"model": "m", "role": "assistant",
+        "content": {"type": "text", "text": GREETS}});
+    ask("tasks/update", json!({"taskId": id, "inputResponses": {key: answer}}));
+    ask("tools/call", wait);
+    let got = ask("tasks/get", json!({"taskId": id}));
+    assert_eq!(got["status"], "completed", "{got}");
+    let output = &got["result"]["structuredContent"]["final_output"]["output"];
+    assert_eq!(output, &json!({"hello": "Di"}), "{got}");
+}

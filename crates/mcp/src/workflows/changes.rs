@@ -1,0 +1,199 @@
+//! What clients watch: resources that they named, and the list of prompts, which follows the
+//! guides of the library. Files are edited by anybody, so everything is looked at again and again,
+//! and only for as long as somebody watches.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::{ErrorData, ResourceUpdatedNotificationParam, SubscriptionFilter};
+use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext};
+use serde_json::json;
+use tokio::task::AbortHandle;
+
+use super::{Face, prompts, resources};
+use crate::limits;
+
+/// How often watched things are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// Where a client of HTTP says which session is its own.
+const SESSION: &str = "mcp-session-id";
+
+/// Resources that clients watch, each by its session and address.
+#[derive(Debug, Default)]
+pub(super) struct Subscriptions {
+    watched: Mutex<HashMap<(String, String), AbortHandle>>,
+}
+
+/// Something watched, as it was when it was last looked at.
+struct Watched {
+    uri: String,
+    last: u64,
+}
+
+impl Watched {
+    async fn new(face: &Face, uri: String) -> Watched {
+        let last = said(face, &uri).await;
+        Watched { uri, last }
+    }
+
+    /// Whether it says something else now.
+    async fn changed(&mut self, face: &Face) -> bool {
+        let now = said(face, &self.uri).await;
+        std::mem::replace(&mut self.last, now) != now
+    }
+}
+
+/// The list of prompts as it was.
+struct Listed {
+    stamp: u64,
+    last: u64,
+}
+
+impl Listed {
+    async fn new(face: &Face) -> Listed {
+        Listed { stamp: face.operations().stamp(), last: listed(face).await }
+    }
+
+    /// Whether it is another one now. The list is made only when a file came or went.
+    async fn changed(&mut self, face: &Face) -> bool {
+        let stamp = face.operations().stamp();
+        if std::mem::replace(&mut self.stamp, stamp) == stamp {
+            return false;
+        }
+        let now = listed(face).await;
+        std::mem::replace(&mut self.last, now) != now
+    }
+}
+
+/// What a resource says, or that it cannot be read.
+async fn said(face: &Face, uri: &str) -> u64 {
+    let read = resources::read(face.operations(), face.shared.look.profile, uri).await;
+    let text = match read {
+        Some(Ok(contents)) => serde_json::to_string(&contents).unwrap_or_default(),
+        Some(Err(_)) | None => String::new(),
+    };
+    hashed(&text)
+}
+
+async fn listed(face: &Face) -> u64 {
+    hashed(&json!(prompts::list(face.operations()).await).to_string())
+}
+
+fn hashed(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Face {
+    /// Watches a resource for a client that shook hands.
+    pub(super) async fn watch(
+        &self,
+        uri: String,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if !resources::is_known(&uri) {
+            let data = json!({"uri": uri});
+            return Err(ErrorData::resource_not_found("Resource not found", Some(data)));
+        }
+        let mut watched = Watched::new(self, uri.clone()).await;
+        let (face, peer) = (self.clone(), context.peer.clone());
+        let watching = tokio::spawn(async move {
+            while !peer.is_transport_closed() {
+                tokio::time::sleep(LOOK).await;
+                if watched.changed(&face).await {
+                    let note = ResourceUpdatedNotificationParam::new(watched.uri.clone());
+                    // A client that cannot be told is gone, which is seen next.
+                    let _ = peer.notify_resource_updated(note).await;
+                }
+            }
+        });
+        let mut all = self.shared.subscriptions.lock();
+        all.retain(|_, watching| !watching.is_finished());
+        if all.len() >= limits::WATCHED {
+            watching.abort();
+            let data = json!({"limit": limits::WATCHED});
+            return Err(ErrorData::invalid_params("too much is watched already", Some(data)));
+        }
+        if let Some(before) = all.insert((session(context), uri), watching.abort_handle()) {
+            before.abort();
+        }
+        Ok(())
+    }
+
+    /// Watches it no longer. That nobody did is as good.
+    pub(super) fn unwatch(&self, uri: String, context: &RequestContext<RoleServer>) {
+        let watching = self.shared.subscriptions.lock().remove(&(session(context), uri));
+        if let Some(watching) = watching {
+            watching.abort();
+        }
+    }
+
+    /// Tells a client that shook hands when there are other prompts.
+    pub(super) async fn tell_prompts(self, peer: Peer<RoleServer>) {
+        let mut listed = Listed::new(&self).await;
+        while !peer.is_transport_closed() {
+            tokio::time::sleep(LOOK).await;
+            if listed.changed(&self).await {
+                // A client that cannot be told is gone, which is seen next.
+                let _ = peer.notify_prompt_list_changed().await;
+            }
+        }
+    }
+
+    /// Tells a listener what it wants to know, for as long as it is there.
+    pub(super) async fn tell_listener(&self, context: SubscriptionContext) {
+        let accepted = context.accepted().clone();
+        let mut watched = Vec::new();
+        for uri in accepted.resource_subscriptions.into_iter().flatten() {
+            watched.push(Watched::new(self, uri).await);
+        }
+        let mut listed = match accepted.prompts_list_changed {
+            Some(true) => Some(Listed::new(self).await),
+            _ => None,
+        };
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(LOOK) => {}
+                () = context.cancelled() => return,
+            }
+            for one in &mut watched {
+                if one.changed(self).await {
+                    let _ = context.sink().notify_resource_updated(one.uri.clone()).await;
+                }
+            }
+            if let Some(listed) = &mut listed
+                && listed.changed(self).await
+            {
+                let _ = context.sink().notify_prompt_list_changed().await;
+            }
+        }
+    }
+}
+
+/// What of a wish can be granted: tools and the list of resources never change.
+pub(super) fn granted(wish: &SubscriptionFilter) -> SubscriptionFilter {
+    let mut granted = SubscriptionFilter::new();
+    granted.prompts_list_changed = wish.prompts_list_changed;
+    let known = wish.resource_subscriptions.as_ref().map(|all| {
+        let known = all.iter().filter(|uri| resources::is_known(uri));
+        known.take(limits::WATCHED).cloned().collect()
+    });
+    granted.resource_subscriptions = known;
+    granted
+}
+
+impl Subscriptions {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(String, String), AbortHandle>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The session of a client; a pipe is one by itself.
+fn session(context: &RequestContext<RoleServer>) -> String {
+    let parts = context.extensions.get::<axum::http::request::Parts>();
+    let session = parts.and_then(|parts| parts.headers.get(SESSION)?.to_str().ok());
+    session.unwrap_or_default().to_owned()
+}

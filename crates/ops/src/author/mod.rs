@@ -1,0 +1,229 @@
+//! Orchestrations: a workflow is written or corrected, saved and run, as one durable run.
+//!
+//! An orchestration *is* a run, of a workflow that is put together for what was asked. What a model
+//! has to do is an agent step of it: the model behind the client does it when the client lets us
+//! ask, any agent by `workflow.submit`, and a person when the tries are used up. What Milepost does
+//! itself is an [`errand`]. So it survives, is resumed, canceled and looked at like any other run.
+
+pub mod author_and_run;
+pub(crate) mod errand;
+pub mod repair_and_rerun;
+
+use milepost_model::problem::{Code, Problem};
+use serde_json::{Map, Value, json};
+
+use crate::call::Call;
+use crate::run::begin::{self, Wish};
+use crate::run::view::RunView;
+use crate::writer::Writer;
+
+/// The workflow that a step of ours runs: whichever it is given.
+pub(crate) const CHOSEN: &str = "milepost.chosen";
+/// The agent step that hands in a workflow.
+pub const DRAFT: &str = "draft";
+/// The agent step that hands in what a run lacks.
+pub const INPUTS: &str = "inputs";
+/// How often a model may try.
+const TRIES: u32 = 5;
+
+/// What is to be run in the end.
+#[derive(Debug)]
+enum Subject {
+    /// A workflow of the library, as it is.
+    Kept(String),
+    /// A text that is valid.
+    Text(String),
+    /// What an agent hands in for this prompt.
+    Drafted(String),
+}
+
+/// An orchestration that is to begin.
+#[derive(Debug)]
+struct Orchestration {
+    id: &'static str,
+    title: &'static str,
+    subject: Subject,
+    /// The id that the workflow has to have, and the version it takes the place of.
+    keeps: Option<(String, Option<String>)>,
+    inputs: Map<String, Value>,
+}
+
+impl Orchestration {
+    /// Begins it: on disk when this returns.
+    async fn begin(self, writer: &Writer, call: &dyn Call) -> Result<RunView, Problem> {
+        let drive = writer.drive()?;
+        let wish = Wish {
+            manifest: Some(self.manifest()),
+            inputs: self.given(),
+            own: true,
+            ..Wish::default()
+        };
+        let beginning = begin::run(writer, &drive, call, wish).await?;
+        let run = drive.start(beginning).await?;
+        drive.inner.sight.follow(&run, crate::run::AFTER).await
+    }
+
+    fn given(&self) -> Map<String, Value> {
+        let mut given = Map::new();
+        match &self.subject {
+            Subject::Kept(id) => given.insert("workflow_id".to_owned(), id.clone().into()),
+            Subject::Text(text) => given.insert("manifest".to_owned(), text.clone().into()),
+            Subject::Drafted(prompt) => given.insert("task".to_owned(), prompt.clone().into()),
+        };
+        given.insert("inputs".to_owned(), Value::Object(self.inputs.clone()));
+        given
+    }
+
+    /// The workflow of it.
+    fn manifest(&self) -> Value {
+        let text = json!({"type": "string"});
+        let mut inputs = json!({"inputs": {"type": "object"}});
+        let mut steps = Vec::new();
+        let (saved, workflow) = match &self.subject {
+            Subject::Kept(_) => {
+                inputs["workflow_id"] = text;
+                (None, "${{ inputs.workflow_id }}")
+            }
+            Subject::Text(_) => {
+                inputs["manifest"] = text;
+                (Some("${{ inputs.manifest }}"), SAVED)
+            }
+            Subject::Drafted(_) => {
+                inputs["task"] = text;
+                steps.push(self.draft());
+                (Some("${{ steps.draft.output.manifest }}"), SAVED)
+            }
+        };
+        steps.extend(saved.map(|manifest| self.save(manifest)));
+        steps.extend(run(workflow));
+        json!({
+            "workflow": self.id,
+            "title": self.title,
+            "inputs": inputs,
+            "steps": steps,
+            "final_output": {"workflow_id": workflow, "output": "${{ steps.run.output }}"},
+        })
+    }
+
+    fn draft(&self) -> Value {
+        let mut with = json!({"manifest": "${{ steps.self.output.manifest }}"});
+        if let Some((id, _)) = &self.keeps {
+            with["workflow_id"] = id.clone().into();
+        }
+        json!({
+            "id": DRAFT,
+            "title": "Write the workflow",
+            "prompt": "${{ inputs.task }}\n\nHand it in as `{\"manifest\": \"<the whole text>\"}`.",
+            "output_schema": {
+                "type": "object",
+                "required": ["manifest"],
+                "properties": {"manifest": {"type": "string"}},
+            },
+            "max_attempts": TRIES,
+            "verify": [{
+                "run": "milepost workflow:check",
+                "with": with,
+                "check": "output.valid",
+                "message": "It validates",
+            }],
+        })
+    }
+
+    fn save(&self, manifest: &str) -> Value {
+        let mut with = json!({"manifest": manifest});
+        if let Some((_, Some(version))) = &self.keeps {
+            with["expected_version"] = version.clone().into();
+        }
+        json!({"id": "save", "title": "Save it", "run": "milepost workflow:save", "with": with})
+    }
+}
+
+const SAVED: &str = "${{ steps.save.output.workflow_id }}";
+
+/// The steps that find the inputs of a workflow and run it.
+fn run(workflow: &str) -> [Value; 3] {
+    let given = json!({"workflow_id": workflow, "inputs": "${{ inputs.inputs }}"});
+    let with = |more: &str| {
+        let mut with = given.clone();
+        with["more"] = more.into();
+        with
+    };
+    [
+        json!({
+            "id": "resolve",
+            "title": "See what the run needs",
+            "run": "milepost workflow:inputs",
+            "with": given,
+        }),
+        json!({
+            "id": INPUTS,
+            "title": "Give what the run needs",
+            "if": "size(steps.resolve.output.missing) > 0",
+            "prompt": "The run of the workflow lacks values:\n${{ json(steps.resolve.output.missing) \
+                       }}\n\nAsk the user for what you do not know, and never for a secret. Hand \
+                       them in as an object, by the name of the input.",
+            "output_schema": {"type": "object"},
+            "max_attempts": TRIES,
+            "verify": [{
+                "run": "milepost workflow:ready",
+                "with": with("${{ steps.self.output }}"),
+                "check": "output.ready",
+                "message": "The workflow takes them",
+            }],
+        }),
+        json!({
+            "id": "run",
+            "title": "Run it",
+            "run": format!("workflow {CHOSEN}"),
+            "depends_on": ["resolve", INPUTS],
+            "needs": "any",
+            "with": with("${{ steps.inputs.?output }}"),
+        }),
+    ]
+}
+
+/// What a step of ours runs, out of what it was given.
+pub(crate) fn chosen(given: &Map<String, Value>) -> (Option<String>, Map<String, Value>) {
+    let workflow = given.get("workflow_id").and_then(Value::as_str).map(str::to_owned);
+    let parts = ["inputs", "more"].into_iter().filter_map(|name| given.get(name)?.as_object());
+    (workflow, parts.flat_map(Clone::clone).collect())
+}
+
+/// The id that a text keeps, with the version that is there: a correction takes its place. A text
+/// without one gets its id from whoever corrects it.
+fn keeps(
+    writer: &Writer,
+    text: &str,
+    meant: Option<&str>,
+) -> Result<Option<(String, Option<String>)>, Problem> {
+    let id = meant.map(str::to_owned).or_else(|| {
+        let document = crate::workflow::read(&writer.reader, text.as_bytes(), None);
+        document.id.filter(|id| writer.reader.workflow(id).is_ok())
+    });
+    let Some(id) = id else { return Ok(None) };
+    let there = match writer.reader.workflow(&id) {
+        Ok(entry) => Some(entry.version.clone()),
+        Err(problem) if problem.code == Code::WorkflowNotFound => None,
+        Err(problem) => return Err(problem),
+    };
+    Ok(Some((id, there)))
+}
+
+/// What is given to an orchestration is part of its journal: a secret has no place there.
+fn no_secrets(writer: &Writer, id: &str, inputs: &Map<String, Value>) -> Result<(), Problem> {
+    let entry = writer.reader.workflow(id)?;
+    let Some(workflow) = &entry.document.workflow else { return Ok(()) };
+    let secret = workflow
+        .inputs
+        .0
+        .iter()
+        .find(|(name, input)| input.is_secret() && inputs.contains_key(&name.value));
+    match secret {
+        None => Ok(()),
+        Some((name, _)) => {
+            let message = format!("`{}` is a secret input", name.value);
+            let hint = "run the workflow with workflow.run, which keeps secrets out of the journal";
+            Err(Problem::new(Code::ParamsInvalid, message, hint))
+        }
+    }
+}
