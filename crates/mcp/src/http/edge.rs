@@ -177,10 +177,10 @@ impl<S: ServerHandler> Edge<S> {
             let era = self.era(session.as_deref());
             Refused::well_formed(fault, era)
         })?;
-        // A handshake is one, whichever version it asks for.
-        if method != "initialize"
-            && (request::stands_alone(&params) || method == DISCOVER || is_stateless(&head))
-        {
+        // A handshake is one, whichever version it asks for; what stands alone is none.
+        let stands_alone = request::stands_alone(&params);
+        let is_handshake = method == "initialize" && !stands_alone;
+        if !is_handshake && (stands_alone || method == DISCOVER || is_stateless(&head)) {
             return self.work(head, asked, params, Era::Stateless).await;
         }
         match (session, method) {

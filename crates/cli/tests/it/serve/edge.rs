@@ -168,6 +168,17 @@ fn a_session_begins_with_a_handshake_that_may_be_tried_again() {
 }
 
 #[test]
+fn what_the_newest_revision_has_no_more_is_not_found() {
+    let place = Place::new();
+    let server = Server::start(&place, &[]);
+    let removed = ["initialize", "ping", "logging/setLevel", "resources/subscribe"];
+    for method in removed {
+        let answer = server.alone(method, json!({}), &json!({}));
+        assert_eq!((answer.status, answer.code()), (404, -32601), "{method}: {answer:?}");
+    }
+}
+
+#[test]
 fn batches_are_answered_where_the_revision_has_them() {
     let place = Place::new();
     let server = Server::start(&place, &[]);
