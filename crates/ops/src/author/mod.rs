@@ -159,8 +159,8 @@ fn run(workflow: &str) -> [Value; 3] {
             "id": INPUTS,
             "title": "Give what the run needs",
             "if": "size(steps.resolve.output.missing) > 0",
-            "prompt": "The run of the workflow lacks values:\n${{ json(steps.resolve.output.missing) \
-                       }}\n\nAsk the user for what you do not know, and never for a secret. Hand \
+            "prompt": "The run of the workflow lacks values:\n\
+                       ${{ json(steps.resolve.output.missing) }}\n\nAsk the user for what you do not know, and never for a secret. Hand \
                        them in as an object, by the name of the input.",
             "output_schema": {"type": "object"},
             "max_attempts": TRIES,

@@ -117,10 +117,14 @@ fn the_contract_is_mapped_line_by_line() {
     }
 }
 
-const REFUND: &str = "workflow: refund\ninputs: {order: {type: string}, why: {type: string, optional: \
-    true, default: {from: history}}}\nsteps:\n  - {id: look, run: shop orders:get, with: {order_id: \
-    \"${{ inputs.order }}\"}}\n  - {id: tell, if: \"inputs.order != ''\", prompt: \"Tell \
-    ${{ steps.look.output.id }}\"}\n";
+const REFUND: &str = r#"workflow: refund
+inputs:
+  order: {type: string}
+  why: {type: string, optional: true, default: {from: history}}
+steps:
+  - {id: look, run: shop orders:get, with: {order_id: "${{ inputs.order }}"}}
+  - {id: tell, if: "inputs.order != ''", prompt: "Tell ${{ steps.look.output.id }}"}
+"#;
 
 fn has(value: &Value, names: &[&str]) {
     for name in names {
