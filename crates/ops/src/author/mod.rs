@@ -138,6 +138,11 @@ impl Orchestration {
     }
 }
 
+const LACKING: &str = "The run of the workflow lacks values:
+${{ json(steps.resolve.output.missing) }}
+
+Ask the user for what you do not know, and never for a secret. Hand them in as an object, by the \
+name of the input.";
 const SAVED: &str = "${{ steps.save.output.workflow_id }}";
 
 /// The steps that find the inputs of a workflow and run it.
@@ -159,9 +164,7 @@ fn run(workflow: &str) -> [Value; 3] {
             "id": INPUTS,
             "title": "Give what the run needs",
             "if": "size(steps.resolve.output.missing) > 0",
-            "prompt": "The run of the workflow lacks values:\n\
-                       ${{ json(steps.resolve.output.missing) }}\n\nAsk the user for what you do not know, and never for a secret. Hand \
-                       them in as an object, by the name of the input.",
+            "prompt": LACKING,
             "output_schema": {"type": "object"},
             "max_attempts": TRIES,
             "verify": [{
