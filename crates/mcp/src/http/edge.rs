@@ -161,6 +161,7 @@ impl<S: ServerHandler> Edge<S> {
             return reply::accepted();
         };
         if let (Some(session), Some(id)) = (session, cancelled(&message)) {
+            session.is_handed_on(id).await;
             session.give_up(id);
         }
         self.hand_on(head, text.as_bytes().to_vec(), Id::NULL).await

@@ -2,7 +2,8 @@
 //!
 //! `rmcp` keeps the sessions; what it does not tell is seen here on the way through.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -19,17 +20,24 @@ use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError, SessionTransport,
 };
 use rmcp::transport::streamable_http_server::{SessionId, SessionManager};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::guard::Principal;
 use crate::request;
 use crate::version::Revision;
 
+/// How long a note waits for the request it is about.
+const OVERTAKEN: Duration = Duration::from_secs(5);
+
 /// One client that shook hands.
 #[derive(Debug)]
 pub(super) struct Session {
     revision: OnceLock<Revision>,
-    open: Mutex<HashSet<RequestId>>,
+    /// Requests under way, each with whether `rmcp` has it.
+    open: Mutex<HashMap<RequestId, bool>>,
+    /// `rmcp` has another one, or one is done.
+    moved: Notify,
     /// Streams that wait for whatever the server has to say.
     streams: AtomicUsize,
     used: Mutex<Instant>,
@@ -43,6 +51,7 @@ impl Session {
         Session {
             revision: OnceLock::new(),
             open: Mutex::default(),
+            moved: Notify::new(),
             streams: AtomicUsize::new(0),
             used: Mutex::new(Instant::now()),
             owner: OnceLock::new(),
@@ -68,13 +77,42 @@ impl Session {
     /// Notes that a request is under way; `false` when one with its id is already.
     pub(super) fn open(&self, id: RequestId) -> bool {
         self.touch();
-        lock(&self.open).insert(id)
+        match lock(&self.open).entry(id) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(free) => {
+                free.insert(false);
+                true
+            }
+        }
+    }
+
+    /// `rmcp` has a request.
+    fn handed_on(&self, id: &RequestId) {
+        if let Some(handed_on) = lock(&self.open).get_mut(id) {
+            *handed_on = true;
+        }
+        self.moved.notify_waiters();
+    }
+
+    /// Waits until `rmcp` has a request that is under way: what is said of it comes over another
+    /// connection, and may come first.
+    pub(super) async fn is_handed_on(&self, id: &RequestId) {
+        loop {
+            let moved = self.moved.notified();
+            if lock(&self.open).get(id) != Some(&false) {
+                return;
+            }
+            if tokio::time::timeout(OVERTAKEN, moved).await.is_err() {
+                return;
+            }
+        }
     }
 
     /// There will be no answer to a request, or nobody wants it.
     pub(super) fn give_up(&self, id: &RequestId) {
         self.touch();
         lock(&self.open).remove(id);
+        self.moved.notify_waiters();
     }
 
     /// A stream that keeps the session from being idle for as long as it is there.
@@ -251,7 +289,11 @@ impl Transport<RoleServer> for Watched {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        self.inner.receive().await
+        let message = self.inner.receive().await;
+        if let Some(JsonRpcMessage::Request(request)) = &message {
+            self.session.handed_on(&request.id);
+        }
+        message
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
