@@ -1,5 +1,5 @@
 //! The real clients of the server: SDKs and programs of others, which drive the real binary over
-//! stdio. Each is a script that ends with an error at the first surprise.
+//! stdio and over HTTP. Each is a script that ends with an error at the first surprise.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -13,8 +13,9 @@ use crate::report::Verdict;
 use crate::tools::shout;
 use crate::workspace::Workspace;
 
-/// The variables that tell a script what to drive, and where its files are.
+/// The variables that tell a script what to drive, how to reach it, and where its files are.
 const BINARY: &str = "MILEPOST_BINARY";
+const TRANSPORT: &str = "MILEPOST_TRANSPORT";
 const CLIENTS_FOLDER: &str = "MILEPOST_CLIENTS";
 
 /// What runs a script.
@@ -28,12 +29,32 @@ enum Runtime {
     PythonWithTerminals,
 }
 
-/// A client: what it is called, the folder that it is installed from, and its script there.
+/// How a client reaches the server. A script is the same for both, but for its transport.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Via {
+    /// `milepost mcp`, which the client starts itself.
+    Pipe,
+    /// `milepost serve`, which its script starts and ends.
+    Http,
+}
+
+impl Via {
+    fn word(self) -> &'static str {
+        match self {
+            Via::Pipe => "stdio",
+            Via::Http => "http",
+        }
+    }
+}
+
+/// A client: what it is called, the folder that it is installed from, its script there, and how
+/// that reaches the server.
 pub(crate) struct Client {
     pub(crate) stage: &'static str,
     folder: &'static str,
     script: &'static str,
     runtime: Runtime,
+    via: Via,
 }
 
 impl Client {
@@ -43,19 +64,36 @@ impl Client {
         script: &'static str,
         runtime: Runtime,
     ) -> Client {
-        Client { stage, folder, script, runtime }
+        Client { stage, folder, script, runtime, via: Via::Pipe }
+    }
+
+    /// The same script once more, over HTTP.
+    const fn over_http(self, stage: &'static str) -> Client {
+        Client { stage, via: Via::Http, ..self }
     }
 }
 
+const TASKS: Client = Client::new("typescript tasks", "typescript", "tasks.mjs", Runtime::Node);
+const TYPESCRIPT_2: Client = Client::new("typescript 2", "typescript2", "walk.mjs", Runtime::Node);
+const INSPECTOR: Client = Client::new("inspector", "inspector", "walk.mjs", Runtime::NewerNode);
+const WORKFLOWS: Client =
+    Client::new("python workflows", "python", "workflows.py", Runtime::Python);
+const FASTMCP: Client = Client::new("fastmcp", "python", "fast.py", Runtime::Python);
+
 /// All of them, in the order in which they are tried.
-pub(crate) const CLIENTS: [Client; 8] = [
+pub(crate) const CLIENTS: [Client; 13] = [
     Client::new("typescript client", "typescript", "walk.mjs", Runtime::Node),
-    Client::new("typescript tasks", "typescript", "tasks.mjs", Runtime::Node),
-    Client::new("typescript 2", "typescript2", "walk.mjs", Runtime::Node),
-    Client::new("inspector", "inspector", "walk.mjs", Runtime::NewerNode),
+    TASKS,
+    TASKS.over_http("typescript tasks over HTTP"),
+    TYPESCRIPT_2,
+    TYPESCRIPT_2.over_http("typescript 2 over HTTP"),
+    INSPECTOR,
+    INSPECTOR.over_http("inspector over HTTP"),
     Client::new("python client", "python", "walk.py", Runtime::Python),
-    Client::new("python workflows", "python", "workflows.py", Runtime::Python),
-    Client::new("fastmcp", "python", "fast.py", Runtime::Python),
+    WORKFLOWS,
+    WORKFLOWS.over_http("python workflows over HTTP"),
+    FASTMCP,
+    FASTMCP.over_http("fastmcp over HTTP"),
     Client::new("story", "python", "story.py", Runtime::PythonWithTerminals),
 ];
 
@@ -94,6 +132,7 @@ impl<'w> Walks<'w> {
         };
         let output = command
             .env(BINARY, self.binary()?)
+            .env(TRANSPORT, client.via.word())
             .env(CLIENTS_FOLDER, &clients)
             .stdin(Stdio::null())
             .stderr(Stdio::inherit())
@@ -112,6 +151,9 @@ impl<'w> Walks<'w> {
         client: &Client,
         script: &Path,
     ) -> Result<std::result::Result<Command, &'static str>> {
+        if client.via == Via::Http && !cfg!(unix) {
+            return Ok(Err("it ends its server with a signal as Unix has it"));
+        }
         let node = match client.runtime {
             Runtime::Node => Ok(PathBuf::from("node")),
             Runtime::NewerNode => install::newer_node(self.workspace)?,

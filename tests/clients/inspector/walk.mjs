@@ -1,6 +1,7 @@
 // Drives `milepost mcp` with the command line of the MCP Inspector, one call at a time, in both
 // eras. It needs a newer Node than the SDKs.
 // MILEPOST_BINARY names the program, MILEPOST_CLIENTS the folder of the clients.
+// MILEPOST_TRANSPORT=http lets `milepost serve` answer, over HTTP.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -8,7 +9,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
-const { env, home, workflow } = await import(
+const { env, home, overHttp, served, via, workflow } = await import(
   pathToFileURL(`${process.env.MILEPOST_CLIENTS}/common.mjs`)
 );
 const run = promisify(execFile);
@@ -17,15 +18,31 @@ const INSPECTOR = join(
   'node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js',
 );
 
+/** One server for all calls, where it is not the Inspector that starts one for each. */
+const shared = overHttp ? await served() : undefined;
+
+/** What the Inspector is told of the server: options, and the target itself. */
+function target() {
+  if (shared === undefined) {
+    const settings = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
+    return [settings, [process.env.MILEPOST_BINARY, 'mcp']];
+  }
+  const headers = Object.entries(shared.headers).flatMap(([name, value]) => [
+    '--header',
+    `${name}: ${value}`,
+  ]);
+  // A token that is refused is a failure, and no reason to open a browser.
+  return [[...headers, '--stored-auth-only'], [shared.url]];
+}
+
 /** One call: what the Inspector prints, and its exit code. */
 async function inspected(era, ...args) {
-  const settings = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
+  const [settings, server] = target();
   // What takes several values comes first: it would take the target too.
-  const how = [...args, '--protocol-era', era, '--format', 'json', '--quiet', ...settings];
-  const target = [process.env.MILEPOST_BINARY, 'mcp'];
+  const how = [...args, ...settings, '--protocol-era', era, '--format', 'json', '--quiet'];
   const options = { cwd: home, env: { ...process.env, HOME: home }, timeout: 60_000 };
   try {
-    const done = await run(process.execPath, [INSPECTOR, '--cli', ...how, ...target], options);
+    const done = await run(process.execPath, [INSPECTOR, '--cli', ...how, ...server], options);
     return { code: 0, said: JSON.parse(done.stdout).result };
   } catch (error) {
     if (error.code === undefined) throw error;
@@ -70,4 +87,5 @@ async function walk(era) {
 
 const counts = await Promise.all(['legacy', 'modern'].map(walk));
 assert.equal(counts[0], counts[1]);
-console.log(`inspector in both eras: ${counts[0]} tools, 6 tasks`);
+await shared?.stop();
+console.log(`inspector in both eras over ${via}: ${counts[0]} tools, 6 tasks`);

@@ -1,14 +1,23 @@
 """What the scripts of all Python clients share."""
 
+import contextlib
 import json
 import os
 import pathlib
+import secrets
+import subprocess
 
 import mcp.client.stdio as stdio
 
 WORKFLOWS = pathlib.Path(__file__).parent.parent / "workflows"
 SCHEMA = "milepost://workflow/schema"
 GOAL = "find orders that nobody paid"
+
+# Whether clients reach the server over HTTP: all else of their scripts is the same.
+OVER_HTTP = os.environ.get("MILEPOST_TRANSPORT") == "http"
+VIA = "HTTP" if OVER_HTTP else "stdio"
+TOKEN = secrets.token_hex(32)
+HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 
 
 def check(holds, what):
@@ -69,3 +78,27 @@ def watch_processes():
 
     stdio._create_platform_compatible_process = watched
     return started
+
+
+@contextlib.contextmanager
+def served(home, started):
+    """A server over HTTP for whoever shows HEADERS: where it is. It is one of the processes that
+    are watched; told to end, it has to by itself.
+    """
+    process = subprocess.Popen(
+        [os.environ["MILEPOST_BINARY"], "serve", "--port", "0"],
+        cwd=home,
+        env={**environment(home), "MILEPOST_TOKEN": TOKEN},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    started.append(process)
+    # A script that ends with a surprise leaves no server behind.
+    try:
+        yield process.stdout.readline().strip()
+        process.terminate()
+        process.wait(timeout=20)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()

@@ -1,19 +1,35 @@
 """Drives `milepost mcp` with the client of FastMCP and its tasks, as a real client does.
 
-MILEPOST_BINARY names the program. Ends with an error at the first surprise.
+MILEPOST_BINARY names the program; MILEPOST_TRANSPORT=http lets `milepost serve` answer, over HTTP.
+Ends with an error at the first surprise.
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import tempfile
 
-from common import GOAL, SCHEMA, Person, check, environment, same, watch_processes, workflow
+from common import (
+    GOAL,
+    HEADERS,
+    OVER_HTTP,
+    SCHEMA,
+    VIA,
+    Person,
+    check,
+    environment,
+    same,
+    served,
+    watch_processes,
+    workflow,
+)
 from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
-from fastmcp.client.transports import StdioTransport
+from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from fastmcp.exceptions import ToolError
 from fastmcp_tasks import call_tool_task
+from fastmcp_tasks.client_models import CancelTaskRequest, GetTaskRequest, UpdateTaskRequest
 
 
 async def plain(client):
@@ -56,6 +72,23 @@ async def tasks(client, person):
     same((await canceled.wait(state="cancelled")).status, "cancelled")
 
 
+@contextlib.contextmanager
+def reached(home, started):
+    """A transport to a server of its own."""
+    if not OVER_HTTP:
+        command = os.environ["MILEPOST_BINARY"]
+        env = environment(home)
+        yield StdioTransport(command=command, args=["mcp"], env=env, keep_alive=False)
+        return
+    # Of a task, the extension wants its id in the header `Mcp-Name`, and a request without it
+    # rejected. The SDK sends the header once it knows the parameter, which this client never says.
+    for request in [CancelTaskRequest, GetTaskRequest, UpdateTaskRequest]:
+        same(request.name_param, None)
+        request.name_param = "taskId"
+    with served(home, started) as url:
+        yield StreamableHttpTransport(url, headers=HEADERS)
+
+
 async def main():
     started = watch_processes()
     person = Person()
@@ -63,13 +96,10 @@ async def main():
     async def asked(message, _response_type, _params, _context):
         return person.says(message)
 
-    with tempfile.TemporaryDirectory(prefix="milepost-") as home:
-        transport = StdioTransport(
-            command=os.environ["MILEPOST_BINARY"],
-            args=["mcp"],
-            env=environment(home),
-            keep_alive=False,
-        )
+    with (
+        tempfile.TemporaryDirectory(prefix="milepost-") as home,
+        reached(home, started) as transport,
+    ):
         async with asyncio.timeout(60):
             async with Client(transport, elicitation_handler=asked) as client:
                 version = client.protocol_version
@@ -77,7 +107,7 @@ async def main():
                 await tasks(client, person)
     same(version, "2026-07-28")
     same({process.returncode for process in started}, {0})
-    print(f"fastmcp at {version}: 6 tasks, {len(person.questions)} question, exit 0")
+    print(f"fastmcp at {version} over {VIA}: 6 tasks, {len(person.questions)} question, exit 0")
 
 
 asyncio.run(main())

@@ -1,26 +1,34 @@
 """Drives `milepost mcp` with the Python SDK in both eras, as a real client does.
 
-MILEPOST_BINARY names the program. Ends with an error at the first surprise.
+MILEPOST_BINARY names the program; MILEPOST_TRANSPORT=http lets `milepost serve` answer, over HTTP.
+Ends with an error at the first surprise.
 """
 
+import contextlib
 import json
 import os
 import tempfile
 
 import anyio
+import httpx2
 from common import (
     GOAL,
+    HEADERS,
+    OVER_HTTP,
     SCHEMA,
+    VIA,
     Person,
     check,
     content,
     environment,
     failure,
     same,
+    served,
     watch_processes,
     workflow,
 )
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ElicitResult
 
 
@@ -83,6 +91,18 @@ async def use(client, person):
         same(error.error.data["error_code"], "TASK_CAPABILITY_REQUIRED")
 
 
+@contextlib.asynccontextmanager
+async def reached(home, started):
+    """What the client is given for a server of its own."""
+    if not OVER_HTTP:
+        command = os.environ["MILEPOST_BINARY"]
+        yield StdioServerParameters(command=command, args=["mcp"], env=environment(home))
+        return
+    with served(home, started) as url:
+        async with httpx2.AsyncClient(headers=HEADERS, timeout=30) as http:
+            yield streamable_http_client(url, http_client=http)
+
+
 async def main():
     started = watch_processes()
     spoken = []
@@ -93,15 +113,16 @@ async def main():
 
     for mode in ["auto", "legacy"]:
         with tempfile.TemporaryDirectory(prefix="milepost-") as home, anyio.fail_after(60):
-            server = StdioServerParameters(
-                command=os.environ["MILEPOST_BINARY"], args=["mcp"], env=environment(home)
-            )
-            async with Client(server, mode=mode, elicitation_callback=asked) as client:
+            async with (
+                reached(home, started) as server,
+                Client(server, mode=mode, elicitation_callback=asked) as client,
+            ):
                 spoken.append(client.protocol_version)
                 await use(client, person)
     same(spoken, ["2026-07-28", "2025-11-25"])
     same({process.returncode for process in started}, {0})
-    print(f"python at {' and '.join(spoken)}: {len(person.questions)} questions, exit 0")
+    revisions = " and ".join(spoken)
+    print(f"python at {revisions} over {VIA}: {len(person.questions)} questions, exit 0")
 
 
 anyio.run(main)

@@ -1,15 +1,16 @@
 // Drives `milepost mcp` with the TypeScript SDK of the handshake era and its tasks.
 // MILEPOST_BINARY names the program, MILEPOST_CLIENTS the folder of the clients.
+// MILEPOST_TRANSPORT=http lets `milepost serve` answer, over HTTP.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { pathToFileURL } from 'node:url';
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 
-const { caller, reads, server, surprise, workflow } = await import(
+const { caller, reached, reads, surprise, via, workflow } = await import(
   pathToFileURL(`${process.env.MILEPOST_CLIENTS}/common.mjs`)
 );
 
@@ -129,10 +130,13 @@ async function aPersonConfirms() {
   await refused('workflow_get', { workflow_id: 'quick' }, 'WORKFLOW_NOT_FOUND');
 }
 
-const transport = new StdioClientTransport(server());
+const { transport, close } = await reached(StdioClientTransport, StreamableHTTPClientTransport);
+const { setProtocolVersion } = transport;
 let negotiated;
 transport.setProtocolVersion = (version) => {
   negotiated = version;
+  // Over HTTP, every request tells it.
+  setProtocolVersion?.call(transport, version);
 };
 await client.connect(transport);
 assert.equal(negotiated, '2025-11-25');
@@ -147,7 +151,8 @@ await tasksAreCanceled();
 await inputsAreAskedFor();
 await aPersonConfirms();
 assert.deepEqual(answers, []);
-const ended = once(transport._process, 'close');
-await client.close();
-assert.deepEqual(await ended, [0, null]);
-console.log(`typescript 1.x at ${negotiated}: ${tools.length} tools, ${questions.length} questions`);
+await close(client);
+const counts = `${tools.length} tools, ${questions.length} questions`;
+console.log(`typescript 1.x at ${negotiated} over ${via}: ${counts}`);
+// Over HTTP, the SDK forgets to stop the clocks of streams that it meant to open again.
+process.exit();

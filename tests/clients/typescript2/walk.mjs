@@ -1,16 +1,16 @@
 // Drives `milepost mcp` with the TypeScript client of the era without a handshake, which speaks
 // both eras, and with the tasks of that era.
 // MILEPOST_BINARY names the program, MILEPOST_CLIENTS the folder of the clients.
+// MILEPOST_TRANSPORT=http lets `milepost serve` answer, over HTTP.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { pathToFileURL } from 'node:url';
 
-import { Client } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { createTaskSessionFromClient } from '@modelcontextprotocol/ext-tasks/client';
 
-const { caller, reads, server, surprise, workflow } = await import(
+const { caller, reached, reads, surprise, via, workflow } = await import(
   pathToFileURL(`${process.env.MILEPOST_CLIENTS}/common.mjs`)
 );
 
@@ -31,13 +31,11 @@ async function connected(mode, capabilities, use) {
   const client = new Client(WHO, { capabilities, versionNegotiation: { mode } });
   client.onerror = surprise;
   client.setRequestHandler('elicitation/create', (request) => person(request.params));
-  const transport = new StdioClientTransport(server());
+  const { transport, close } = await reached(StdioClientTransport, StreamableHTTPClientTransport);
   await client.connect(transport);
   const spoken = client.getNegotiatedProtocolVersion();
   await use(client, transport);
-  const ended = once(transport._process, 'close');
-  await client.close();
-  assert.deepEqual(await ended, [0, null]);
+  await close(client);
   return spoken;
 }
 
@@ -145,4 +143,5 @@ assert.deepEqual(spoken, ['2025-11-25', '2026-07-28', '2026-07-28']);
 const capabilities = { ...ASKS, extensions: TASKS };
 await connected({ pin: '2026-07-28' }, capabilities, tasksOfTheExtension);
 assert.deepEqual(answers, []);
-console.log(`typescript 2.x at ${[...new Set(spoken)].join(' and ')}: ${questions.length} questions`);
+const revisions = [...new Set(spoken)].join(' and ');
+console.log(`typescript 2.x at ${revisions} over ${via}: ${questions.length} questions`);
