@@ -276,8 +276,13 @@ impl<S: ServerHandler> Edge<S> {
 
     async fn hand_on(&self, mut head: Parts, body: Vec<u8>, id: Id<'_>) -> Response {
         head.headers.remove(CONTENT_LENGTH);
+        let is_end = head.method == Method::DELETE;
         let request = Request::from_parts(head, Body::from(body));
-        let response = self.service.handle(request).await;
+        let mut response = self.service.handle(request).await;
+        // A session that has ended has done so: some clients take "accepted" for a failure.
+        if is_end && response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
         reply::worded(response.map(Body::new), id).await
     }
 

@@ -40,9 +40,12 @@ pub async fn serve_pipe(
     let (wire, inbox) = Wire::new(outbox.clone());
     let edge = Edge::new(face.clone(), options, outbox.clone(), inbox);
     let (read, was_read) = tokio::sync::oneshot::channel();
+    let listening = face.clone();
     thread::spawn(move || {
+        let outcome = read_all(edge, stdin);
+        listening.end_listening();
         // Whoever waits for it is gone when this cannot be told.
-        let _ = read.send(read_all(edge, stdin));
+        let _ = read.send(outcome);
     });
     // What is not the beginning of a session is answered, and the next one awaited.
     while !wire.is_closed() {

@@ -145,6 +145,7 @@ impl Face {
 
     /// Tells a listener what it wants to know, for as long as it is there.
     pub(super) async fn tell_listener(&self, context: SubscriptionContext) {
+        let mut ended = self.shared.ended.subscribe();
         let accepted = context.accepted().clone();
         let mut watched = Vec::new();
         for uri in accepted.resource_subscriptions.into_iter().flatten() {
@@ -166,6 +167,7 @@ impl Face {
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}
                 () = context.cancelled() => return,
+                _ = ended.wait_for(|ended| *ended) => return,
             }
             for one in &mut watched {
                 if one.changed(self).await {

@@ -31,6 +31,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use milepost_ops::{Operations, Profile};
 use serde_json::Value;
+use tokio::sync::watch;
 
 pub use self::names::Spelling;
 use crate::contract::Contract;
@@ -87,6 +88,8 @@ struct Shared {
     confirmations: Confirmations,
     subscriptions: Subscriptions,
     repeats: Repeats,
+    /// Whether nobody is left to listen.
+    ended: watch::Sender<bool>,
     log: Mutex<Box<dyn Write + Send>>,
 }
 
@@ -108,6 +111,7 @@ impl Face {
                 confirmations: Confirmations::default(),
                 subscriptions: Subscriptions::default(),
                 repeats: Repeats::default(),
+                ended: watch::Sender::new(false),
                 log: Mutex::new(log),
             }),
         }
@@ -139,6 +143,12 @@ impl Face {
                 Surface::Auto | Surface::Workflows => ours(),
             }
         })
+    }
+
+    /// The input has ended: whoever listens hears the last of it, so that nothing is left to wait
+    /// for.
+    pub(crate) fn end_listening(&self) {
+        self.shared.ended.send_replace(true);
     }
 
     /// Takes up runs that nobody drives, for as long as the process lives.

@@ -88,4 +88,6 @@ fn a_listener_of_today_is_told_what_it_asked_for() {
     place.run(["workflow", "save", "guide.json"]).ends(0);
     let note = client.hear();
     assert_eq!(note["method"], "notifications/prompts/list_changed", "{note}");
+    // Somebody who listens does not keep a server whose client has gone.
+    assert_eq!(client.close().code, Some(0));
 }

@@ -159,7 +159,7 @@ fn a_session_begins_with_a_handshake_that_may_be_tried_again() {
     let answer = server.ask("POST").header("MCP-Protocol-Version", "2027-01-01").body(hello).send();
     assert_eq!(answer.message()["result"]["protocolVersion"], "2025-11-25", "{answer:?}");
     let session = server.connect("2025-06-18");
-    assert_eq!(session.ask("DELETE").send().status, 202);
+    assert_eq!(session.ask("DELETE").send().status, 204);
     for method in ["POST", "GET", "DELETE"] {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
         let answer = session.ask(method).body(body).send();
