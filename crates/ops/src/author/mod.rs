@@ -3,7 +3,7 @@
 //! An orchestration *is* a run, of a workflow that is put together for what was asked. What a model
 //! has to do is an agent step of it: the model behind the client does it when the client lets us
 //! ask, any agent by `workflow.submit`, and a person when the tries are used up. What Milepost does
-//! itself is an [`errand`]. So it survives, is resumed, canceled and looked at like any other run.
+//! itself is an errand. So it survives, is resumed, canceled and looked at like any other run.
 
 pub mod author_and_run;
 pub(crate) mod errand;
