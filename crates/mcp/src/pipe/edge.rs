@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use rmcp::model::JsonRpcMessage;
+use rmcp::model::{GetExtensions, JsonRpcMessage};
 use rmcp::service::{RoleServer, RxJsonRpcMessage};
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
@@ -198,7 +198,7 @@ impl Edge {
             Ok(id) => id,
             Err(fault) => return self.refuse(Id::NULL, &fault, batch),
         };
-        let read = match request::understood(&request.method, params, era) {
+        let mut read = match request::understood(&request.method, params, era) {
             Ok(read) => read,
             Err(fault) => return self.refuse(request.id, &fault, batch),
         };
@@ -206,6 +206,7 @@ impl Edge {
             let fault = Fault::in_use();
             return self.refuse(request.id, &fault, batch);
         }
+        read.extensions_mut().insert(self.outbox.clone());
         self.hand_on(JsonRpcMessage::request(read, id))
     }
 

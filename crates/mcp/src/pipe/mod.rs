@@ -25,7 +25,9 @@ use crate::stdio::ServeError;
 use crate::version::Options;
 use crate::workflows::Face;
 use edge::{Edge, Verdict};
-use wire::{Outbox, Wire};
+use wire::Wire;
+
+pub(crate) use wire::Outbox;
 
 /// Serves one client until it closes its end, asks for `shutdown`, or cannot be reached.
 pub async fn serve_pipe(

@@ -64,16 +64,19 @@ impl Transport<RoleServer> for Wire {
     }
 }
 
-/// Where answers go, and which of them are still to come.
+/// Where answers go, and which of them are still to come. Requests carry it along, for what may only
+/// follow their answer.
 #[derive(Clone)]
-pub(super) struct Outbox {
+pub(crate) struct Outbox {
     shared: Arc<Shared>,
 }
 
+/// The requests that are under way, each with the batch it came in.
+type Open = HashMap<RequestId, Option<Arc<Mutex<Batch>>>>;
+
 struct Shared {
     lines: std::sync::mpsc::Sender<Vec<u8>>,
-    /// The requests that are under way, each with the batch it came in.
-    open: Mutex<HashMap<RequestId, Option<Arc<Mutex<Batch>>>>>,
+    open: Mutex<Open>,
     /// Something has been answered.
     answered: Notify,
 }
@@ -129,11 +132,14 @@ impl Outbox {
         // What the types of the protocol hold is JSON.
         let Ok(text) = serde_json::to_vec(item) else { return };
         let Some(id) = id else { return self.line(text) };
-        let Some(batch) = lock(&self.shared.open).remove(id) else { return };
+        // Held until it has gone out: what waits for that comes after it.
+        let mut open = lock(&self.shared.open);
+        let Some(batch) = open.remove(id) else { return };
         match batch {
             Some(batch) => self.fill(&batch, id, text),
             None => self.line(text),
         }
+        drop(open);
         self.shared.answered.notify_waiters();
     }
 
@@ -186,9 +192,18 @@ impl Outbox {
 
     /// Waits until every request has its answer.
     pub(super) async fn settled(&self) {
+        self.until(HashMap::is_empty).await;
+    }
+
+    /// Waits until the answer of a request is on its way.
+    pub(crate) async fn answered(&self, id: &RequestId) {
+        self.until(|open| !open.contains_key(id)).await;
+    }
+
+    async fn until(&self, holds: impl Fn(&Open) -> bool) {
         loop {
             let answered = self.shared.answered.notified();
-            if lock(&self.shared.open).is_empty() {
+            if holds(&lock(&self.shared.open)) {
                 return;
             }
             answered.await;

@@ -9,12 +9,13 @@ use milepost_ops::author::{DRAFT, INPUTS};
 use milepost_ops::{Alone, Operations, Problem};
 use rmcp::model::{
     ClientCapabilities, CreateMessageRequest, CreateMessageRequestParams, ElicitRequest,
-    ElicitRequestParams, ElicitationSchema, InputRequest, SamplingMessage,
+    ElicitRequestParams, ElicitationSchema, InputRequest, RequestParamsMeta, SamplingMessage,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
 
 use super::{Face, ask, missing, tasks};
+use crate::pipe::Outbox;
 
 /// The runs whose steps are asked of a client.
 const ORCHESTRATIONS: [&str; 2] = ["milepost.author-and-run", "milepost.repair-and-rerun"];
@@ -143,6 +144,10 @@ fn said(answer: &Value) -> Option<String> {
 
 /// Asks the client that made a task for what its run waits for, for as long as both are there.
 pub(super) async fn follow(face: Face, context: RequestContext<RoleServer>, id: String) {
+    // A client knows its task before it is asked something for it.
+    if let Some(outbox) = context.extensions.get::<Outbox>() {
+        outbox.answered(&context.id).await;
+    }
     let capabilities = context.client_capabilities();
     let mut asked = String::new();
     let mut last: Option<String> = None;
@@ -160,11 +165,13 @@ pub(super) async fn follow(face: Face, context: RequestContext<RoleServer>, id: 
         asked.clone_from(&wanted.key);
         let answer = match wanted.request {
             InputRequest::CreateMessage(_) => {
-                let question = question(&run["due"][0], last.as_deref());
+                let mut question = question(&run["due"][0], last.as_deref());
+                question.meta = Some(tasks::related(&id));
                 let answer = context.peer.create_message(question).await;
                 answer.ok().and_then(|answer| serde_json::to_value(answer).ok())
             }
-            InputRequest::Elicitation(request) => {
+            InputRequest::Elicitation(mut request) => {
+                request.params.set_meta(tasks::related(&id));
                 let answer = context.peer.create_elicitation(request.params).await;
                 answer.ok().and_then(|answer| serde_json::to_value(answer).ok())
             }

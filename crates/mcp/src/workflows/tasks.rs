@@ -6,7 +6,7 @@
 use milepost_model::problem::Category;
 use milepost_ops::{Alone, Code, Operations, Problem};
 use rmcp::model::{
-    CallToolResult, DetailedTask, InputRequests, JsonObject, MetaObject, Task, TaskPayload,
+    CallToolResult, DetailedTask, InputRequests, JsonObject, MetaObject, RequestMetaObject, Task, TaskPayload,
     TaskStatus,
 };
 use serde_json::{Map, Value, json};
@@ -128,6 +128,13 @@ pub(super) fn meta(run: &Value) -> MetaObject {
     let mut meta = MetaObject::new();
     meta.insert(RUN.to_owned(), json!({"run_id": run["run_id"], "workflow_id": run["workflow"]}));
     meta.insert(PROGRESS.to_owned(), progress(run));
+    meta
+}
+
+/// What a question for a task of the older era says of it.
+pub(super) fn related(id: &str) -> RequestMetaObject {
+    let mut meta = RequestMetaObject::new();
+    meta.0.insert(RELATED.to_owned(), json!({"taskId": id}));
     meta
 }
 

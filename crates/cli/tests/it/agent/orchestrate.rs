@@ -91,6 +91,9 @@ fn it_outlives_its_client_and_its_server() {
     assert_eq!(output, &json!({"hello": "Bo"}), "{result}");
 }
 
+/// Where a question names the task it is asked for.
+const RELATED: &str = "io.modelcontextprotocol/related-task";
+
 #[test]
 fn the_model_behind_a_client_is_asked_where_that_is_allowed() {
     let place = Place::new();
@@ -100,6 +103,7 @@ fn the_model_behind_a_client_is_asked_where_that_is_allowed() {
     for text in [SLIPS.to_owned(), format!("```yaml\n{GREETS}```")] {
         let question = agent.client.hear();
         assert_eq!(question["method"], "sampling/createMessage", "{question}");
+        assert_eq!(question["params"]["_meta"][RELATED]["taskId"], run, "{question}");
         let messages = question["params"]["messages"].as_array().expect("messages").clone();
         answered.push(messages);
         let content = json!({"type": "text", "text": text});
@@ -112,6 +116,7 @@ fn the_model_behind_a_client_is_asked_where_that_is_allowed() {
     // Inputs are a matter for the person.
     let question = agent.client.hear();
     assert_eq!(question["method"], "elicitation/create", "{question}");
+    assert_eq!(question["params"]["_meta"][RELATED]["taskId"], run, "{question}");
     assert_eq!(question["params"]["requestedSchema"]["required"], json!(["name"]), "{question}");
     let answer = json!({"action": "accept", "content": {"name": "Cy"}});
     agent.client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
