@@ -33,7 +33,9 @@ pub use judge::engine;
 pub use key::Key;
 pub use next::next;
 pub use retry::Trouble;
-pub use sentinel::{names_in, replaced_in, replaced_in_map, sentinel, shown, shown_text};
+pub use sentinel::{
+    into_shown, names_in, replaced_in, replaced_in_map, sentinel, shown, shown_text,
+};
 
 /// What the engine is called when it ends a run that takes too long.
 pub(crate) const DEADLINE: &str = "deadline";

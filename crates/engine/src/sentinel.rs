@@ -101,6 +101,15 @@ pub fn shown(seal: &str, value: &Value) -> Value {
     replaced_in(seal, value, &mut |name| Some(secret::mark(name)))
 }
 
+/// The same of a value that nobody else needs.
+pub fn into_shown(seal: &str, value: Value) -> Value {
+    let open = open(seal);
+    match has(&open, &value) {
+        true => inside(&open, &value, &mut |name| Some(secret::mark(name))),
+        false => value,
+    }
+}
+
 /// A text as it may be shown.
 pub fn shown_text(seal: &str, text: &str) -> String {
     replaced(&open(seal), text, &mut |name| Some(secret::mark(name)))

@@ -28,7 +28,7 @@ pub(crate) struct Names {
 /// The stamp of the directory at a path now; `None` when there is none.
 pub(crate) fn stamp_at(path: &Path) -> Result<Option<Stamp>, FileError> {
     match fs::metadata(path) {
-        Ok(metadata) => Ok(Some(Stamp::of(&Metadata::from_just_metadata(metadata)))),
+        Ok(metadata) => Ok(Some(Stamp::of_file(metadata))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(FileError::of(path, error)),
     }

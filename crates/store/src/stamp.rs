@@ -22,6 +22,11 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
+    /// Of what the standard library tells.
+    pub(crate) fn of_file(metadata: std::fs::Metadata) -> Stamp {
+        Stamp::of(&Metadata::from_just_metadata(metadata))
+    }
+
     #[cfg(unix)]
     pub(crate) fn of(metadata: &Metadata) -> Stamp {
         let ns = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000) + rest;

@@ -76,7 +76,7 @@ impl Bench {
         }
         if let Some(python) = FastMcp::prepare(workspace)? {
             let mut command = python.script(EMPTY_PYTHON);
-            subjects.push(Subject::new("FastMCP", Server::greet(&mut command)?.0, &empty)?);
+            subjects.push(Subject::slow("FastMCP", Server::greet(&mut command)?.0, &empty)?);
         }
         let timed = in_turns(&mut subjects, WINDOW)?;
         for (subject, timed) in subjects.iter().zip(&timed) {

@@ -8,20 +8,36 @@ use crate::tools::shout;
 
 pub(crate) const ROUNDS: usize = 7;
 const CALLS: usize = 4_000;
-const WARM_UPS: usize = 1_000;
+/// Of a server that takes more than half a millisecond for one.
+const CALLS_SLOW: usize = 400;
 
 /// A server with the request that it is timed by.
 pub(crate) struct Subject {
     pub(crate) name: &'static str,
     pub(crate) server: Server,
     pub(crate) request: Vec<u8>,
+    /// In a round; a quarter of them before the first.
+    calls: usize,
 }
 
 impl Subject {
-    pub(crate) fn new(name: &'static str, mut server: Server, request: &[u8]) -> Result<Subject> {
-        server.rate(request, WARM_UPS, 1)?;
+    pub(crate) fn new(name: &'static str, server: Server, request: &[u8]) -> Result<Subject> {
+        Subject::warmed(name, server, request, CALLS)
+    }
+
+    pub(crate) fn slow(name: &'static str, server: Server, request: &[u8]) -> Result<Subject> {
+        Subject::warmed(name, server, request, CALLS_SLOW)
+    }
+
+    fn warmed(
+        name: &'static str,
+        mut server: Server,
+        request: &[u8],
+        calls: usize,
+    ) -> Result<Subject> {
+        server.rate(request, calls / 4, 1)?;
         ensure!(!server.last_failed(), "{name} answers with an error");
-        Ok(Subject { name, server, request: request.to_owned() })
+        Ok(Subject { name, server, request: request.to_owned(), calls })
     }
 }
 
@@ -49,13 +65,13 @@ pub(crate) fn in_turns(subjects: &mut [Subject], window: usize) -> Result<Vec<Ti
     let mut rates = vec![Vec::with_capacity(ROUNDS); subjects.len()];
     for _ in 0..ROUNDS {
         for (subject, rates) in subjects.iter_mut().zip(&mut rates) {
-            rates.push(subject.server.rate(&subject.request, CALLS, window)?);
+            rates.push(subject.server.rate(&subject.request, subject.calls, window)?);
         }
     }
     let timed = subjects.iter().zip(before).zip(rates).map(|((subject, before), rates)| {
         let seconds = subject.server.cpu_s().zip(before).map(|(after, before)| after - before);
         #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-        let cpu_us = seconds.map(|seconds| seconds * 1e6 / (ROUNDS * CALLS) as f64);
+        let cpu_us = seconds.map(|seconds| seconds * 1e6 / (ROUNDS * subject.calls) as f64);
         Timed { rates, cpu_us }
     });
     Ok(timed.collect())

@@ -115,6 +115,25 @@ impl Check {
     }
 }
 
+/// Keywords that say nothing of which values fit.
+const REMARKS: [&str; 7] =
+    ["default", "deprecated", "description", "example", "examples", "title", "$comment"];
+
+/// Whether a value fits a schema that only names a type. Most parameters have such a schema, and to
+/// compile it takes longer than the call.
+pub(crate) fn plainly_fits(schema: &Value, value: &Value) -> bool {
+    let Some(schema) = schema.as_object() else { return false };
+    let is_plain = |key: &String| key == "type" || REMARKS.contains(&key.as_str());
+    let named = || match schema.get("type").and_then(Value::as_str) {
+        Some("string") => value.is_string(),
+        Some("integer") => value.is_i64() || value.is_u64(),
+        Some("number") => value.is_number(),
+        Some("boolean") => value.is_boolean(),
+        _ => false,
+    };
+    schema.keys().all(is_plain) && named()
+}
+
 /// The same schema with every `oneOf` as `anyOf`. Documents tell the choices of a `oneOf` apart by
 /// a discriminator, or not at all: a value that fits two of them is right all the same.
 fn any_of(schema: Value) -> Value {
@@ -285,5 +304,42 @@ fn read_only(map: &Map<String, Value>, defs: &Defs, names: &mut BTreeSet<String>
         if let Value::Object(part) = resolve(part, defs) {
             read_only(part, defs, names, depth + 1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What plainly fits is what fits the compiled schema too.
+    #[test]
+    fn a_plain_type_needs_no_compiled_schema() {
+        let values =
+            [json!("a"), json!(1), json!(1.5), json!(1.0), json!(true), json!(null), json!([1])];
+        let schemas = [
+            json!({"type": "string"}),
+            json!({"type": "integer", "description": "How many", "default": 3}),
+            json!({"type": "number", "title": "n"}),
+            json!({"type": "boolean", "example": "yes"}),
+            json!({"type": "string", "maxLength": 0}),
+            json!({"type": ["string", "null"]}),
+            json!({"type": "strin"}),
+            json!({"title": "anything"}),
+            json!(false),
+        ];
+        let mut plain = 0;
+        for schema in &schemas {
+            let check = Check::compile(schema, &Defs::default(), false);
+            for value in &values {
+                if plainly_fits(schema, value) {
+                    plain += 1;
+                    let fits = matches!(check.verdict(value, &[]), Verdict::Fits);
+                    assert!(fits, "{schema} {value}");
+                }
+            }
+        }
+        assert_eq!(plain, 1 + 1 + 3 + 1);
     }
 }

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::accept::{accept, answers};
 use super::assign::{Assigned, Names};
-use super::check::{Check, Verdict};
+use super::check::{self, Check, Verdict};
 use super::media::{self, Kind};
 use super::misuse::{Misuse, Place, Reason};
 use super::parameter::{has_semicolon, undescribed, written};
@@ -183,8 +183,9 @@ impl Prepared {
         let place =
             || Place::Parameter { name: parameter.name.clone(), location: parameter.location };
         let compile = || Check::compile(&parameter.schema, defs, false);
-        let verdict = self.checks[index].get_or_init(compile).verdict(&value, &[]);
-        if !draft.accepts(verdict, place) {
+        let fits = check::plainly_fits(&parameter.schema, &value)
+            || draft.accepts(self.checks[index].get_or_init(compile).verdict(&value, &[]), place);
+        if !fits {
             return;
         }
         if let Err(reason) = draft.put(parameter, &value) {

@@ -31,10 +31,8 @@ pub(crate) fn follow(
             terminal.complain(&format!("interrupted; go on with: milepost resume {run}"));
             return Ok(Exit::Interrupted);
         };
-        for event in &page.events {
-            after = event.seq;
-            told(event, json, terminal)?;
-        }
+        after = page.events.last().map_or(after, |event| event.seq);
+        told(&page.events, json, terminal)?;
         if page.status == "running" {
             continue;
         }
@@ -59,12 +57,13 @@ pub(crate) fn view(session: &Session, run: &str) -> Result<RunView, Failure> {
     }
 }
 
-fn told(event: &EventView, json: bool, terminal: &mut Terminal) -> Result<(), Failure> {
+fn told(events: &[EventView], json: bool, terminal: &mut Terminal) -> Result<(), Failure> {
     if json {
-        return session::print(event, terminal);
+        return events.iter().try_for_each(|event| session::print(event, terminal));
     }
-    if let Some(line) = line(event) {
-        terminal.complain(&line);
+    let lines: Vec<String> = events.iter().filter_map(line).collect();
+    if !lines.is_empty() {
+        terminal.complain(&lines.join("\n"));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use milepost_engine::shown;
+use milepost_engine::into_shown;
 use milepost_model::problem::{Code, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -86,7 +86,7 @@ impl Later for Events {
                     map.insert("due_ms".to_owned(), due);
                 }
             }
-            let event = shown(&seal, &event);
+            let event = into_shown(&seal, event);
             Ok(EventView { seq: entry.seq, at_ms: entry.at_ms, event })
         });
         let events: Result<Vec<EventView>, serde_json::Error> = events.collect();

@@ -35,7 +35,7 @@ use crate::file::FileError;
 use crate::limits;
 use crate::locations::Locations;
 use crate::lock::Lock;
-use crate::stamp::Seen;
+use crate::stamp::{Seen, Stamp};
 
 /// The catalogs of a directory, for as long as a process lives.
 #[derive(Debug)]
@@ -128,8 +128,12 @@ impl Catalogs {
 
     /// The catalog of an id.
     pub fn get(&self, id: &CatalogId) -> Result<Option<Arc<Record>>, CatalogError> {
+        let name = files::record(id);
+        if let Some(outcome) = self.untouched(&name) {
+            return outcome.map(Some).map_err(CatalogError::Unreadable);
+        }
         let Some(directory) = Directory::open(&self.path)? else { return Ok(None) };
-        self.look(&directory, &files::record(id)).transpose().map_err(CatalogError::Unreadable)
+        self.look(&directory, &name).transpose().map_err(CatalogError::Unreadable)
     }
 
     /// The catalog of an id or a title. An id wins.
@@ -223,6 +227,14 @@ impl Catalogs {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// What a file said when it was read, if it is still that file: every step of a run asks.
+    fn untouched(&self, name: &str) -> Option<Outcome> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.get(name)?;
+        let metadata = std::fs::symlink_metadata(self.path.join(name)).ok()?;
+        known.seen.is_still(Stamp::of_file(metadata)).then(|| known.outcome.clone())
     }
 
     /// What a file says now; read only if it changed. `None` when there is none.

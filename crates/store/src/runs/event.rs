@@ -91,18 +91,19 @@ impl Last {
 /// Writes what happened in a run.
 pub(super) fn write(db: Db<'_>, key: &ChainKey, what: Append) -> Result<Appended, RunsError> {
     let run = &what.lease.run;
-    let row = run::writable(db, run)?;
-    lease::check(db, row, &what.lease)?;
-    let last = last(db, row).map_err(|error| error.of_run(run, what.after_seq))?;
+    let row = run::writable(db, key, run)?;
+    let number = row.key;
+    lease::check(db, number, &what.lease)?;
+    let last = last(db, number).map_err(|error| error.of_run(run, what.after_seq))?;
     if last.seq != what.after_seq {
         return Err(RunsError::OutOfOrder { run: run.clone(), last: last.seq });
     }
     let last = append(db, key, run, last, &what.events)?;
     if let Some(standing) = what.standing {
-        run::stand(db, key, run, standing, &last)?;
+        run::stand(db, key, row, standing, &last)?;
     }
     for (id, answer) in &what.answers {
-        inbox::answer(db, key, (row, id), answer, what.at_ms)?;
+        inbox::answer(db, key, (number, id), answer, what.at_ms)?;
     }
     Ok(Appended { last_seq: last.seq })
 }

@@ -80,7 +80,7 @@ pub struct Pending {
 
 /// Puts a message into the inbox of a run.
 pub(super) fn send(db: Db<'_>, key: &ChainKey, message: &InboxRow) -> Result<Sent, RunsError> {
-    let run = run::writable(db, &message.run)?;
+    let run = run::number(db, &message.run)?;
     let there = "SELECT run, data FROM inbox WHERE id = ?1";
     let there: Option<(u64, Vec<u8>)> =
         db.first(there, [message.id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -92,7 +92,7 @@ pub(super) fn take(
     holder: HolderId,
     now_ms: u64,
 ) -> Result<Option<Lease>, RunsError> {
-    let row = run::writable(db, run)?;
+    let row = run::number(db, run)?;
     let sql = "INSERT INTO leases(run, holder, epoch) VALUES (?1, ?2, 1) \
                ON CONFLICT (run) DO UPDATE SET holder = excluded.holder, epoch = epoch + 1 \
                WHERE holder IS NULL OR holder = excluded.holder OR NOT EXISTS \

@@ -241,23 +241,41 @@ pub(super) fn unreadable(error: impl std::error::Error + Send + Sync + 'static) 
 
 /// The row of a run, which must be there and as it was written.
 pub(super) fn find(db: Db<'_>, key: &ChainKey, run: &RunId) -> Result<RunRow, RunsError> {
-    let sql = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1");
-    let found = db.first(sql, [run.as_str()], |row| RunRow::read(row, key));
-    match found.map_err(|error| error.of_run(run, 0))? {
-        None => Err(RunsError::NotFound { run: run.clone() }),
-        Some(read) if !read.sound => Err(RunsError::Corrupt { run: run.clone(), seq: 0 }),
-        Some(read) => Ok(read.row),
-    }
+    sound(look(db, key, run)?)
 }
 
-/// The key of a run that may be written to.
-pub(super) fn writable(db: Db<'_>, run: &RunId) -> Result<u64, RunsError> {
+/// The key of a run that is not set aside.
+pub(super) fn number(db: Db<'_>, run: &RunId) -> Result<u64, RunsError> {
     let sql = "SELECT key, quarantined FROM runs WHERE id = ?1";
     let found = db.first(sql, [run.as_str()], |row| Ok((row.get(0)?, row.get::<_, u64>(1)?)));
     match found.map_err(|error| error.of_run(run, 0))? {
         None => Err(RunsError::NotFound { run: run.clone() }),
         Some((_, 1..)) => Err(RunsError::Quarantined { run: run.clone() }),
         Some((key, 0)) => Ok(key),
+    }
+}
+
+/// The row of a run that may be written to.
+pub(super) fn writable(db: Db<'_>, key: &ChainKey, run: &RunId) -> Result<RunRow, RunsError> {
+    let read = look(db, key, run)?;
+    if read.row.quarantined {
+        return Err(RunsError::Quarantined { run: run.clone() });
+    }
+    // What was changed behind our back must not be sealed anew.
+    sound(read)
+}
+
+fn look(db: Db<'_>, key: &ChainKey, run: &RunId) -> Result<Read, RunsError> {
+    let sql = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1");
+    let found = db.first(sql, [run.as_str()], |row| RunRow::read(row, key));
+    let found = found.map_err(|error| error.of_run(run, 0))?;
+    found.ok_or_else(|| RunsError::NotFound { run: run.clone() })
+}
+
+fn sound(read: Read) -> Result<RunRow, RunsError> {
+    match read.sound {
+        true => Ok(read.row),
+        false => Err(RunsError::Corrupt { run: read.row.id, seq: 0 }),
     }
 }
 
@@ -330,12 +348,10 @@ fn insert(db: Db<'_>, row: &RunRow) -> Result<u64, RunsError> {
 pub(super) fn stand(
     db: Db<'_>,
     key: &ChainKey,
-    run: &RunId,
+    mut row: RunRow,
     standing: Standing,
     last: &event::Last,
 ) -> Result<(), RunsError> {
-    // What was changed behind our back must not be sealed anew.
-    let mut row = find(db, key, run)?;
     let before = std::mem::replace(&mut row.standing, standing);
     (row.last_seq, row.head) = (last.seq, last.mac);
     // Most writes only move it on: the indexes, which are most of its pages, stay as they are.
