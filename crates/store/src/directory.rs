@@ -6,7 +6,9 @@ use std::time::SystemTime;
 use std::{fs, io};
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File, Metadata};
+#[cfg(unix)]
+use cap_std::fs::OpenOptionsExt;
+use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
 use crate::file::{self, FileError};
 use crate::stamp::{Seen, Stamp};
@@ -148,18 +150,30 @@ impl Directory {
 
     fn open_regular(&self, relative: &Path) -> Result<(File, Metadata), FileError> {
         let fail = |error| refuse(&self.path.join(relative), error);
-        // Looked at before it is opened: opening a pipe waits for somebody to write to it.
-        let before = self.metadata(relative).map_err(fail)?;
-        if !before.is_file() {
-            return Err(FileError::NotRegular { path: self.path.join(relative) });
-        }
-        let file = self.dir.open(relative).map_err(fail)?;
+        let not_regular = || FileError::NotRegular { path: self.path.join(relative) };
+        let file = match self.dir.open_with(relative, &at_once()) {
+            Ok(file) => file,
+            // A socket cannot be opened at all.
+            Err(error) => match self.metadata(relative) {
+                Ok(metadata) if !metadata.is_file() => return Err(not_regular()),
+                _ => return Err(fail(error)),
+            },
+        };
         let metadata = file.metadata().map_err(fail)?;
         if !metadata.is_file() {
-            return Err(FileError::NotRegular { path: self.path.join(relative) });
+            return Err(not_regular());
         }
         Ok((file, metadata))
     }
+}
+
+/// To read, without waiting for somebody to write to what turns out to be a pipe.
+fn at_once() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    options
 }
 
 fn is_document(path: &Path) -> bool {

@@ -64,8 +64,8 @@ impl FileError {
     }
 }
 
-/// Reads a file the user named. The size is looked at before anything is read, and again while it
-/// is, because a file may grow.
+/// Reads a file the user named. The size is looked at before anything is read, and no more than that
+/// is read, because a file may grow.
 pub fn read_document(path: &Path, limit: usize) -> Result<Vec<u8>, FileError> {
     // Looked at before it is opened: opening a pipe waits for somebody to write to it.
     let before = fs::metadata(path).map_err(|error| FileError::of(path, error))?;
@@ -90,12 +90,34 @@ pub(crate) fn bounded(
     if size > limit as u64 {
         return Err(too_large(size));
     }
-    let mut bytes = Vec::with_capacity(size as usize);
-    let read = file.take(limit as u64 + 1).read_to_end(&mut bytes);
-    read.map_err(|error| FileError::of(path, error))?;
+    let bytes = if size == 0 { to_its_end(file, limit) } else { as_much(file, size as usize) };
+    let bytes = bytes.map_err(|error| FileError::of(path, error))?;
     if bytes.len() > limit {
         return Err(too_large(bytes.len() as u64));
     }
+    Ok(bytes)
+}
+
+/// What a file has that told its size, in as few pieces as the system gives.
+fn as_much(mut file: impl Read, size: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; size];
+    let mut filled = 0;
+    while filled < size {
+        match file.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// What a file has that tells no size, and one byte more than it may.
+fn to_its_end(file: impl Read, limit: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(limit as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -439,26 +439,38 @@ impl Pen {
 }
 
 fn in_transaction(db: Db<'_>, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
-    let statement = |sql| match db.execute(sql, []) {
+    match batch {
+        // What is taken back of one alone is all there is.
+        [job] => settle(db, job, &["ROLLBACK", "BEGIN IMMEDIATE"]),
+        _ => batch.iter_mut().try_for_each(|job| {
+            statement(db, "SAVEPOINT job")?;
+            settle(db, job, &["ROLLBACK TO job"])?;
+            statement(db, "RELEASE job")
+        }),
+    }
+}
+
+/// Does a job; what one did that is refused is taken back.
+fn settle(db: Db<'_>, job: &mut Box<dyn Job>, back: &[&str]) -> Result<(), BatchFault> {
+    match job.work(db) {
+        Ended::Done => Ok(()),
+        Ended::Refused(damaged) => {
+            back.iter().try_for_each(|sql| statement(db, sql))?;
+            if let Some(run) = damaged {
+                // Found again by the next reader, should it not be possible now.
+                drop(super::quarantine(db, &run));
+            }
+            Ok(())
+        }
+        Ended::Broken(fault) => Err(fault),
+    }
+}
+
+fn statement(db: Db<'_>, sql: &str) -> Result<(), BatchFault> {
+    match db.execute(sql, []) {
         Ok(_) => Ok(()),
         Err(error) => Err(batch_fault(&error).unwrap_or(BatchFault::Failed)),
-    };
-    for job in batch {
-        statement("SAVEPOINT job")?;
-        match job.work(db) {
-            Ended::Done => statement("RELEASE job")?,
-            Ended::Refused(damaged) => {
-                statement("ROLLBACK TO job")?;
-                statement("RELEASE job")?;
-                if let Some(run) = damaged {
-                    // Found again by the next reader, should it not be possible now.
-                    drop(super::quarantine(db, &run));
-                }
-            }
-            Ended::Broken(fault) => return Err(fault),
-        }
     }
-    Ok(())
 }
 
 /// What an error outside of any job means: that nothing can be relied on, unless it is known to
