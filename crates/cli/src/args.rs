@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::catalog::args::CatalogCommand;
 use crate::command::args::CommandCommand;
 use crate::deferred::Deferred;
+use crate::demo::args::Demo;
 use crate::inputs::InputArguments;
 use crate::run::args as run;
 use crate::secret::args::SecretCommand;
@@ -51,7 +52,7 @@ impl Arguments {
                 None => false,
             },
             Command::Serve(arguments) => arguments.json.json,
-            Command::Person(_) | Command::Schema { .. } => false,
+            Command::Demo(_) | Command::Person(_) | Command::Schema { .. } => false,
         }
     }
 }
@@ -130,6 +131,11 @@ pub(crate) enum Command {
         Clients send the token: it is printed once, when it is made, and kept in the data \
         directory")]
     Serve(Deferred<Serve>),
+    /// Take the tour: runs, an approval, a failure resumed; offline, in a folder of its own
+    #[command(after_help = "Example: milepost demo\n\
+        Example: milepost demo rogue-agent\n\
+        To look around in what it left: milepost demo -- runs")]
+    Demo(Deferred<Demo>),
     /// Print the JSON Schema of a spelling, for editors and authors
     #[command(after_help = "Example: milepost schema workflow > workflow.schema.json\n\
         In a document: # yaml-language-server: $schema=workflow.schema.json")]

@@ -40,6 +40,25 @@ impl Exit {
         }
     }
 
+    /// How another process of this program ended.
+    pub(crate) fn passed(code: i32) -> Exit {
+        let all = [
+            Exit::Done,
+            Exit::Usage,
+            Exit::WorkflowInvalid,
+            Exit::WaitingOnPerson,
+            Exit::WaitingOnAgent,
+            Exit::NotFound,
+            Exit::Conflict,
+            Exit::Denied,
+            Exit::Upstream,
+            Exit::Timeout,
+            Exit::StorageFailed,
+            Exit::Interrupted,
+        ];
+        all.into_iter().find(|exit| i32::from(exit.code()) == code).unwrap_or(Exit::Failed)
+    }
+
     /// The exit a problem ends a command with.
     pub(crate) fn of(problem: &Problem) -> Exit {
         match problem.code {

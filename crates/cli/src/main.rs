@@ -4,6 +4,7 @@ mod args;
 mod catalog;
 mod command;
 mod deferred;
+mod demo;
 mod diagnostics;
 mod exit;
 mod failure;
@@ -64,6 +65,7 @@ fn dispatch(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Fail
         Command::Person(command) => run::person(command, terminal),
         Command::Mcp(arguments) => mcp::run(arguments, terminal),
         Command::Serve(arguments) => serve::run(arguments, terminal),
+        Command::Demo(arguments) => demo::run(arguments, terminal),
         Command::Schema { of } => schema::run(*of, terminal),
     }
 }

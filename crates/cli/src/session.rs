@@ -1,8 +1,9 @@
 //! Operations that wait, for a person who waits with them. The one place that blocks.
 
 use milepost_model::problem::{Code, Problem};
-use milepost_ops::{Later, Operations};
-use milepost_store::Entry;
+use milepost_ops::{Call, Later, Operations, Reader, Writer};
+use milepost_store::secrets::Environment;
+use milepost_store::{Entry, Locations};
 use serde::Serialize;
 use tokio::runtime::{Builder, Runtime};
 
@@ -30,6 +31,16 @@ impl Session {
         Session::over(person, operations, Builder::new_current_thread())
     }
 
+    /// Over other directories, for what a demo does beside what is shown.
+    pub(crate) fn at(
+        person: Person,
+        locations: Locations,
+        environment: Environment,
+    ) -> Result<Session, Failure> {
+        let writer = Writer::open(Reader::open(locations), environment);
+        Session::over(person, Operations::new(writer), Builder::new_multi_thread())
+    }
+
     /// The same for a server, which answers several at once.
     pub(crate) fn open_server(person: Person) -> Result<Session, Failure> {
         Session::over(person, target::operations()?, Builder::new_multi_thread())
@@ -49,7 +60,16 @@ impl Session {
 
     /// Does an operation and waits for its end.
     pub(crate) fn run<T: Later>(&self, request: T::Request) -> Result<T::Response, Failure> {
-        Ok(self.wait(self.operations.run::<T>(&self.person, request))?)
+        self.run_as::<T>(&self.person, request)
+    }
+
+    /// The same for somebody else.
+    pub(crate) fn run_as<T: Later>(
+        &self,
+        call: &dyn Call,
+        request: T::Request,
+    ) -> Result<T::Response, Failure> {
+        Ok(self.wait(self.operations.run::<T>(call, request))?)
     }
 
     /// The same for somebody who may stop watching; nothing when they did.
@@ -64,6 +84,11 @@ impl Session {
             }
         };
         Ok(self.wait(watched).transpose()?)
+    }
+
+    /// Does something beside what is waited for.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        drop(self.runtime.spawn(work));
     }
 
     /// Waits for anything.

@@ -7,18 +7,30 @@ use unicode_width::UnicodeWidthStr;
 /// The two streams of the process.
 pub(crate) struct Terminal {
     out: anstream::AutoStream<io::StdoutLock<'static>>,
-    err: anstream::AutoStream<io::Stderr>,
+    err: Remarks,
     /// The reader of the result has gone. What is still to be found out is found out all the same:
     /// the exit code must not depend on how much was read.
     gone: bool,
     width: usize,
 }
 
+/// Where remarks go.
+enum Remarks {
+    Apart(anstream::AutoStream<io::Stderr>),
+    /// Among the results, for those who watch both.
+    Between,
+}
+
 impl Terminal {
     pub(crate) fn new() -> Terminal {
         let out = anstream::AutoStream::auto(io::stdout().lock());
-        let err = anstream::AutoStream::auto(io::stderr());
+        let err = Remarks::Apart(anstream::AutoStream::auto(io::stderr()));
         Terminal { out, err, gone: false, width: width() }
+    }
+
+    /// With the remarks among the results.
+    pub(crate) fn merged() -> Terminal {
+        Terminal { err: Remarks::Between, ..Terminal::new() }
     }
 
     /// The stream for results; colours are dropped where nobody would see them.
@@ -57,8 +69,11 @@ impl Terminal {
 
     /// Writes a remark. A closed standard error leaves nobody to tell.
     pub(crate) fn complain(&mut self, text: &str) {
-        // In one piece: several processes may share a terminal.
-        drop(self.err.write_all(format!("{text}\n").as_bytes()));
+        match &mut self.err {
+            // In one piece: several processes may share a terminal.
+            Remarks::Apart(err) => drop(err.write_all(format!("{text}\n").as_bytes())),
+            Remarks::Between => drop(self.line(text)),
+        }
     }
 
     /// Columns of the terminal, or a usual number of them.

@@ -67,12 +67,18 @@ fn unheard(port: u16, error: &io::Error) -> Problem {
 
 /// Answers until somebody ends it.
 async fn serve(listener: TcpListener, mock: Mock) -> Result<(), Failure> {
-    let mock = Arc::new(Mutex::new(mock));
-    let app = Router::new().fallback(answer).with_state(mock);
     tokio::select! {
-        served = async { axum::serve(listener, app).await } => Ok(served?),
+        () = answer_all(listener, mock) => Ok(()),
         stopped = stopped() => Ok(stopped?),
     }
+}
+
+/// Answers for as long as it is let.
+pub(crate) async fn answer_all(listener: TcpListener, mock: Mock) {
+    let mock = Arc::new(Mutex::new(mock));
+    let app = Router::new().fallback(answer).with_state(mock);
+    // It goes on after every error.
+    drop(axum::serve(listener, app).await);
 }
 
 #[cfg(unix)]

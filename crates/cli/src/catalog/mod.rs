@@ -5,7 +5,7 @@ mod auth;
 mod diff;
 mod import;
 mod list;
-mod mock;
+pub(crate) mod mock;
 mod preview;
 mod remarks;
 mod remove;

@@ -8,6 +8,7 @@ mod person;
 mod resume;
 
 use milepost_model::problem::{Code, Problem};
+use milepost_ops::Call;
 use milepost_ops::preview::preview_rendered::{PreviewRendered, Request};
 use milepost_ops::run::cancel::{Cancel, Request as CancelRequest};
 use milepost_ops::run::decide::{Approve, Reject, Request as DecideRequest};
@@ -130,9 +131,20 @@ pub(crate) fn verdict(
     approve: bool,
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
+    let session = Session::open(Person::new(false, arguments.one.json.json))?;
+    decide_as(&session, &session.person, arguments, approve, terminal)
+}
+
+/// The same, where it is known who is asked.
+pub(crate) fn decide_as(
+    session: &Session,
+    call: &dyn Call,
+    arguments: &args::Verdict,
+    approve: bool,
+    terminal: &mut Terminal,
+) -> Result<Exit, Failure> {
     let json = arguments.one.json.json;
-    let session = Session::open(Person::new(false, json))?;
-    let before = follow::view(&session, &arguments.one.run)?;
+    let before = follow::view(session, &arguments.one.run)?;
     let asked = before.waiting.iter().filter(|one| {
         let wanted = arguments.step.as_deref();
         one.kind == "approval" && wanted.is_none_or(|step| one.step.as_deref() == Some(step))
@@ -151,10 +163,14 @@ pub(crate) fn verdict(
         answer: arguments.answer.as_deref().map(value).transpose()?,
     };
     let view = match approve {
-        true => session.run::<Approve>(request)?,
-        false => session.run::<Reject>(request)?,
+        true => session.run_as::<Approve>(call, request)?,
+        false => session.run_as::<Reject>(call, request)?,
     };
-    go_on(&session, &view, before.seq, json, terminal)
+    match json {
+        true => go_on(session, &view, before.seq, json, terminal),
+        // What came of it is told, however quickly it came.
+        false => follow::follow(session, &view.run_id, before.seq, json, terminal),
+    }
 }
 
 /// `milepost decide`.

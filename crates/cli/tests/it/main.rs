@@ -9,6 +9,7 @@ mod command;
 mod commands;
 mod corpus;
 mod crash;
+mod demo;
 mod docs;
 mod faults;
 mod inputs;

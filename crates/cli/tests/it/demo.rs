@@ -1,0 +1,120 @@
+//! The tour, and every demo of it.
+
+use std::path::Path;
+
+use crate::Place;
+
+/// The page with the tour as it was recorded.
+const PAGE: &str = "../../docs/demo.md";
+const OPEN: &str = "```text\n";
+
+/// What differs from one tour to the next, by names of the same length where columns matter.
+fn settled(place: &Place, text: &str) -> String {
+    let home = place.root.path().join("home");
+    let text = text.replace(&*home.to_string_lossy(), "~");
+    let mut runs: Vec<String> = Vec::new();
+    let mut out = String::new();
+    for line in text.lines() {
+        let mut line = line.to_owned();
+        let words: Vec<String> = line.split([' ', '`']).map(str::to_owned).collect();
+        for word in words {
+            if word.starts_with("run_") && word.len() == 30 {
+                let known = runs.iter().position(|run| *run == word);
+                let number = known.unwrap_or_else(|| {
+                    runs.push(word.clone());
+                    runs.len() - 1
+                });
+                line = line.replace(&word, &format!("run_{:0>26}", number + 1));
+            } else if word.starts_with("http://127.0.0.1:") {
+                line = line.replace(word.trim_end_matches(','), "http://127.0.0.1:40000");
+            } else if word.len() == 24 && word.ends_with('Z') && word.contains('T') {
+                line = line.replace(&word, "2026-01-01T00:00:00.000Z");
+            }
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+#[test]
+fn the_tour_is_as_it_was_recorded() {
+    let place = Place::new();
+    let ran = place.run(["demo", "--yes"]).ends(0).quiet();
+    let told = settled(&place, &ran.out);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
+    let page = std::fs::read_to_string(&path).expect("the page is there");
+    let (before, rest) = page.split_once(OPEN).expect("a recorded session");
+    let (recorded, after) = rest.split_once("```\n").expect("it ends");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, format!("{before}{OPEN}{told}```\n{after}")).expect("writes");
+        return;
+    }
+    assert_eq!(recorded, told, "to record it anew: UPDATE_EXPECT=1");
+}
+
+#[test]
+fn the_three_runs_are_there_afterwards() {
+    let place = Place::new();
+    place.run(["demo", "--yes"]).ends(0);
+    let runs = place.run(["demo", "--", "runs", "--json"]).ends(0).json();
+    let runs = runs["runs"].as_array().expect("runs");
+    let told: Vec<_> = runs.iter().map(|run| (&run["workflow"], &run["status"])).collect();
+    let all = ["flaky-sync", "refund-with-approval", "order-health"];
+    let expected: Vec<_> = all.iter().map(|name| (name.to_string(), "succeeded")).collect();
+    assert_eq!(told.len(), 3, "{told:?}");
+    for ((workflow, status), (name, ended)) in told.into_iter().zip(&expected) {
+        assert_eq!((workflow, status), (&name.as_str().into(), &(*ended).into()));
+    }
+    // The user's own runs are not touched.
+    assert!(place.run(["runs"]).ends(0).out.lines().count() <= 1);
+}
+
+#[test]
+fn where_nobody_is_nobody_says_yes() {
+    let place = Place::new();
+    // Without a terminal that controls it.
+    let mut command = std::process::Command::new("setsid");
+    command.arg(env!("CARGO_BIN_EXE_milepost")).args(["demo", "refund-with-approval"]);
+    command.current_dir(place.path("")).env("HOME", place.root.path().join("home"));
+    let ran = crate::finish(&mut command, "").ends(0);
+    assert!(ran.out.contains("error[PRESENCE_REQUIRED]"), "{}", ran.out);
+    assert!(ran.out.contains("nothing is paid back"), "{}", ran.out);
+    assert!(ran.out.contains("waiting: approval"), "{}", ran.out);
+}
+
+#[test]
+fn an_agent_does_not_get_away_with_it() {
+    let place = Place::new();
+    let out = place.run(["demo", "rogue-agent"]).ends(0).quiet().out;
+    let after = |what: &str| out.split_once(what).unwrap_or_else(|| panic!("{what}: {out}")).1;
+    assert!(after("It skips").contains("STEP_NOT_DUE"), "{out}");
+    assert!(after("in words").contains("issue:"), "{out}");
+    assert!(after("makes a total up").contains("not what the shop says"), "{out}");
+    assert!(after("It looks").contains("rogue-agent  succeeded  3 of 3 steps"), "{out}");
+    // What comes later is not told before it is due.
+    let before = out.split_once("It looks").expect("it looks").0;
+    assert!(!before.contains("one sentence for the customer"), "{before}");
+}
+
+#[test]
+fn steps_of_an_agent_come_one_at_a_time() {
+    let place = Place::new();
+    let out = place.run(["demo", "triage-bug"]).ends(0).quiet().out;
+    let (before, after) = out.split_once("submit").expect("hands in");
+    assert!(!before.contains("how bad it is"), "{before}");
+    assert!(after.contains("how bad it is"), "{after}");
+    assert!(after.contains("triage-bug  succeeded  2 of 2 steps"), "{after}");
+}
+
+#[test]
+fn what_a_demo_left_can_be_looked_at() {
+    let place = Place::new();
+    let none = place.run(["demo", "--", "runs"]).ends(6);
+    assert!(none.err.contains("milepost demo"), "{}", none.err);
+    place.run(["demo", "order-health"]).ends(0);
+    assert!(place.run(["demo", "--", "runs"]).ends(0).out.contains("order-health"));
+    place.run(["demo", "--", "show", "run_nope"]).ends(6);
+    let wrong = place.run(["demo", "order-helth"]).ends(2);
+    assert!(wrong.err.contains("order-health"), "{}", wrong.err);
+}
