@@ -1,4 +1,4 @@
-//! Plain tables: columns as wide as they need to be, the last one cut to fit.
+//! Plain tables: columns as wide as they need to be; where they do not fit, the widest give way.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -10,7 +10,7 @@ pub(crate) fn render(headings: &[&str], rows: &[Vec<String>], width: usize) -> S
         .iter()
         .map(|row| row.iter().map(|cell| safe(cell).replace('\n', " ")).collect())
         .collect();
-    let columns: Vec<usize> = headings
+    let mut columns: Vec<usize> = headings
         .iter()
         .enumerate()
         .map(|(index, heading)| {
@@ -18,20 +18,39 @@ pub(crate) fn render(headings: &[&str], rows: &[Vec<String>], width: usize) -> S
             cells.map(|cell| cell.width()).chain([heading.width()]).max().unwrap_or(0)
         })
         .collect();
+    fit(&mut columns, width);
     let headings: Vec<String> = headings.iter().map(|heading| heading.to_uppercase()).collect();
     let mut lines = vec![line(&headings, &columns, width)];
     lines.extend(rows.iter().map(|row| line(row, &columns, width)));
     lines.join("\n")
 }
 
+/// Takes from the widest columns what is too much, and from the first, by which rows are named,
+/// nothing.
+fn fit(columns: &mut [usize], width: usize) {
+    let mut total: usize = columns.iter().map(|column| column + GAP).sum::<usize>() - GAP;
+    while total > width {
+        let widest = columns.iter_mut().skip(1).max_by_key(|column| **column);
+        match widest.filter(|column| **column > NARROW) {
+            Some(column) => *column -= 1,
+            // What is left is cut at the edge.
+            None => return,
+        }
+        total -= 1;
+    }
+}
+
+/// Between two columns.
+const GAP: usize = 2;
+/// No column gets narrower than this.
+const NARROW: usize = 10;
+
 fn line(cells: &[String], columns: &[usize], width: usize) -> String {
     let mut line = String::new();
-    for (index, cell) in cells.iter().enumerate() {
-        line.push_str(cell);
-        if index + 1 < cells.len() {
-            let gap = columns[index].saturating_sub(cell.width()) + 2;
-            line.push_str(&" ".repeat(gap));
-        }
+    for (cell, column) in cells.iter().zip(columns) {
+        let cell = cut(cell, *column);
+        line.push_str(&cell);
+        line.push_str(&" ".repeat(column.saturating_sub(cell.width()) + GAP));
     }
     cut(line.trim_end(), width)
 }
@@ -62,6 +81,16 @@ mod tests {
         let rows = vec![vec!["a".into(), "long cell".into()], vec!["比較".into(), "x".into()]];
         let table = render(&["id", "title"], &rows, 80);
         assert_eq!(table, "ID    TITLE\na     long cell\n比較  x");
+    }
+
+    #[test]
+    fn the_widest_gives_way_and_the_first_does_not() {
+        let row = ["the-name-of-it", "a text that is rather long", "succeeded"];
+        let rows = vec![row.map(str::to_owned).to_vec()];
+        let table = render(&["name", "text", "status"], &rows, 40);
+        let expected = "NAME            TEXT         STATUS\nthe-name-of-it  a text tha…  succeeded";
+        assert_eq!(table, expected);
+        assert!(render(&["name", "text", "status"], &rows, 20).lines().all(|one| one.len() <= 22));
     }
 
     #[test]

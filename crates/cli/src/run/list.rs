@@ -49,18 +49,25 @@ pub(crate) fn run(arguments: &args::Runs, terminal: &mut Terminal) -> Result<Exi
             vec![
                 run.run_id.clone(),
                 run.workflow.clone(),
-                milepost_ops::rfc3339(run.started_ms),
+                started(run.started_ms),
                 format!("{status}{}", waiting.unwrap_or_default()),
             ]
         })
         .collect();
     let width = terminal.width();
-    let headings = ["run", "workflow", "started", "status"];
+    let headings = ["run", "workflow", "started (UTC)", "status"];
     terminal.line(&table::render(&headings, &rows, width))?;
     if page.next_cursor.is_some() {
         terminal.complain("hint: there are more; give `--limit`");
     }
     Ok(Exit::Done)
+}
+
+/// When a run was started, to the second.
+fn started(at_ms: u64) -> String {
+    let whole = milepost_ops::rfc3339(at_ms);
+    let second = whole.split(['.', 'Z']).next().unwrap_or_default();
+    second.replace('T', " ")
 }
 
 /// The steps of a run as a table.

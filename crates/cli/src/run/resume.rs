@@ -40,7 +40,8 @@ pub(crate) fn run(arguments: &args::Resume, terminal: &mut Terminal) -> Result<E
         }
     }
     let resumed = session.run::<Resume>(request)?;
-    if resumed.run.status == "running" {
+    // What came of it is told, however quickly it came.
+    if !json || resumed.run.status == "running" {
         return follow::follow(&session, &before.run_id, before.seq, json, terminal);
     }
     follow::finish(&resumed.run, json, terminal)

@@ -360,7 +360,10 @@ fn judged(
     };
     let excerpt: String = body.chars().take(EXCERPT).collect();
     let message = format!("`{request}` answered {}", answer.status);
-    let hint = "look at the answer, correct what is sent, then resume";
+    let hint = match answer.status {
+        500.. | 429 => "resume when it answers again; what succeeded is kept",
+        _ => "look at the answer, correct what is sent, then resume",
+    };
     let failure = Failure::new(Code::UpstreamRejected, message, hint)
         .with("status", answer.status)
         .with("body", excerpt);
