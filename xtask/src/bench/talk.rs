@@ -19,6 +19,8 @@ pub(crate) struct Server {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     line: Vec<u8>,
+    /// Requests sent, each with a number of its own: servers refuse one that is still under way.
+    asked: usize,
 }
 
 impl Server {
@@ -32,7 +34,7 @@ impl Server {
         let input = child.stdin.take().context("stdin is not piped")?;
         let output = child.stdout.take().context("stdout is not piped")?;
         let output = BufReader::with_capacity(1 << 18, output);
-        Ok(Server { child, input, output, line: Vec::new() })
+        Ok(Server { child, input, output, line: Vec::new(), asked: 0 })
     }
 
     /// Starts a server and shakes hands; the time is that from start to answer.
@@ -76,19 +78,30 @@ impl Server {
     /// How many times a second a request is answered, with so many under way.
     pub(crate) fn rate(&mut self, request: &[u8], calls: usize, window: usize) -> Result<f64> {
         ensure!(request.len() * window < UNDER_WAY_BYTES_MAX, "the request is too long");
+        let at = memchr::memmem::find(request, ID).context("a request has a number")?;
+        let (head, tail) = (&request[..at + ID.len() - 1], &request[at + ID.len()..]);
         let (mut sent, mut answered) = (0, 0);
+        let mut block = Vec::new();
         let start = Instant::now();
         while answered < calls {
             // Half a window at a time: fewer writes, and never an empty pipe.
             if sent - answered <= window / 2 {
                 let more = (window - (sent - answered)).min(calls - sent);
-                self.input.write_all(&request.repeat(more))?;
+                block.clear();
+                for _ in 0..more {
+                    self.asked += 1;
+                    block.extend_from_slice(head);
+                    block.extend_from_slice(self.asked.to_string().as_bytes());
+                    block.extend_from_slice(tail);
+                }
+                self.input.write_all(&block)?;
                 sent += more;
             }
             self.receive()?;
             answered += 1;
         }
         let seconds = start.elapsed().as_secs_f64();
+        ensure!(!self.last_failed(), "an error: {}", String::from_utf8_lossy(&self.line));
         #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
         Ok(calls as f64 / seconds)
     }
@@ -139,6 +152,9 @@ impl Drop for Server {
         drop(self.child.wait());
     }
 }
+
+/// The number of a request that is sent once.
+const ID: &[u8] = b"\"id\":7";
 
 /// `USER_HZ`, which Linux has fixed for programs.
 const TICKS_A_SECOND: u32 = 100;

@@ -1,6 +1,6 @@
 //! Servers over pipes that are timed in turns, so that noise hits them alike.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result};
 
 use super::figure::{Figure, Limit};
 use super::talk::Server;
@@ -35,8 +35,7 @@ impl Subject {
         request: &[u8],
         calls: usize,
     ) -> Result<Subject> {
-        server.rate(request, calls / 4, 1)?;
-        ensure!(!server.last_failed(), "{name} answers with an error");
+        server.rate(request, calls / 4, 1).with_context(|| name)?;
         Ok(Subject { name, server, request: request.to_owned(), calls })
     }
 }
