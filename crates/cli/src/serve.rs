@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Serve, terminal: &mut Terminal) -> Result<Exit, Fa
         let tended = face.clone();
         tokio::spawn(async move { tended.tend_runs().await });
         let limits = Limits::default();
-        let settings = Settings { guard, options, has_older_tasks: true, limits };
+        let settings = Settings { guard, options, face: Some(face.clone()), limits };
         bound.serve(settings, move || face.clone(), stop).await;
         Ok(Exit::Done)
     })

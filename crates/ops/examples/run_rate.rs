@@ -194,21 +194,24 @@ impl Load {
     /// As a run that ended wrote it: a write ends where a request begins, and with the run.
     fn of(directory: &Path) -> Outcome<Load> {
         let runs = Runs::open(directory, OpenOptions::default())?;
-        let page = runs.list(&RunFilter::default(), 1)?;
-        let row = page.runs.first().ok_or("there is no run")?;
-        let text = runs.text(row.text)?.ok_or("the run has no text")?;
-        let mut writes = vec![Vec::new()];
-        for event in runs.events(&row.id, 0, 10_000)?.events {
-            let ends = event.kind == "attempt_started";
-            let event = NewEvent { at_ms: event.at_ms, kind: event.kind, data: event.data };
-            writes.last_mut().ok_or("no write")?.push(event);
-            if ends {
-                writes.push(Vec::new());
+        // The directory may hold runs of other lengths.
+        for row in runs.list(&RunFilter::default(), 1_000)?.runs {
+            let mut writes = vec![Vec::new()];
+            for event in runs.events(&row.id, 0, 10_000)?.events {
+                let ends = event.kind == "attempt_started";
+                let event = NewEvent { at_ms: event.at_ms, kind: event.kind, data: event.data };
+                writes.last_mut().ok_or("no write")?.push(event);
+                if ends {
+                    writes.push(Vec::new());
+                }
+            }
+            let create = writes.remove(0);
+            if writes.len() == STEPS {
+                let text = runs.text(row.text)?.ok_or("the run has no text")?;
+                return Ok(Load { text, create, appends: writes });
             }
         }
-        let create = writes.remove(0);
-        assert_eq!(writes.len(), STEPS);
-        Ok(Load { text, create, appends: writes })
+        Err("there is no run of that length".into())
     }
 
     /// Writes it for all runs, with nothing but the journal.

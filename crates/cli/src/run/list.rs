@@ -63,11 +63,11 @@ pub(crate) fn run(arguments: &args::Runs, terminal: &mut Terminal) -> Result<Exi
     Ok(Exit::Done)
 }
 
-/// When a run was started, to the second.
+/// When a run was started, to the minute.
 fn started(at_ms: u64) -> String {
-    let whole = milepost_ops::rfc3339(at_ms);
-    let second = whole.split(['.', 'Z']).next().unwrap_or_default();
-    second.replace('T', " ")
+    let mut whole = milepost_ops::rfc3339(at_ms).replace('T', " ");
+    whole.truncate("2026-01-01 00:00".len());
+    whole
 }
 
 /// The steps of a run as a table.

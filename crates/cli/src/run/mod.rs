@@ -166,11 +166,7 @@ pub(crate) fn decide_as(
         true => session.run_as::<Approve>(call, request)?,
         false => session.run_as::<Reject>(call, request)?,
     };
-    match json {
-        true => go_on(session, &view, before.seq, json, terminal),
-        // What came of it is told, however quickly it came.
-        false => follow::follow(session, &view.run_id, before.seq, json, terminal),
-    }
+    go_on(session, &view, before.seq, json, terminal)
 }
 
 /// `milepost decide`.
@@ -227,7 +223,8 @@ pub(crate) fn submit(arguments: &args::Submit, terminal: &mut Terminal) -> Resul
     }
 }
 
-/// Drives a run on that was let go of, until it ends or waits again.
+/// Drives a run on that was let go of, until it ends or waits again. What happened behind an event
+/// is told, however quickly it came.
 fn go_on(
     session: &Session,
     view: &RunView,
@@ -235,7 +232,8 @@ fn go_on(
     json: bool,
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
-    if view.status == "running" {
+    let is_news = !json && view.seq > after;
+    if is_news || view.status == "running" {
         return follow::follow(session, &view.run_id, after, json, terminal);
     }
     follow::finish(view, json, terminal)

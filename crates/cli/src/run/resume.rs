@@ -7,7 +7,7 @@ use milepost_ops::Call;
 use milepost_ops::run::resume::{Range, Request, Response, Resume};
 use serde_json::Map;
 
-use super::{args, follow, value};
+use super::{args, follow, go_on, value};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::person::Person;
@@ -40,11 +40,7 @@ pub(crate) fn run(arguments: &args::Resume, terminal: &mut Terminal) -> Result<E
         }
     }
     let resumed = session.run::<Resume>(request)?;
-    // What came of it is told, however quickly it came.
-    if !json || resumed.run.status == "running" {
-        return follow::follow(&session, &before.run_id, before.seq, json, terminal);
-    }
-    follow::finish(&resumed.run, json, terminal)
+    go_on(&session, &resumed.run, before.seq, json, terminal)
 }
 
 fn confirmed(person: &Person, writes: &[&str]) -> Result<(), Failure> {

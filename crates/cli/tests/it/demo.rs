@@ -29,8 +29,8 @@ fn settled(place: &Place, text: &str) -> String {
                 line = line.replace(word.trim_end_matches(','), "http://127.0.0.1:40000");
             } else if is_digits(&word, "0000-00-00") {
                 line = line.replace(&word, "2026-01-01");
-            } else if is_digits(&word, "00:00:00") {
-                line = line.replace(&word, "00:00:00");
+            } else if is_digits(&word, "00:00") {
+                line = line.replace(&word, "00:00");
             }
         }
         out.push_str(line.trim_end());

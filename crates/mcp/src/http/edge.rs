@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::{CONTENT_LENGTH, HeaderName};
+use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
@@ -19,11 +19,13 @@ use super::guard::Principal;
 use super::sessions::{Session, Sessions};
 use super::shutdown::Shutdown;
 use super::{Limits, Settings, reply};
+use crate::answer::{self, Reply};
 use crate::fault::{Fault, METHOD_NOT_FOUND};
 use crate::message::{self, Id, Incoming, Message, Request as Asked};
 use crate::params;
 use crate::request::{self, DISCOVER, Era};
 use crate::version::Options;
+use crate::workflows::Face;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -33,7 +35,7 @@ pub(super) struct Edge<S> {
     service: StreamableHttpService<S, Sessions>,
     sessions: Arc<Sessions>,
     options: Options,
-    has_tasks: bool,
+    face: Option<Face>,
     limits: Limits,
     shutdown: Shutdown,
 }
@@ -71,7 +73,7 @@ impl<S: ServerHandler> Edge<S> {
         settings: &Settings,
         shutdown: Shutdown,
     ) -> Edge<S> {
-        let sessions = Arc::new(Sessions::new(settings.has_older_tasks));
+        let sessions = Arc::new(Sessions::new(settings.face.is_some()));
         // Hosts and origins are the guard's, for every route.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
@@ -83,7 +85,7 @@ impl<S: ServerHandler> Edge<S> {
             service: StreamableHttpService::new(handler, Arc::clone(&sessions), config),
             sessions,
             options: settings.options,
-            has_tasks: settings.has_older_tasks,
+            face: settings.face.clone(),
             limits: settings.limits,
             shutdown,
         }
@@ -237,6 +239,10 @@ impl<S: ServerHandler> Edge<S> {
         if !session.open(id.clone()) {
             return Err(Refused::malformed(Fault::in_use()));
         }
+        if let Some(response) = self.at_once(session, &head, asked, &params) {
+            session.give_up(&id);
+            return Ok(response);
+        }
         let era = self.era(Some(session));
         let response = self.work(head, asked, params, era).await;
         // Nothing that `rmcp` did not take is under way.
@@ -244,6 +250,30 @@ impl<S: ServerHandler> Edge<S> {
             session.give_up(&id);
         }
         response
+    }
+
+    /// The answer to a call that need not wait, from a client that `rmcp` would listen to.
+    fn at_once(
+        &self,
+        session: &Session,
+        head: &Parts,
+        asked: &Asked<'_>,
+        params: &Map<String, Value>,
+    ) -> Option<Response> {
+        let says = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
+        let takes = says(ACCEPT).unwrap_or_default();
+        let version = says(VERSION);
+        if asked.method != "tools/call"
+            || !(takes.contains("application/json") && takes.contains(reply::EVENTS))
+            || !says(CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"))
+            || version.is_some_and(|version| version != session.revision().as_str())
+        {
+            return None;
+        }
+        let response = self.face.as_ref()?.at_once(params)?;
+        let mut text = Vec::new();
+        answer::reply(&mut text, asked.id, &Reply::Gave(response));
+        Some(reply::json(StatusCode::OK, text))
     }
 
     /// Work for `rmcp`, when it is a request that it understands.
@@ -302,7 +332,7 @@ impl<S: ServerHandler> Edge<S> {
     }
 
     fn era(&self, session: Option<&Session>) -> Era {
-        session.map_or(Era::Stateless, |session| Era::of(session.revision(), self.has_tasks))
+        session.map_or(Era::Stateless, |session| Era::of(session.revision(), self.face.is_some()))
     }
 }
 

@@ -38,6 +38,7 @@ pub use self::guard::{Access, Guard, NoPlace};
 pub use self::oauth::{KeySource, OAuthError, ResourceServer};
 use crate::limits;
 use crate::version::Options;
+use crate::workflows::Face;
 use edge::Edge;
 use shutdown::Shutdown;
 
@@ -51,9 +52,10 @@ pub struct Settings {
     pub guard: Guard,
     /// Which revisions are spoken with clients that shake hands.
     pub options: Options,
-    /// Whether the handler answers the methods of the tasks of 2025-11-25: those with
-    /// [`OLDER_METHODS`] before their names, as custom requests.
-    pub has_older_tasks: bool,
+    /// What is behind the handler, where that is our own: it answers calls that need not wait
+    /// without `rmcp`, and the methods of the tasks of 2025-11-25, those with [`OLDER_METHODS`]
+    /// before their names, as custom requests.
+    pub face: Option<Face>,
     /// What it takes at most.
     pub limits: Limits,
 }

@@ -144,11 +144,31 @@ impl Edge {
             _ if self.face.guides().names().contains(&method) && !self.face.only_works() => {
                 self.bare(method, request.id, params, batch)
             }
+            "tools/call" if self.agreed.is_some() => self.call(request, params, batch),
             _ => {
                 let era = self.agreed.map_or(Era::Stateless, |agreed| Era::of(agreed, true));
                 self.work(request, params, era, batch)
             }
         }
+    }
+
+    /// A call of a tool: answered here when it need not wait, else work for `rmcp`.
+    fn call(
+        &mut self,
+        request: &Request<'_>,
+        params: Map<String, Value>,
+        batch: InBatch<'_>,
+    ) -> Verdict {
+        let is_free = request::id(request.id).is_ok_and(|id| !self.outbox.is_open(&id));
+        let response = is_free.then(|| {
+            let _entered = self.runtime.enter();
+            self.face.at_once(&params)
+        });
+        if let Some(response) = response.flatten() {
+            return self.reply(request.id, &Reply::Gave(response), batch);
+        }
+        let era = self.agreed.map_or(Era::Stateless, |agreed| Era::of(agreed, true));
+        self.work(request, params, era, batch)
     }
 
     fn initialize(&mut self, request: &Request<'_>, params: Map<String, Value>) -> Verdict {

@@ -113,6 +113,11 @@ impl Outbox {
         true
     }
 
+    /// Whether a request with this id is under way.
+    pub(super) fn is_open(&self, id: &RequestId) -> bool {
+        lock(&self.shared.open).contains_key(id)
+    }
+
     /// The client no longer wants the answer of a request; there may still be one.
     pub(super) fn give_up(&self, id: &RequestId) {
         let batch = lock(&self.shared.open).remove(id).flatten();

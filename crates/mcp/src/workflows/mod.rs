@@ -21,6 +21,7 @@ mod next;
 mod older;
 mod payload;
 mod prompts;
+mod quick;
 mod repeats;
 mod resources;
 mod tasks;
