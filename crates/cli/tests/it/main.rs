@@ -12,6 +12,7 @@ mod crash;
 mod docs;
 mod faults;
 mod inputs;
+mod install;
 mod known;
 mod mcp;
 mod mock;
