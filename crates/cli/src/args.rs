@@ -10,6 +10,7 @@ use crate::command::args::CommandCommand;
 use crate::deferred::Deferred;
 use crate::demo::args::Demo;
 use crate::inputs::InputArguments;
+use crate::install::args::Install;
 use crate::run::args as run;
 use crate::secret::args::SecretCommand;
 
@@ -49,6 +50,7 @@ impl Arguments {
             },
             Command::Mcp(arguments) => match &arguments.command {
                 Some(McpCommand::Budget(command)) => command.json,
+                Some(McpCommand::Install(command)) => command.json.json,
                 None => false,
             },
             Command::Serve(arguments) => arguments.json.json,
@@ -192,6 +194,12 @@ pub(crate) enum McpCommand {
     /// Show what the list of tools costs a model, tool by tool
     #[command(after_help = "Example: milepost mcp --tools core budget")]
     Budget(Json),
+    /// Let a client know this server: one entry in its own configuration
+    #[command(after_help = "Example: milepost mcp install claude-code\n\
+        Example: milepost mcp install vscode --scope project --print\n\
+        Exit codes: 0 done or nothing to do, 2 the file cannot be read or changed, 7 the entry \
+        says something else, 8 the file is not to be written, 75 it cannot be written")]
+    Install(Install),
 }
 
 #[derive(Debug, Args)]

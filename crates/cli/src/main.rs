@@ -10,6 +10,7 @@ mod exit;
 mod failure;
 mod guide;
 mod inputs;
+mod install;
 mod mcp;
 mod person;
 mod run;

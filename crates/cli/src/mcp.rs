@@ -18,14 +18,16 @@ use crate::args::{Json, Mcp, McpCommand, McpErrors, McpNames, McpShown, McpSurfa
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
-use crate::{table, target};
+use crate::{install, table, target};
 
 /// Threads that work on calls at a time: one that waits for a disk must not keep others waiting.
 const WORKERS: usize = 4;
 
 pub(crate) fn run(arguments: &Mcp, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    if let Some(McpCommand::Budget(Json { json })) = arguments.command {
-        return budget(arguments, json, terminal);
+    match &arguments.command {
+        Some(McpCommand::Budget(Json { json })) => return budget(arguments, *json, terminal),
+        Some(McpCommand::Install(command)) => return install::run(command, terminal),
+        None => {}
     }
     let shown = &arguments.shown;
     let options = options(shown)?;

@@ -34,6 +34,7 @@ mod pattern;
 mod pattern_size;
 pub mod plan;
 pub mod problem;
+pub mod reading;
 pub mod rendered;
 mod repair;
 mod report;

@@ -128,6 +128,10 @@ codes! {
     SecretsUnusable = "SECRETS_UNUSABLE", Execution;
     /// A configuration file with a fault.
     ConfigInvalid = "CONFIG_INVALID", Validation;
+    /// A configuration of another program that is not changed, because that is not safe.
+    ClientConfigRefused = "CLIENT_CONFIG_REFUSED", Validation;
+    /// An entry in the configuration of another program that says something else.
+    ClientConfigConflict = "CLIENT_CONFIG_CONFLICT", Conflict;
     /// No run has this id.
     RunNotFound = "RUN_NOT_FOUND", NotFound;
     /// A run that is not where it would have to be for this.

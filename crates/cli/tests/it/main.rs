@@ -13,6 +13,7 @@ mod demo;
 mod docs;
 mod faults;
 mod inputs;
+mod install;
 mod known;
 mod mcp;
 mod mock;

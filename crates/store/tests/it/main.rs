@@ -4,6 +4,7 @@
 mod catalogs;
 mod config;
 mod derived;
+mod edited;
 mod library;
 mod limits;
 mod living;

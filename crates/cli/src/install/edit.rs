@@ -1,0 +1,135 @@
+//! Changes of a text: what is put where, how that is taken back, and the words for a text that is
+//! left alone.
+
+use serde::{Deserialize, Serialize};
+
+/// A part of a text and what takes its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Edit {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) text: String,
+}
+
+impl Edit {
+    pub(super) fn insert(at: usize, text: impl Into<String>) -> Edit {
+        Edit { start: at, end: at, text: text.into() }
+    }
+
+    pub(super) fn remove(start: usize, end: usize) -> Edit {
+        Edit { start, end, text: String::new() }
+    }
+}
+
+/// The text after edits, which are in its order and apart; nothing when they do not fit it.
+pub(super) fn apply(text: &str, edits: &[Edit]) -> Option<String> {
+    let mut changed = String::with_capacity(text.len());
+    let mut done = 0;
+    for edit in edits {
+        changed.push_str(text.get(done..edit.start)?);
+        text.get(edit.start..edit.end)?;
+        changed.push_str(&edit.text);
+        done = edit.end;
+    }
+    changed.push_str(text.get(done..)?);
+    Some(changed)
+}
+
+/// The edits that lead from the changed text back to this one.
+pub(super) fn inverse(text: &str, edits: &[Edit]) -> Vec<Edit> {
+    let (mut added, mut removed) = (0, 0);
+    let back = |edit: &Edit| {
+        let start = edit.start + added - removed;
+        added += edit.text.len();
+        removed += edit.end - edit.start;
+        let text = text[edit.start..edit.end].to_owned();
+        Edit { start, end: start + edit.text.len(), text }
+    };
+    edits.iter().map(back).collect()
+}
+
+/// Why a text is not changed, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) offset: usize,
+    pub(super) message: String,
+}
+
+impl Fault {
+    pub(super) fn new(offset: usize, message: impl Into<String>) -> Fault {
+        Fault { offset, message: message.into() }
+    }
+}
+
+/// Line and column of an offset, from 1; the column in characters.
+pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
+    let start = line_start(text, offset);
+    let column = text.get(start..offset).map_or(0, |before| before.chars().count());
+    (text[..start].matches('\n').count() + 1, column + 1)
+}
+
+/// Where the line of an offset begins.
+pub(super) fn line_start(text: &str, offset: usize) -> usize {
+    let before = &text.as_bytes()[..offset.min(text.len())];
+    before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1)
+}
+
+/// Where the line after that of an offset begins, or the text ends.
+pub(super) fn next_line(text: &str, offset: usize) -> usize {
+    let rest = &text.as_bytes()[offset.min(text.len())..];
+    let newline = rest.iter().position(|byte| *byte == b'\n');
+    newline.map_or(text.len(), |newline| offset + newline + 1)
+}
+
+/// The blanks in front of the line of an offset.
+pub(super) fn indentation(text: &str, offset: usize) -> &str {
+    let line = &text[line_start(text, offset)..];
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+}
+
+/// Whether nothing but blanks stands before an offset in its line.
+pub(super) fn is_first_in_line(text: &str, offset: usize) -> bool {
+    line_start(text, offset) + indentation(text, offset).len() == offset
+}
+
+/// How lines of a text end: as the first one does.
+pub(super) fn newline(text: &str) -> &'static str {
+    match text.find('\n') {
+        Some(at) if text[..at].ends_with('\r') => "\r\n",
+        _ => "\n",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        Edit, apply, indentation, inverse, is_first_in_line, newline, next_line, position,
+    };
+
+    #[test]
+    fn edits_are_taken_back_exactly() {
+        let text = "one two three";
+        let edits = [
+            Edit { start: 0, end: 3, text: "eins".into() },
+            Edit::insert(7, ","),
+            Edit::insert(7, " zwei"),
+            Edit::remove(8, 13),
+        ];
+        let changed = apply(text, &edits).expect("fits");
+        assert_eq!(changed, "eins two, zwei ");
+        assert_eq!(apply(&changed, &inverse(text, &edits)).as_deref(), Some(text));
+        assert_eq!(apply("é", &[Edit::insert(1, "x")]), None);
+        assert_eq!(apply("ab", &[Edit::remove(1, 3)]), None);
+    }
+
+    #[test]
+    fn places() {
+        let text = "a\r\n\tä b\r\nc";
+        assert_eq!(newline(text), "\r\n");
+        assert_eq!(newline("a"), "\n");
+        assert_eq!(position(text, 7), (2, 4));
+        assert_eq!(indentation(text, 7), "\t");
+        assert!(is_first_in_line(text, 4) && !is_first_in_line(text, 7));
+        assert_eq!((next_line(text, 4), next_line(text, 11)), (10, 11));
+    }
+}

@@ -1,0 +1,263 @@
+//! One entry in an object of a JSON file, put in, replaced or taken out; every other byte stays.
+
+use serde_json::{Map, Value};
+
+use super::edit::{Edit, Fault, indentation, is_first_in_line, newline};
+use super::jsonc::{self, Member, Node};
+use super::slot::Slot;
+
+/// How a new value is laid out.
+#[derive(Debug, Clone)]
+enum Layout {
+    /// Each member in a line of its own.
+    Lines { newline: &'static str, unit: String },
+    /// All in one line, with or without blanks between.
+    Line { blank: &'static str },
+}
+
+/// What the whole file says.
+pub(super) fn value(text: &str) -> Result<Value, Fault> {
+    Ok(jsonc::parse(text)?.map_or(Value::Null, |root| root.to_value()))
+}
+
+/// What to write by hand.
+pub(super) fn snippet(slot: &Slot, entry: &Map<String, Value>) -> String {
+    let layout = Layout::Lines { newline: "\n", unit: "  ".to_owned() };
+    render(&slot.whole(entry), &layout, "")
+}
+
+/// Puts an entry in that is not there.
+pub(super) fn insert(
+    text: &str,
+    slot: &Slot,
+    entry: &Map<String, Value>,
+) -> Result<Vec<Edit>, Fault> {
+    let Some(root) = jsonc::parse(text)? else {
+        let (newline, unit) = (newline(text), "  ".to_owned());
+        let document = render(&slot.whole(entry), &Layout::Lines { newline, unit }, "");
+        let before = if text.is_empty() || text.ends_with('\n') { "" } else { newline };
+        return Ok(vec![Edit::insert(text.len(), format!("{before}{document}{newline}"))]);
+    };
+    let (parent, key, value) = match sole(&root, slot.parent)? {
+        None => {
+            let inner = Map::from_iter([(slot.name.clone(), Value::Object(entry.clone()))]);
+            (&root, slot.parent, Value::Object(inner))
+        }
+        Some(parent) => (&parent.value, slot.name.as_str(), Value::Object(entry.clone())),
+    };
+    let members = members_of(parent)?;
+    let text = Text { text, root: &root };
+    Ok(match members.last() {
+        Some(last) => text.behind(parent, last, key, &value),
+        None => text.alone(parent, key, &value),
+    })
+}
+
+/// Lets an entry that is there say something else.
+pub(super) fn replace(
+    text: &str,
+    slot: &Slot,
+    entry: &Map<String, Value>,
+) -> Result<Vec<Edit>, Fault> {
+    let root = jsonc::parse(text)?.ok_or_else(|| Fault::new(0, "the file is empty"))?;
+    let (parent, index) = found(&root, slot)?;
+    let member = &members_of(&parent.value)?[index];
+    let text = Text { text, root: &root };
+    let layout = text.layout(&parent.value, Some(member));
+    let indent = indentation(text.text, member.start);
+    let new = render(&Value::Object(entry.clone()), &layout, indent);
+    Ok(vec![Edit { start: member.value.start, end: member.value.end, text: new }])
+}
+
+/// Takes an entry out, and with `parent_too` the object that held it alone.
+pub(super) fn remove(text: &str, slot: &Slot, parent_too: bool) -> Result<Vec<Edit>, Fault> {
+    let root = jsonc::parse(text)?.ok_or_else(|| Fault::new(0, "the file is empty"))?;
+    let (parent, index) = found(&root, slot)?;
+    let siblings = members_of(&parent.value)?;
+    if parent_too && siblings.len() == 1 {
+        let members = members_of(&root)?;
+        let place = members.iter().position(|member| member.start == parent.start);
+        return Ok(take_out(text, &root, members, place.unwrap_or(0)));
+    }
+    Ok(take_out(text, &parent.value, siblings, index))
+}
+
+fn found<'n>(root: &'n Node, slot: &Slot) -> Result<(&'n Member, usize), Fault> {
+    let missing = || Fault::new(root.start, format!("there is no `{}` in it", slot.name));
+    let parent = sole(root, slot.parent)?.ok_or_else(missing)?;
+    sole(&parent.value, &slot.name)?.ok_or_else(missing)?;
+    let members = members_of(&parent.value)?;
+    let index = members.iter().position(|member| member.key == slot.name).ok_or_else(missing)?;
+    Ok((parent, index))
+}
+
+fn members_of(node: &Node) -> Result<&[Member], Fault> {
+    node.members().ok_or_else(|| Fault::new(node.start, "an object must stand here"))
+}
+
+/// The member of a name. A name that is there twice means one thing to one reader and another to
+/// the next.
+fn sole<'n>(object: &'n Node, key: &str) -> Result<Option<&'n Member>, Fault> {
+    let mut named = members_of(object)?.iter().filter(|member| member.key == key);
+    let first = named.next();
+    match named.next() {
+        Some(second) => Err(Fault::new(second.start, format!("`{key}` is there twice"))),
+        None => Ok(first),
+    }
+}
+
+/// A text and what it holds.
+struct Text<'t> {
+    text: &'t str,
+    root: &'t Node,
+}
+
+impl Text<'_> {
+    /// Puts a member behind the last one of an object.
+    fn behind(&self, object: &Node, last: &Member, key: &str, value: &Value) -> Vec<Edit> {
+        let layout = self.layout(object, Some(last));
+        let indent = indentation(self.text, last.start);
+        let member = member(key, value, &layout, indent);
+        let line = match &layout {
+            Layout::Lines { newline, .. } => format!("{newline}{indent}{member}"),
+            Layout::Line { blank } => format!("{blank}{member}"),
+        };
+        // Behind comments only where a new line begins: one of them may run to the end of its own.
+        let place = |end: usize| match &layout {
+            Layout::Lines { .. } => jsonc::behind_comments(self.text, end),
+            Layout::Line { .. } => end,
+        };
+        if let Some(comma) = last.comma {
+            // A comma behind the last one is the style of the object, and is kept.
+            return vec![Edit::insert(place(comma + 1), format!("{line},"))];
+        }
+        let end = last.value.end;
+        vec![Edit::insert(end, ","), Edit::insert(place(end), line)]
+    }
+
+    /// Puts a member into an object that has none.
+    fn alone(&self, object: &Node, key: &str, value: &Value) -> Vec<Edit> {
+        let layout = self.layout(object, None);
+        let (start, end) = (object.start + 1, object.end - 1);
+        let inside = &self.text[start..end];
+        let outer = indentation(self.text, object.start);
+        let comments = inside.trim_end();
+        match &layout {
+            Layout::Line { .. } if comments.is_empty() => {
+                vec![Edit { start, end, text: member(key, value, &layout, "") }]
+            }
+            Layout::Lines { newline, unit } if comments.is_empty() => {
+                let inner = format!("{outer}{unit}");
+                let member = member(key, value, &layout, &inner);
+                let text = format!("{newline}{inner}{member}{newline}{outer}");
+                vec![Edit { start, end, text }]
+            }
+            // What is there are comments; behind one that runs to the end of its line a new line
+            // has to begin.
+            Layout::Lines { newline, unit } if inside[comments.len()..].contains('\n') => {
+                let inner = format!("{outer}{unit}");
+                let member = member(key, value, &layout, &inner);
+                vec![Edit::insert(start + comments.len(), format!("{newline}{inner}{member}"))]
+            }
+            Layout::Line { .. } | Layout::Lines { .. } => {
+                let line = Layout::Line { blank: " " };
+                let member = member(key, value, &line, "");
+                vec![Edit::insert(start + comments.len(), format!(" {member}"))]
+            }
+        }
+    }
+
+    /// How the object lays its members out; one without members follows the whole file.
+    fn layout(&self, object: &Node, last: Option<&Member>) -> Layout {
+        let text = self.text;
+        let root = self.root.members().unwrap_or_default();
+        let in_one_line = match last {
+            Some(last) => !is_first_in_line(text, last.start),
+            None => !text[self.root.start..self.root.end].contains('\n') && !root.is_empty(),
+        };
+        if in_one_line {
+            let model = last.or(root.first());
+            let apart = model.is_some_and(|one| text[one.start..one.value.start].ends_with(' '));
+            return Layout::Line { blank: if apart { " " } else { "" } };
+        }
+        let step = |holder: &Node, member: &Member| {
+            let outer = indentation(text, holder.start);
+            let inner = indentation(text, member.start).strip_prefix(outer)?;
+            let own_line = is_first_in_line(text, member.start);
+            (own_line && !inner.is_empty()).then(|| inner.to_owned())
+        };
+        let unit = last.and_then(|last| step(object, last));
+        let unit = unit.or_else(|| root.first().and_then(|first| step(self.root, first)));
+        Layout::Lines { newline: newline(text), unit: unit.unwrap_or_else(|| "  ".to_owned()) }
+    }
+}
+
+/// Takes a member out, with the comma and the blanks that came with it.
+fn take_out(text: &str, object: &Node, members: &[Member], index: usize) -> Vec<Edit> {
+    let member = &members[index];
+    let inside = object.start + 1;
+    let blank = inside + before(&text[inside..member.start]).len();
+    let end = member.comma.map_or(member.value.end, |comma| comma + 1);
+    let is_blank = |start: usize, end: usize| text[start..end].trim().is_empty();
+    if let [_] = members {
+        let close = object.end - 1;
+        return match is_blank(inside, member.start) && is_blank(end, close) {
+            true => vec![Edit::remove(inside, close)],
+            false => vec![Edit::remove(blank, end)],
+        };
+    }
+    if let Some(next) = members.get(index + 1) {
+        let same_line = !text[blank..next.start].contains('\n');
+        return match same_line && is_blank(end, next.start) {
+            true => vec![Edit::remove(member.start, next.start)],
+            false => vec![Edit::remove(blank, end)],
+        };
+    }
+    // The last one: unless the object likes a comma behind its last member, the one before goes.
+    let earlier = index.checked_sub(1).and_then(|index| members[index].comma);
+    match (member.comma, earlier) {
+        (None, Some(comma)) => vec![Edit::remove(comma, comma + 1), Edit::remove(blank, end)],
+        _ => vec![Edit::remove(blank, end)],
+    }
+}
+
+/// A text without the blanks that a member came with: its own, and the end of the line before.
+fn before(text: &str) -> &str {
+    let line = text.trim_end_matches([' ', '\t']);
+    match line.strip_suffix('\n') {
+        Some(line) => line.strip_suffix('\r').unwrap_or(line),
+        None => line,
+    }
+}
+
+fn member(key: &str, value: &Value, layout: &Layout, indent: &str) -> String {
+    let blank = match layout {
+        Layout::Lines { .. } => " ",
+        Layout::Line { blank } => blank,
+    };
+    format!("{}:{blank}{}", Value::from(key), render(value, layout, indent))
+}
+
+/// A value as text; objects in lines, lists in one.
+fn render(value: &Value, layout: &Layout, indent: &str) -> String {
+    match (value, layout) {
+        (Value::Object(members), Layout::Lines { newline, unit }) if !members.is_empty() => {
+            let inner = format!("{indent}{unit}");
+            let line = |(key, value): (&String, &Value)| {
+                format!("{inner}{}", member(key, value, layout, &inner))
+            };
+            let lines: Vec<String> = members.iter().map(line).collect();
+            format!("{{{newline}{}{newline}{indent}}}", lines.join(&format!(",{newline}")))
+        }
+        (Value::Object(members), Layout::Line { blank }) => {
+            let all = members.iter().map(|(key, value)| member(key, value, layout, ""));
+            format!("{{{}}}", all.collect::<Vec<_>>().join(&format!(",{blank}")))
+        }
+        (Value::Array(items), _) => {
+            let blank = if let Layout::Line { blank } = layout { blank } else { " " };
+            let all = items.iter().map(|item| render(item, layout, indent));
+            format!("[{}]", all.collect::<Vec<_>>().join(&format!(",{blank}")))
+        }
+        _ => value.to_string(),
+    }
+}

@@ -1,0 +1,103 @@
+//! Why a configuration is left as it is, and what its user can do by hand instead.
+
+use std::path::Path;
+
+use milepost_model::problem::{Code, Problem};
+use milepost_store::{EditError, FileError};
+use serde_json::{Map, Value};
+
+use super::BOM;
+use super::edit::{Fault, position};
+use super::slot::Slot;
+
+/// What was wanted of a file.
+pub(super) struct Wish<'a> {
+    pub(super) path: &'a Path,
+    pub(super) slot: &'a Slot,
+    pub(super) entry: &'a Map<String, Value>,
+    /// The entry was to be taken out.
+    pub(super) out: bool,
+}
+
+impl Wish<'_> {
+    /// The text of a file, without its byte order mark.
+    pub(super) fn decoded(&self, bytes: &[u8]) -> Result<String, Problem> {
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let readable = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+            self.refused(&readable, &Fault::new(readable.len(), "it is no UTF-8 text"))
+        })?;
+        Ok(text.strip_prefix(BOM).unwrap_or(text).to_owned())
+    }
+
+    /// The text cannot be read, or not be changed with certainty.
+    pub(super) fn refused(&self, text: &str, fault: &Fault) -> Problem {
+        let (line, column) = position(text, fault.offset);
+        let (path, message) = (self.path.display(), &fault.message);
+        let message = format!("`{path}`, line {line}, column {column}: {message}");
+        let hint = format!("correct the file, {}", self.by_hand());
+        self.problem(Code::ClientConfigRefused, message, hint)
+            .context("line", line)
+            .context("column", column)
+    }
+
+    /// The entry is there and says something else.
+    pub(super) fn conflict(&self, diff: &str) -> Problem {
+        let (name, path) = (&self.slot.name, self.path.display());
+        let message = format!("`{name}` says something else in `{path}`");
+        let hint = match self.out {
+            true => "say `--overwrite` to take it out all the same".to_owned(),
+            false => "say `--overwrite` to replace it, or choose another `--name`".to_owned(),
+        };
+        self.problem(Code::ClientConfigConflict, message, hint).context("diff", diff)
+    }
+
+    /// The file could not be read or written.
+    pub(super) fn not_written(&self, error: &EditError) -> Problem {
+        let (code, hint) = match error {
+            EditError::Changed { .. } | EditError::File(FileError::Exists { .. }) => {
+                let hint = "nothing was written: say it again".to_owned();
+                return self.problem(Code::ClientConfigConflict, error.to_string(), hint);
+            }
+            EditError::ReadOnly { .. } => (Code::FileRefused, "make it writable"),
+            EditError::NotOurs { .. } => (Code::FileRefused, "do this as its owner"),
+            EditError::Dangling { .. } => (Code::FileRefused, "remove the link"),
+            EditError::File(FileError::Outside { .. }) => {
+                (Code::FileRefused, "put the file itself into the project")
+            }
+            EditError::File(FileError::NotRegular { .. }) => {
+                (Code::FileRefused, "put a regular file there")
+            }
+            EditError::File(FileError::TooLarge { .. }) => {
+                (Code::ClientConfigRefused, "let the client tidy its file")
+            }
+            EditError::File(FileError::Io { .. } | FileError::NotFound { .. }) => {
+                (Code::StorageFailed, "make it readable and writable for this user")
+            }
+        };
+        let message = match error {
+            EditError::File(FileError::Io { source, .. }) => format!("{error}: {source}"),
+            _ => error.to_string(),
+        };
+        self.problem(code, message, format!("{hint}, {}", self.by_hand()))
+    }
+
+    fn problem(&self, code: Code, message: String, hint: String) -> Problem {
+        let problem = Problem::new(code, message, hint)
+            .context("path", self.path.display().to_string())
+            .context("name", self.slot.name.as_str());
+        match self.out {
+            true => problem,
+            false => problem.context("paste", self.slot.snippet(self.entry)),
+        }
+    }
+
+    /// The way without us.
+    fn by_hand(&self) -> String {
+        let Slot { parent, name, .. } = self.slot;
+        if self.out {
+            return format!("or take `{name}` out of `{parent}` by hand");
+        }
+        let snippet = self.slot.snippet(self.entry);
+        format!("or add this to it by hand:\n{}", snippet.trim_end())
+    }
+}

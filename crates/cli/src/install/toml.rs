@@ -1,0 +1,161 @@
+//! One table in a TOML file, put in, replaced or taken out by its lines; every other byte stays.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+use toml_edit::{Document, Item, TableLike};
+
+use super::edit::{Edit, Fault, line_start, newline, next_line};
+use super::slot::Slot;
+
+/// What the whole file says.
+pub(super) fn value(text: &str) -> Result<Value, Fault> {
+    Ok(of_table(parse(text)?.as_table()))
+}
+
+/// What to write by hand.
+pub(super) fn snippet(slot: &Slot, entry: &Map<String, Value>) -> String {
+    block(slot, entry, "\n")
+}
+
+/// Puts a table at the end, apart from what is there.
+pub(super) fn insert(
+    text: &str,
+    slot: &Slot,
+    entry: &Map<String, Value>,
+) -> Result<Vec<Edit>, Fault> {
+    let document = parse(text)?;
+    if let Some(item) = document.get(slot.parent)
+        && !item.is_table()
+    {
+        let at = item.span().map_or(0, |span| span.start);
+        return Err(Fault::new(at, format!("`{}` is no table that can grow", slot.parent)));
+    }
+    let newline = newline(text);
+    let gap = match text {
+        "" => String::new(),
+        _ if text.ends_with("\n\n") || text.ends_with("\n\r\n") => String::new(),
+        _ if text.ends_with('\n') => newline.to_owned(),
+        _ => newline.repeat(2),
+    };
+    Ok(vec![Edit::insert(text.len(), format!("{gap}{}", block(slot, entry, newline)))])
+}
+
+/// Lets a table say something else.
+pub(super) fn replace(
+    text: &str,
+    slot: &Slot,
+    entry: &Map<String, Value>,
+) -> Result<Vec<Edit>, Fault> {
+    let document = parse(text)?;
+    let (lines, inline) = lines(text, &document, slot)?;
+    let newline = newline(text);
+    let new = match inline {
+        true => {
+            let pairs: Vec<String> = pairs(entry).collect();
+            format!("{} = {{ {} }}{newline}", slot.name, pairs.join(", "))
+        }
+        false => block(slot, entry, newline),
+    };
+    let new = if text[lines.clone()].ends_with('\n') { new } else { new.trim_end().to_owned() };
+    Ok(vec![Edit { start: lines.start, end: lines.end, text: new }])
+}
+
+/// Takes a table out, with the empty line before it.
+pub(super) fn remove(text: &str, slot: &Slot) -> Result<Vec<Edit>, Fault> {
+    let document = parse(text)?;
+    let (lines, inline) = lines(text, &document, slot)?;
+    let before = line_start(text, lines.start.saturating_sub(1));
+    let apart = !inline && text[before..lines.start].trim().is_empty();
+    Ok(vec![Edit::remove(if apart { before } else { lines.start }, lines.end)])
+}
+
+fn parse(text: &str) -> Result<Document<&str>, Fault> {
+    Document::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        Fault::new(at, error.message().lines().next().unwrap_or("it is no TOML"))
+    })
+}
+
+/// The lines of the entry, and whether it is a value in a table rather than a table.
+fn lines(
+    text: &str,
+    document: &Document<&str>,
+    slot: &Slot,
+) -> Result<(Range<usize>, bool), Fault> {
+    let other = || Fault::new(0, format!("`{}` is spelled in another way", slot.name));
+    let servers = document.get(slot.parent).and_then(Item::as_table_like).ok_or_else(other)?;
+    let (key, item) = servers.get_key_value(&slot.name).ok_or_else(other)?;
+    let (start, end, inline) = match item {
+        Item::Table(table) => {
+            let header = table.span().filter(|span| !span.is_empty()).ok_or_else(other)?;
+            (header.start, end_of(item).max(header.end), false)
+        }
+        Item::Value(_) => (key.span().ok_or_else(other)?.start, end_of(item), true),
+        Item::None | Item::ArrayOfTables(_) => return Err(other()),
+    };
+    Ok((line_start(text, start)..next_line(text, end), inline))
+}
+
+/// Where the last thing in an item ends.
+fn end_of(item: &Item) -> usize {
+    let own = item.span().map_or(0, |span| span.end);
+    let inner = match item {
+        Item::Table(table) => table.iter().map(|(_, item)| end_of(item)).max(),
+        Item::ArrayOfTables(tables) => {
+            let all = tables.iter().flat_map(|table| table.iter().map(|(_, item)| end_of(item)));
+            all.max()
+        }
+        Item::None | Item::Value(_) => None,
+    };
+    own.max(inner.unwrap_or(0))
+}
+
+fn block(slot: &Slot, entry: &Map<String, Value>, newline: &str) -> String {
+    let mut block = format!("[{}.{}]{newline}", slot.parent, slot.name);
+    for pair in pairs(entry) {
+        block.push_str(&pair);
+        block.push_str(newline);
+    }
+    block
+}
+
+fn pairs(entry: &Map<String, Value>) -> impl Iterator<Item = String> {
+    entry.iter().map(|(key, value)| format!("{key} = {}", spelled(value)))
+}
+
+fn spelled(value: &Value) -> String {
+    match value {
+        Value::String(text) => toml_edit::Value::from(text.as_str()).to_string(),
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(spelled).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+fn of_table(table: &dyn TableLike) -> Value {
+    let pairs = table.iter().map(|(key, item)| (key.to_owned(), of_item(item)));
+    Value::Object(pairs.collect::<Map<_, _>>())
+}
+
+fn of_item(item: &Item) -> Value {
+    match item {
+        Item::None => Value::Null,
+        Item::Value(value) => of_value(value),
+        Item::Table(table) => of_table(table),
+        Item::ArrayOfTables(tables) => tables.iter().map(|table| of_table(table)).collect(),
+    }
+}
+
+fn of_value(value: &toml_edit::Value) -> Value {
+    match value {
+        toml_edit::Value::String(text) => Value::from(text.value().as_str()),
+        toml_edit::Value::Integer(number) => Value::from(*number.value()),
+        toml_edit::Value::Float(number) => Value::from(number.value().to_string()),
+        toml_edit::Value::Boolean(flag) => Value::from(*flag.value()),
+        toml_edit::Value::Datetime(time) => Value::from(time.value().to_string()),
+        toml_edit::Value::Array(items) => items.iter().map(of_value).collect(),
+        toml_edit::Value::InlineTable(table) => of_table(table),
+    }
+}
