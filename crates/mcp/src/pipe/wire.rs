@@ -64,8 +64,8 @@ impl Transport<RoleServer> for Wire {
     }
 }
 
-/// Where answers go, and which of them are still to come. Requests carry it along, for what may only
-/// follow their answer.
+/// Where answers go, and which of them are still to come. Requests carry it along, for what may
+/// only follow their answer.
 #[derive(Clone)]
 pub(crate) struct Outbox {
     shared: Arc<Shared>,

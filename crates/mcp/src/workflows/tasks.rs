@@ -6,8 +6,8 @@
 use milepost_model::problem::Category;
 use milepost_ops::{Alone, Code, Operations, Problem};
 use rmcp::model::{
-    CallToolResult, DetailedTask, InputRequests, JsonObject, MetaObject, RequestMetaObject, Task, TaskPayload,
-    TaskStatus,
+    CallToolResult, DetailedTask, InputRequests, JsonObject, MetaObject, RequestMetaObject, Task,
+    TaskPayload, TaskStatus,
 };
 use serde_json::{Map, Value, json};
 
