@@ -51,6 +51,7 @@ impl Arguments {
                 None => false,
             },
             Command::Serve(arguments) => arguments.json.json,
+            Command::Config(command) => command.json(),
             Command::Person(_) | Command::Schema { .. } => false,
         }
     }
@@ -130,6 +131,9 @@ pub(crate) enum Command {
         Clients send the token: it is printed once, when it is made, and kept in the data \
         directory")]
     Serve(Deferred<Serve>),
+    /// Show where everything is, and read or change the configuration
+    #[command(subcommand)]
+    Config(Deferred<ConfigCommand>),
     /// Print the JSON Schema of a spelling, for editors and authors
     #[command(after_help = "Example: milepost schema workflow > workflow.schema.json\n\
         In a document: # yaml-language-server: $schema=workflow.schema.json")]
@@ -137,6 +141,50 @@ pub(crate) enum Command {
         /// Which spelling
         of: SchemaOf,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show where everything is, and what decided on it
+    #[command(after_help = "Example: milepost config path")]
+    Path(Json),
+    /// Show what a key says, or all of them
+    #[command(after_help = "Example: milepost config get budget.writes\n\
+        Exit codes: 0 done, 2 there is no such key, or the file is at fault")]
+    Get(ConfigGet),
+    /// Change what a key says; without a value it is as it is by default
+    #[command(after_help = "Example: milepost config set env_allow SHOP_TOKEN,REGION\n\
+        Example: milepost config set confirm\n\
+        Exit codes: 0 done, 2 there is no such key, or it takes something else")]
+    Set(ConfigSet),
+}
+
+impl ConfigCommand {
+    fn json(&self) -> bool {
+        match self {
+            ConfigCommand::Path(json) => json.json,
+            ConfigCommand::Get(command) => command.json.json,
+            ConfigCommand::Set(command) => command.json.json,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigGet {
+    /// The key, such as `confirm` or `budget.writes`
+    pub(crate) key: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigSet {
+    /// The key, such as `confirm` or `budget.writes`
+    pub(crate) key: String,
+    /// What it says from now on; of several, with commas between
+    pub(crate) value: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
 }
 
 #[derive(Debug, Subcommand)]

@@ -3,6 +3,7 @@
 mod args;
 mod catalog;
 mod command;
+mod config;
 mod deferred;
 mod diagnostics;
 mod exit;
@@ -64,6 +65,7 @@ fn dispatch(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Fail
         Command::Person(command) => run::person(command, terminal),
         Command::Mcp(arguments) => mcp::run(arguments, terminal),
         Command::Serve(arguments) => serve::run(arguments, terminal),
+        Command::Config(command) => config::run(command, terminal),
         Command::Schema { of } => schema::run(*of, terminal),
     }
 }

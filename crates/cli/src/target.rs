@@ -55,7 +55,12 @@ pub(crate) fn locations() -> Result<Locations, Failure> {
         let message = format!("there is no working directory: {error}");
         Problem::new(Code::StorageFailed, message, "change into a directory that exists")
     })?;
-    Ok(Locations::resolve(&|name| std::env::var(name).ok(), &working))
+    Ok(Locations::resolve(&variable, &working))
+}
+
+/// A variable of the environment, if it is text.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 /// The library of this user and working directory.

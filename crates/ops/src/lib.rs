@@ -12,6 +12,7 @@ pub mod catalog;
 mod choices;
 pub mod command;
 mod commands;
+pub mod config;
 mod finder;
 pub mod guide;
 pub mod inputs;

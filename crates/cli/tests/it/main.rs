@@ -7,6 +7,7 @@ mod catalogs_page;
 mod client;
 mod command;
 mod commands;
+mod config;
 mod corpus;
 mod crash;
 mod docs;
