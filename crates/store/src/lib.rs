@@ -9,6 +9,7 @@ mod config;
 mod digest;
 mod directory;
 mod file;
+pub mod health;
 mod hosts;
 mod identity;
 mod index;
