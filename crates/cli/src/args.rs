@@ -51,6 +51,7 @@ impl Arguments {
                 None => false,
             },
             Command::Serve(arguments) => arguments.json.json,
+            Command::Doctor(command) => command.json.json,
             Command::Config(command) => command.json(),
             Command::Person(_) | Command::Schema { .. } => false,
         }
@@ -131,6 +132,10 @@ pub(crate) enum Command {
         Clients send the token: it is printed once, when it is made, and kept in the data \
         directory")]
     Serve(Deferred<Serve>),
+    /// Look for what is wrong, and say what mends it
+    #[command(after_help = "Example: milepost doctor --fix\n\
+        Exit codes: 0 nothing is at fault, 1 something is")]
+    Doctor(Deferred<Doctor>),
     /// Show where everything is, and read or change the configuration
     #[command(subcommand)]
     Config(Deferred<ConfigCommand>),
@@ -141,6 +146,15 @@ pub(crate) enum Command {
         /// Which spelling
         of: SchemaOf,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Mend first what is safe to mend
+    #[arg(long)]
+    pub(crate) fix: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
 }
 
 #[derive(Debug, Subcommand)]

@@ -6,6 +6,7 @@ mod command;
 mod config;
 mod deferred;
 mod diagnostics;
+mod doctor;
 mod exit;
 mod failure;
 mod guide;
@@ -65,6 +66,7 @@ fn dispatch(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Fail
         Command::Person(command) => run::person(command, terminal),
         Command::Mcp(arguments) => mcp::run(arguments, terminal),
         Command::Serve(arguments) => serve::run(arguments, terminal),
+        Command::Doctor(arguments) => doctor::run(arguments, terminal),
         Command::Config(command) => config::run(command, terminal),
         Command::Schema { of } => schema::run(*of, terminal),
     }

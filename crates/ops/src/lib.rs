@@ -13,6 +13,7 @@ mod choices;
 pub mod command;
 mod commands;
 pub mod config;
+pub mod doctor;
 mod finder;
 pub mod guide;
 pub mod inputs;

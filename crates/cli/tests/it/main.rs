@@ -11,6 +11,7 @@ mod config;
 mod corpus;
 mod crash;
 mod docs;
+mod doctor;
 mod faults;
 mod inputs;
 mod known;
