@@ -14,16 +14,20 @@ use crate::secret::args::SecretCommand;
 
 /// Workflows that AI agents and APIs run together
 #[derive(Debug, Parser)]
-#[command(name = "milepost", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "milepost", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
+#[command(after_help = "Without a command: how things stand, and what to type next")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) status: Json,
 }
 
 impl Arguments {
     /// Whether the caller wants JSON, also for what goes wrong.
     pub(crate) fn json(&self) -> bool {
-        match &self.command {
+        let Some(command) = &self.command else { return self.status.json };
+        match command {
             Command::Workflow(command) => command.json(),
             Command::Guide(command) => match &**command {
                 GuideCommand::Next(command) => command.json.json,

@@ -18,6 +18,7 @@ mod schema;
 mod secret;
 mod serve;
 mod session;
+mod status;
 mod table;
 mod target;
 mod terminal;
@@ -43,7 +44,10 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    match &arguments.command {
+    let Some(command) = &arguments.command else {
+        return status::run(arguments.status.json, terminal);
+    };
+    match command {
         Command::Workflow(command) => workflow::run(command, terminal),
         Command::Guide(command) => guide::run(command, terminal),
         Command::Catalog(command) => catalog::run(command, terminal),

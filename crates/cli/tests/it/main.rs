@@ -25,6 +25,7 @@ mod runs;
 mod secret;
 mod serve;
 mod server;
+mod status;
 mod validate;
 mod walks;
 mod workflow_files;
