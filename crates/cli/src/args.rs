@@ -56,6 +56,7 @@ impl Arguments {
             },
             Command::Serve(arguments) => arguments.json.json,
             Command::Doctor(command) => command.json.json,
+            Command::Init(command) => command.json.json,
             Command::Config(command) => command.json(),
             Command::Person(_) | Command::Schema { .. } => false,
         }
@@ -136,6 +137,10 @@ pub(crate) enum Command {
         Clients send the token: it is printed once, when it is made, and kept in the data \
         directory")]
     Serve(Deferred<Serve>),
+    /// Begin a project here: a sample that validates and runs
+    #[command(after_help = "Example: milepost init && milepost run order-report --mock\n\
+        What is there already is never overwritten")]
+    Init(Deferred<Init>),
     /// Look for what is wrong, and say what mends it
     #[command(after_help = "Example: milepost doctor --fix\n\
         Exit codes: 0 nothing is at fault, 1 something is")]
@@ -150,6 +155,14 @@ pub(crate) enum Command {
         /// Which spelling
         of: SchemaOf,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// The folder of the project; the working directory otherwise
+    pub(crate) dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: Json,
 }
 
 #[derive(Debug, Args)]

@@ -10,6 +10,7 @@ mod doctor;
 mod exit;
 mod failure;
 mod guide;
+mod init;
 mod inputs;
 mod mcp;
 mod person;
@@ -70,6 +71,7 @@ fn dispatch(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Fail
         Command::Person(command) => run::person(command, terminal),
         Command::Mcp(arguments) => mcp::run(arguments, terminal),
         Command::Serve(arguments) => serve::run(arguments, terminal),
+        Command::Init(arguments) => init::run(arguments, terminal),
         Command::Doctor(arguments) => doctor::run(arguments, terminal),
         Command::Config(command) => config::run(command, terminal),
         Command::Schema { of } => schema::run(*of, terminal),

@@ -2,7 +2,7 @@
 
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::{Later, Operations};
-use milepost_store::Entry;
+use milepost_store::{Entry, Locations};
 use serde::Serialize;
 use tokio::runtime::{Builder, Runtime};
 
@@ -27,6 +27,12 @@ impl Session {
     /// The same with one more workflow, which the user named by its file.
     pub(crate) fn open_with(person: Person, entry: Entry) -> Result<Session, Failure> {
         let operations = Operations::new(target::writer(Some(entry))?);
+        Session::over(person, operations, Builder::new_current_thread())
+    }
+
+    /// The same over other directories.
+    pub(crate) fn open_at(person: Person, locations: Locations) -> Result<Session, Failure> {
+        let operations = Operations::new(target::writer_at(locations));
         Session::over(person, operations, Builder::new_current_thread())
     }
 

@@ -78,6 +78,12 @@ pub(crate) fn writer(given: Option<Entry>) -> Result<Writer, Failure> {
     Ok(Writer::open(reader, Environment::from_variables(std::env::vars_os())))
 }
 
+/// The same over other directories.
+pub(crate) fn writer_at(locations: Locations) -> Writer {
+    let environment = Environment::from_variables(std::env::vars_os());
+    Writer::open(Reader::open(locations), environment)
+}
+
 /// The operations of this user and working directory.
 pub(crate) fn operations() -> Result<Operations, Failure> {
     Ok(Operations::new(writer(None)?))

@@ -16,6 +16,7 @@ pub mod config;
 pub mod doctor;
 mod finder;
 pub mod guide;
+pub mod init;
 pub mod inputs;
 mod later;
 mod operation;

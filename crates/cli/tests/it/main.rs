@@ -13,6 +13,7 @@ mod crash;
 mod docs;
 mod doctor;
 mod faults;
+mod init;
 mod inputs;
 mod known;
 mod mcp;
