@@ -58,6 +58,8 @@ impl Arguments {
             Command::Doctor(command) => command.json.json,
             Command::Init(command) => command.json.json,
             Command::Config(command) => command.json(),
+            Command::Completions(command) => command.json.json,
+            Command::Man(command) => command.json.json,
             Command::Person(_) | Command::Schema { .. } => false,
         }
     }
@@ -148,6 +150,15 @@ pub(crate) enum Command {
     /// Show where everything is, and read or change the configuration
     #[command(subcommand)]
     Config(Deferred<ConfigCommand>),
+    /// Print what lets a shell complete these commands
+    #[command(after_help = "Example: milepost completions bash \\\n  \
+        > ~/.local/share/bash-completion/completions/milepost\n\
+        Example: milepost completions zsh > ~/.zfunc/_milepost\n\
+        Example: milepost completions fish > ~/.config/fish/completions/milepost.fish")]
+    Completions(Deferred<Completions>),
+    /// Print the manual page, or write those of all commands
+    #[command(after_help = "Example: milepost man --dir ~/.local/share/man/man1")]
+    Man(Deferred<Manual>),
     /// Print the JSON Schema of a spelling, for editors and authors
     #[command(after_help = "Example: milepost schema workflow > workflow.schema.json\n\
         In a document: # yaml-language-server: $schema=workflow.schema.json")]
@@ -214,6 +225,23 @@ pub(crate) struct ConfigSet {
     pub(crate) key: String,
     /// What it says from now on; of several, with commas between
     pub(crate) value: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// Which shell
+    pub(crate) shell: clap_complete::Shell,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Manual {
+    /// Write the pages of all commands to this folder
+    #[arg(long)]
+    pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) json: Json,
 }

@@ -3,6 +3,7 @@
 mod args;
 mod catalog;
 mod command;
+mod completions;
 mod config;
 mod deferred;
 mod diagnostics;
@@ -12,6 +13,7 @@ mod failure;
 mod guide;
 mod init;
 mod inputs;
+mod manual;
 mod mcp;
 mod person;
 mod run;
@@ -74,6 +76,8 @@ fn dispatch(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Fail
         Command::Init(arguments) => init::run(arguments, terminal),
         Command::Doctor(arguments) => doctor::run(arguments, terminal),
         Command::Config(command) => config::run(command, terminal),
+        Command::Completions(arguments) => completions::run(arguments, terminal),
+        Command::Man(arguments) => manual::run(arguments, terminal),
         Command::Schema { of } => schema::run(*of, terminal),
     }
 }

@@ -26,6 +26,7 @@ mod runs;
 mod secret;
 mod serve;
 mod server;
+mod shells;
 mod status;
 mod validate;
 mod walks;
