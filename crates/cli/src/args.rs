@@ -58,6 +58,7 @@ impl Arguments {
             Command::Doctor(command) => command.json.json,
             Command::Init(command) => command.json.json,
             Command::Config(command) => command.json(),
+            Command::Docs(command) => command.json.json,
             Command::Completions(command) => command.json.json,
             Command::Man(command) => command.json.json,
             Command::Person(_) | Command::Schema { .. } => false,
@@ -150,6 +151,10 @@ pub(crate) enum Command {
     /// Show where everything is, and read or change the configuration
     #[command(subcommand)]
     Config(Deferred<ConfigCommand>),
+    /// Read the documentation, page by page
+    #[command(after_help = "Example: milepost docs durability\n\
+        Example: milepost docs WORKFLOW_INVALID | less")]
+    Docs(Deferred<Docs>),
     /// Print what lets a shell complete these commands
     #[command(after_help = "Example: milepost completions bash \\\n  \
         > ~/.local/share/bash-completion/completions/milepost\n\
@@ -225,6 +230,14 @@ pub(crate) struct ConfigSet {
     pub(crate) key: String,
     /// What it says from now on; of several, with commas between
     pub(crate) value: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Docs {
+    /// A page, or the code of an error
+    pub(crate) topic: Option<String>,
     #[command(flatten)]
     pub(crate) json: Json,
 }

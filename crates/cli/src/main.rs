@@ -7,6 +7,7 @@ mod completions;
 mod config;
 mod deferred;
 mod diagnostics;
+mod docs;
 mod doctor;
 mod exit;
 mod failure;
@@ -76,6 +77,7 @@ fn dispatch(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Fail
         Command::Init(arguments) => init::run(arguments, terminal),
         Command::Doctor(arguments) => doctor::run(arguments, terminal),
         Command::Config(command) => config::run(command, terminal),
+        Command::Docs(arguments) => docs::run(arguments, terminal),
         Command::Completions(arguments) => completions::run(arguments, terminal),
         Command::Man(arguments) => manual::run(arguments, terminal),
         Command::Schema { of } => schema::run(*of, terminal),

@@ -18,6 +18,7 @@ mod inputs;
 mod known;
 mod mcp;
 mod mock;
+mod pages;
 mod raw;
 mod rendering;
 mod robust;
