@@ -16,16 +16,20 @@ use crate::secret::args::SecretCommand;
 
 /// Workflows that AI agents and APIs run together
 #[derive(Debug, Parser)]
-#[command(name = "milepost", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "milepost", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
+#[command(after_help = "Without a command: how things stand, and what to type next")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) status: Json,
 }
 
 impl Arguments {
     /// Whether the caller wants JSON, also for what goes wrong.
     pub(crate) fn json(&self) -> bool {
-        match &self.command {
+        let Some(command) = &self.command else { return self.status.json };
+        match command {
             Command::Workflow(command) => command.json(),
             Command::Guide(command) => match &**command {
                 GuideCommand::Next(command) => command.json.json,
@@ -54,6 +58,12 @@ impl Arguments {
                 None => false,
             },
             Command::Serve(arguments) => arguments.json.json,
+            Command::Doctor(command) => command.json.json,
+            Command::Init(command) => command.json.json,
+            Command::Config(command) => command.json(),
+            Command::Docs(command) => command.json.json,
+            Command::Completions(command) => command.json.json,
+            Command::Man(command) => command.json.json,
             Command::Demo(_) | Command::Person(_) | Command::Schema { .. } => false,
         }
     }
@@ -138,6 +148,30 @@ pub(crate) enum Command {
         Example: milepost demo rogue-agent\n\
         To look around in what it left: milepost demo -- runs")]
     Demo(Deferred<Demo>),
+    /// Begin a project here: a sample that validates and runs
+    #[command(after_help = "Example: milepost init && milepost run order-report --mock\n\
+        What is there already is never overwritten")]
+    Init(Deferred<Init>),
+    /// Look for what is wrong, and say what mends it
+    #[command(after_help = "Example: milepost doctor --fix\n\
+        Exit codes: 0 nothing is at fault, 1 something is")]
+    Doctor(Deferred<Doctor>),
+    /// Show where everything is, and read or change the configuration
+    #[command(subcommand)]
+    Config(Deferred<ConfigCommand>),
+    /// Read the documentation, page by page
+    #[command(after_help = "Example: milepost docs durability\n\
+        Example: milepost docs WORKFLOW_INVALID | less")]
+    Docs(Deferred<Docs>),
+    /// Print what lets a shell complete these commands
+    #[command(after_help = "Example: milepost completions bash \\\n  \
+        > ~/.local/share/bash-completion/completions/milepost\n\
+        Example: milepost completions zsh > ~/.zfunc/_milepost\n\
+        Example: milepost completions fish > ~/.config/fish/completions/milepost.fish")]
+    Completions(Deferred<Completions>),
+    /// Print the manual page, or write those of all commands
+    #[command(after_help = "Example: milepost man --dir ~/.local/share/man/man1")]
+    Man(Deferred<Manual>),
     /// Print the JSON Schema of a spelling, for editors and authors
     #[command(after_help = "Example: milepost schema workflow > workflow.schema.json\n\
         In a document: # yaml-language-server: $schema=workflow.schema.json")]
@@ -145,6 +179,92 @@ pub(crate) enum Command {
         /// Which spelling
         of: SchemaOf,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// The folder of the project; the working directory otherwise
+    pub(crate) dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Mend first what is safe to mend
+    #[arg(long)]
+    pub(crate) fix: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show where everything is, and what decided on it
+    #[command(after_help = "Example: milepost config path")]
+    Path(Json),
+    /// Show what a key says, or all of them
+    #[command(after_help = "Example: milepost config get budget.writes\n\
+        Exit codes: 0 done, 2 there is no such key, or the file is at fault")]
+    Get(ConfigGet),
+    /// Change what a key says; without a value it is as it is by default
+    #[command(after_help = "Example: milepost config set env_allow SHOP_TOKEN,REGION\n\
+        Example: milepost config set confirm\n\
+        Exit codes: 0 done, 2 there is no such key, or it takes something else")]
+    Set(ConfigSet),
+}
+
+impl ConfigCommand {
+    fn json(&self) -> bool {
+        match self {
+            ConfigCommand::Path(json) => json.json,
+            ConfigCommand::Get(command) => command.json.json,
+            ConfigCommand::Set(command) => command.json.json,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigGet {
+    /// The key, such as `confirm` or `budget.writes`
+    pub(crate) key: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigSet {
+    /// The key, such as `confirm` or `budget.writes`
+    pub(crate) key: String,
+    /// What it says from now on; of several, with commas between
+    pub(crate) value: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Docs {
+    /// A page, or the code of an error
+    pub(crate) topic: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// Which shell
+    pub(crate) shell: clap_complete::Shell,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Manual {
+    /// Write the pages of all commands to this folder
+    #[arg(long)]
+    pub(crate) dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: Json,
 }
 
 #[derive(Debug, Subcommand)]

@@ -3,14 +3,20 @@
 mod args;
 mod catalog;
 mod command;
+mod completions;
+mod config;
 mod deferred;
 mod demo;
 mod diagnostics;
+mod docs;
+mod doctor;
 mod exit;
 mod failure;
 mod guide;
+mod init;
 mod inputs;
 mod install;
+mod manual;
 mod mcp;
 mod person;
 mod run;
@@ -18,6 +24,7 @@ mod schema;
 mod secret;
 mod serve;
 mod session;
+mod status;
 mod table;
 mod target;
 mod terminal;
@@ -43,7 +50,10 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    match &arguments.command {
+    let Some(command) = &arguments.command else {
+        return status::run(arguments.status.json, terminal);
+    };
+    match command {
         Command::Workflow(command) => workflow::run(command, terminal),
         Command::Guide(command) => guide::run(command, terminal),
         Command::Catalog(command) => catalog::run(command, terminal),
@@ -67,6 +77,12 @@ fn dispatch(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Fail
         Command::Mcp(arguments) => mcp::run(arguments, terminal),
         Command::Serve(arguments) => serve::run(arguments, terminal),
         Command::Demo(arguments) => demo::run(arguments, terminal),
+        Command::Init(arguments) => init::run(arguments, terminal),
+        Command::Doctor(arguments) => doctor::run(arguments, terminal),
+        Command::Config(command) => config::run(command, terminal),
+        Command::Docs(arguments) => docs::run(arguments, terminal),
+        Command::Completions(arguments) => completions::run(arguments, terminal),
+        Command::Man(arguments) => manual::run(arguments, terminal),
         Command::Schema { of } => schema::run(*of, terminal),
     }
 }

@@ -41,6 +41,12 @@ impl Session {
         Session::over(person, Operations::new(writer), Builder::new_multi_thread())
     }
 
+    /// The same over other directories.
+    pub(crate) fn open_at(person: Person, locations: Locations) -> Result<Session, Failure> {
+        let operations = Operations::new(target::writer_at(locations));
+        Session::over(person, operations, Builder::new_current_thread())
+    }
+
     /// The same for a server, which answers several at once.
     pub(crate) fn open_server(person: Person) -> Result<Session, Failure> {
         Session::over(person, target::operations()?, Builder::new_multi_thread())

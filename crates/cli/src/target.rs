@@ -55,7 +55,12 @@ pub(crate) fn locations() -> Result<Locations, Failure> {
         let message = format!("there is no working directory: {error}");
         Problem::new(Code::StorageFailed, message, "change into a directory that exists")
     })?;
-    Ok(Locations::resolve(&|name| std::env::var(name).ok(), &working))
+    Ok(Locations::resolve(&variable, &working))
+}
+
+/// A variable of the environment, if it is text.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 /// The library of this user and working directory.
@@ -71,6 +76,12 @@ pub(crate) fn writer(given: Option<Entry>) -> Result<Writer, Failure> {
         None => reader,
     };
     Ok(Writer::open(reader, Environment::from_variables(std::env::vars_os())))
+}
+
+/// The same over other directories.
+pub(crate) fn writer_at(locations: Locations) -> Writer {
+    let environment = Environment::from_variables(std::env::vars_os());
+    Writer::open(Reader::open(locations), environment)
 }
 
 /// The operations of this user and working directory.

@@ -210,6 +210,12 @@ impl Shelf {
         })
     }
 
+    /// The file of what is derived from a catalog, when it is damaged.
+    pub(crate) fn damaged(&self, record: &Record) -> Option<std::path::PathBuf> {
+        let key = key(record);
+        self.derived.is_damaged(&key).then(|| self.derived.path_of(&key))
+    }
+
     /// Keeps what was derived from a document that was just written.
     pub(crate) fn keep(&self, record: &Record, table: &Table) {
         keep(&self.derived, record, table, None);

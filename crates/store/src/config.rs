@@ -130,17 +130,23 @@ impl SecretsBackend {
 impl Config {
     /// Reads the configuration; without a file everything is as it is by default.
     pub fn read(locations: &Locations) -> Result<Config, ConfigError> {
-        let bytes = match file::read_document(&locations.config, limits::CONFIG_BYTES) {
-            Ok(bytes) => bytes,
-            Err(FileError::NotFound { .. }) => return Ok(Config::default()),
-            Err(error) => return Err(error.into()),
-        };
-        let folder = locations.config.parent().unwrap_or(Path::new("."));
-        let config = Config::parse(&bytes, folder, locations.home.as_deref());
-        config.map_err(|fault| ConfigError::Fault { path: locations.config.clone(), fault })
+        let config = Config::read_at(&locations.config, locations.home.as_deref())?;
+        Ok(config.unwrap_or_default())
     }
 
-    fn parse(bytes: &[u8], folder: &Path, home: Option<&Path>) -> Result<Config, Fault> {
+    /// Reads a file, which need not be the one that counts; `None` when there is none.
+    pub fn read_at(path: &Path, home: Option<&Path>) -> Result<Option<Config>, ConfigError> {
+        let bytes = match file::read_document(path, limits::CONFIG_BYTES) {
+            Ok(bytes) => bytes,
+            Err(FileError::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let config = Config::parse(&bytes, folder, home);
+        config.map(Some).map_err(|fault| ConfigError::Fault { path: path.to_owned(), fault })
+    }
+
+    pub(crate) fn parse(bytes: &[u8], folder: &Path, home: Option<&Path>) -> Result<Config, Fault> {
         let mut top = Table::read(settings::decoded(bytes)?)?;
         let mut config = Config::default();
         if let Some(field) = top.take("allow_private") {

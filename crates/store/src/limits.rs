@@ -30,6 +30,8 @@ pub const FILES_ON_ONE_THREAD: usize = 64;
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// How often it looks whether the other is done.
 pub const LOCK_EVERY: Duration = Duration::from_millis(2);
+/// How old a part of a file is before its writer may be taken for gone: no write takes so long.
+pub const LEFT_AFTER: Duration = Duration::from_mins(10);
 /// Bytes of the configuration.
 pub const CONFIG_BYTES: usize = 1024 * 1024;
 /// Bytes of the log of a workflow's changes that are looked at, from its end: some 50,000 changes.

@@ -28,11 +28,57 @@ impl SourceKind {
     }
 }
 
+/// A place, and what decided on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explained {
+    /// What it is for.
+    pub name: &'static str,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What decided.
+    pub from: Origin,
+}
+
+/// What decided on a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// This variable of the environment.
+    Environment(&'static str),
+    /// The project up the tree.
+    Project,
+    /// The user's own configuration: there is no project.
+    User,
+    /// Nobody: it is where it is unless somebody says otherwise.
+    Default,
+}
+
+impl Origin {
+    /// The word people see.
+    pub fn name(self) -> &'static str {
+        match self {
+            Origin::Environment(_) => "environment",
+            Origin::Project => "project",
+            Origin::User => "user",
+            Origin::Default => "default",
+        }
+    }
+
+    /// The variable, when it was one.
+    pub fn variable(self) -> Option<&'static str> {
+        match self {
+            Origin::Environment(name) => Some(name),
+            Origin::Project | Origin::User | Origin::Default => None,
+        }
+    }
+}
+
 /// The directories, least first: a later one wins by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Locations {
     /// The configuration file.
     pub config: PathBuf,
+    /// The configuration file of the user, whether it is the one or not.
+    pub user_config: PathBuf,
     /// The directories that hold workflows.
     pub directories: Vec<(SourceKind, PathBuf)>,
     /// What belongs to the user and to no project: the secrets.
@@ -73,6 +119,7 @@ impl Locations {
         directories.push((SourceKind::Runtime, runtime));
         Locations {
             config,
+            user_config,
             directories,
             data: resolver.of_user("XDG_DATA_HOME", ".local/share", "data"),
             cache: resolver.of_user("XDG_CACHE_HOME", ".cache", "cache"),
@@ -85,6 +132,42 @@ impl Locations {
     /// The directory that holds the catalogs: beside the configuration.
     pub fn catalogs(&self) -> PathBuf {
         sibling(&self.config, "catalogs")
+    }
+
+    /// Every place, with what decided on it. `variable` reads the environment that the places were
+    /// worked out with.
+    pub fn explained(&self, variable: &dyn Fn(&str) -> Option<String>) -> Vec<Explained> {
+        let set = |name: &'static str| {
+            let there = variable(name).is_some_and(|value| !value.is_empty());
+            there.then_some(Origin::Environment(name))
+        };
+        let whose = if self.project.is_some() { Origin::Project } else { Origin::User };
+        let config = set("REGISTRY_CONFIG_PATH").unwrap_or(whose);
+        let by_default = |name| set(name).unwrap_or(Origin::Default);
+        let mut all = vec![
+            Explained { name: "config", path: self.config.clone(), from: config },
+            Explained {
+                name: "user config",
+                path: self.user_config.clone(),
+                from: by_default("XDG_CONFIG_HOME"),
+            },
+            Explained {
+                name: "workflows",
+                path: self.runtime().to_owned(),
+                from: set("REGISTRY_WORKFLOWS_PATH").unwrap_or(config),
+            },
+            Explained { name: "catalogs", path: self.catalogs(), from: config },
+            Explained { name: "data", path: self.data.clone(), from: by_default("XDG_DATA_HOME") },
+            Explained {
+                name: "cache",
+                path: self.cache.clone(),
+                from: by_default("XDG_CACHE_HOME"),
+            },
+        ];
+        if let Some(project) = &self.project {
+            all.push(Explained { name: "project", path: project.clone(), from: Origin::Project });
+        }
+        all
     }
 
     /// The one directory that is written.

@@ -43,6 +43,11 @@ pub(crate) fn faults(text: &str) -> Option<Faults> {
     }))
 }
 
+/// How much room there seems to be on the disk: `MILEPOST_DISK=<bytes>`.
+pub(crate) fn free_bytes() -> Option<u64> {
+    std::env::var("MILEPOST_DISK").ok()?.parse().ok()
+}
+
 /// By how much the clock of runs is wrong.
 pub(crate) fn skew_ms() -> i64 {
     let text = std::env::var("MILEPOST_CLOCK").unwrap_or_default();

@@ -13,6 +13,7 @@ pub(crate) mod fail;
 pub(crate) mod journal;
 pub mod keep;
 pub mod list;
+pub mod overview;
 mod past;
 pub mod pause;
 pub(crate) mod person;

@@ -64,6 +64,17 @@ impl Derived {
         Some(bytes)
     }
 
+    /// Whether there is a file that does not hold what was derived.
+    pub fn is_damaged(&self, key: &DerivedKey) -> bool {
+        let there = std::fs::symlink_metadata(self.path_of(key)).is_ok();
+        there && self.read(key).is_none()
+    }
+
+    /// Where it is kept.
+    pub fn path_of(&self, key: &DerivedKey) -> PathBuf {
+        self.path.join(key.file_name())
+    }
+
     /// Keeps what was derived, instead of what was derived from the same catalog before.
     pub fn write(&self, key: &DerivedKey, bytes: &[u8]) -> Result<(), FileError> {
         let path = self.path.join(key.file_name());

@@ -81,6 +81,21 @@ pub struct StoredDocument {
     pub mark: Option<Mark>,
 }
 
+/// How the document of a catalog is found, by those who only look.
+#[derive(Debug)]
+pub enum DocumentStanding {
+    /// As it was imported.
+    Same,
+    /// Somebody changed it after it was imported.
+    Edited,
+    /// The one that was imported last lies beside it: its writer died.
+    Unfinished,
+    /// It is gone.
+    Missing,
+    /// It cannot be read.
+    Unreadable(FileError),
+}
+
 const FORMATS: [Format; 2] = [Format::Json, Format::Yaml];
 
 impl Catalogs {
@@ -163,6 +178,24 @@ impl Catalogs {
         let document = self.read_document(id, record.format)?;
         let edited = document.sha256 != record.source_sha256;
         Ok(StoredDocument { edited, ..document })
+    }
+
+    /// How the document of a catalog is found. Takes no lock and changes nothing.
+    pub fn examine(&self, record: &Record) -> DocumentStanding {
+        let found = self.read_document(&record.id, record.format);
+        if found.as_ref().is_ok_and(|document| document.sha256 == record.source_sha256) {
+            return DocumentStanding::Same;
+        }
+        let next = self.path.join(files::next_document(&record.id, record.format));
+        let next = crate::file::read_document(&next, DOCUMENT_BYTES);
+        if next.is_ok_and(|bytes| Digest::of(&bytes) == record.source_sha256) {
+            return DocumentStanding::Unfinished;
+        }
+        match found {
+            Ok(_) => DocumentStanding::Edited,
+            Err(FileError::NotFound { .. }) => DocumentStanding::Missing,
+            Err(error) => DocumentStanding::Unreadable(error),
+        }
     }
 
     /// The document of a catalog, to read parts of it; `None` unless it is untouched since it was

@@ -83,9 +83,23 @@ pub(super) fn tidy(directory: &Path, listed: &[HolderId]) {
     }
 }
 
+/// How many files there are of processes that are gone.
+pub(super) fn ended(directory: &Path) -> usize {
+    let Ok(entries) = fs::read_dir(directory.join("wake")) else { return 0 };
+    let files = entries.take(limits::LISTENERS).flatten().map(|entry| entry.path());
+    let files = files.filter(|file| file.extension().is_some_and(|is| is == "alive"));
+    files.filter(|file| free(file).is_some()).count()
+}
+
 /// Whether a holder is certainly gone.
 pub(super) fn is_gone(directory: &Path, holder: &HolderId) -> bool {
     free(&path(directory, holder)).is_some()
+}
+
+/// Whether a holder is certainly alive.
+pub(super) fn is_held(directory: &Path, holder: &HolderId) -> bool {
+    let file = File::open(path(directory, holder));
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// The file, locked, if nobody holds it.

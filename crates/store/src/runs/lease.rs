@@ -33,7 +33,7 @@ impl HolderId {
     }
 
     /// A holder that the database names; what is none would be part of a path.
-    fn known(text: String) -> Option<HolderId> {
+    pub(super) fn known(text: String) -> Option<HolderId> {
         let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         digits.then_some(HolderId(text))
     }

@@ -50,6 +50,11 @@ impl RunsReader {
         Ok(key.map(|key| RunsReader { inner: Arc::new(Inner { directory, key, readers }) }))
     }
 
+    /// What it reads with, and where.
+    pub(super) fn parts(&self) -> (&Readers, &ChainKey, &Path) {
+        (&self.inner.readers, &self.inner.key, &self.inner.directory)
+    }
+
     /// The run of an id.
     pub fn run(&self, run: &RunId) -> Result<RunRow, RunsError> {
         self.reading(|db, key| run::find(db, key, run))

@@ -16,6 +16,7 @@ mod check;
 mod db;
 mod error;
 mod event;
+mod examine;
 mod fault;
 mod inbox;
 mod inputs;
@@ -41,6 +42,7 @@ pub use alive::Alive;
 pub use check::CheckReport;
 pub use error::RunsError;
 pub use event::{Append, Appended, Event, Events, NewEvent};
+pub use examine::Examination;
 #[doc(hidden)]
 pub use fault::{Fault, Faults, Point};
 pub use inbox::{InboxId, InboxRow, InvalidInboxId, Pending, Sent};
@@ -451,6 +453,18 @@ impl Runs {
             };
             self.submit(Manner::Relaxed, bury, drop);
         }
+    }
+
+    /// Frees what processes hold that are gone, and clears away their files; how many they were.
+    pub fn clear_dead(&self, now_ms: u64) -> Result<usize, RunsError> {
+        let directory = &self.inner.directory;
+        let dead = self.reading(|db, _| examine::dead(db, directory, now_ms))?;
+        for holder in &dead {
+            self.leave_now(holder.clone())?;
+        }
+        let listed = self.reading(|db, _| lease::holders(db, now_ms))?;
+        examine::tidy(directory, &listed);
+        Ok(dead.len())
     }
 
     /// What was last given for an input, as JSON.

@@ -1,0 +1,97 @@
+//! The pages that come with the program.
+
+/// Name and text of each page for users.
+pub(super) const TOPICS: &[(&str, &str)] = &[
+    ("workflows", include_str!("../../../../docs/workflows.md")),
+    ("guides", include_str!("../../../../docs/guides.md")),
+    ("catalogs", include_str!("../../../../docs/catalogs.md")),
+    ("durability", include_str!("../../../../docs/durability.md")),
+    ("mcp", include_str!("../../../../docs/mcp.md")),
+    ("cli", include_str!("../../../../docs/cli.md")),
+    ("errors", include_str!("../../../../docs/errors/README.md")),
+];
+
+/// The page of each code.
+macro_rules! errors {
+    ($($code:ident),* $(,)?) => {
+        &[$((
+            stringify!($code),
+            include_str!(concat!("../../../../docs/errors/", stringify!($code), ".md")),
+        )),*]
+    };
+}
+
+/// Code and text of each page of an error.
+pub(super) const ERRORS: &[(&str, &str)] = errors![
+    ACCESS_DENIED,
+    APPROVAL_REJECTED,
+    ARGUMENTS_INVALID,
+    AUTH_FAILED,
+    BASE_URL_MISSING,
+    BUDGET_REACHED,
+    CATALOG_DISABLED,
+    CATALOG_EXISTS,
+    CATALOG_INVALID,
+    CATALOG_NOT_FOUND,
+    CLAIM_REFUTED,
+    COMMAND_NOT_FOUND,
+    CONFIG_INVALID,
+    CONFIRMATION_REQUIRED,
+    CRITERIA_INVALID,
+    EXPRESSION_FAILED,
+    FAILED_BY_AUTHOR,
+    FILE_NOT_FOUND,
+    FILE_REFUSED,
+    ID_INVALID,
+    INPUT_INVALID,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    OUTCOME_UNKNOWN,
+    OUTPUT_INVALID,
+    PARAMS_INVALID,
+    PARSE_ERROR,
+    PRESENCE_REQUIRED,
+    PROVIDER_NOT_FOUND,
+    REPEAT_EXHAUSTED,
+    REQUEST_REFUSED,
+    RESUME_REFUSED,
+    RUN_CANCELED,
+    RUN_CONFLICT,
+    RUN_NOT_FOUND,
+    RUN_TIMEOUT,
+    SECRETS_UNUSABLE,
+    SECRET_NOT_FOUND,
+    SERVER_ERROR,
+    SOURCE_UNREADABLE,
+    STATE_INVALID,
+    STEP_NOT_DUE,
+    STEP_NOT_FOUND,
+    STORAGE_FAILED,
+    SUBMISSIONS_EXHAUSTED,
+    TASK_CAPABILITY_REQUIRED,
+    UPSTREAM_FAILED,
+    UPSTREAM_REJECTED,
+    UPSTREAM_TIMEOUT,
+    WORKFLOW_EXISTS,
+    WORKFLOW_INVALID,
+    WORKFLOW_NOT_FOUND,
+    WORKFLOW_READ_ONLY,
+    WORKFLOW_VERSION_CONFLICT,
+    WORKFLOW_VERSION_NOT_FOUND,
+];
+
+#[cfg(test)]
+mod tests {
+    use milepost_model::problem::Code;
+
+    use super::ERRORS;
+
+    #[test]
+    fn every_code_has_its_page() {
+        let mut codes: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
+        codes.sort_unstable();
+        let pages: Vec<&str> = ERRORS.iter().map(|(code, _)| *code).collect();
+        assert_eq!(pages, codes);
+    }
+}

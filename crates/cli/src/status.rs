@@ -1,0 +1,76 @@
+//! `milepost` alone: how things stand, and the one command to type next.
+
+use milepost_ops::Reader;
+use milepost_ops::run::list::Listed;
+use milepost_ops::run::overview::{Asked, Overview, overview};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::session::print;
+use crate::table::{self, cut};
+use crate::target;
+use crate::terminal::{Terminal, safe};
+
+/// Lines of each kind that are shown; the commands that list them show all.
+const SHOWN: usize = 10;
+
+pub(crate) fn run(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let found = overview(&Reader::open(target::locations()?))?;
+    if json {
+        print(&found, terminal)?;
+    } else {
+        show(&found, terminal)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn show(found: &Overview, terminal: &mut Terminal) -> Result<(), Failure> {
+    if found.open.is_empty() {
+        terminal.line("no run is open")?;
+    } else {
+        let rows: Vec<Vec<String>> = found.open.iter().take(SHOWN).map(row).collect();
+        let headings = ["open run", "workflow", "started", "status"];
+        terminal.line(&table::render(&headings, &rows, terminal.width()))?;
+        if found.more || found.open.len() > SHOWN {
+            terminal.line("… and more: milepost runs --open --all")?;
+        }
+    }
+    waiting("waits on you", "milepost inbox", &found.waits_on_you, terminal)?;
+    waiting("waits on an agent", "milepost runs --open", &found.waits_on_agent, terminal)?;
+    terminal.line(&format!("next: {}", safe(&found.next)))?;
+    Ok(())
+}
+
+fn row(run: &Listed) -> Vec<String> {
+    let waiting = run.waiting.as_ref().map(|waiting| format!(": {waiting}"));
+    let status = if run.quarantined { "damaged" } else { run.status.as_str() };
+    vec![
+        run.run_id.clone(),
+        run.workflow.clone(),
+        milepost_ops::rfc3339(run.started_ms),
+        format!("{status}{}", waiting.unwrap_or_default()),
+    ]
+}
+
+fn waiting(
+    heading: &str,
+    all: &str,
+    asked: &[Asked],
+    terminal: &mut Terminal,
+) -> Result<(), Failure> {
+    if asked.is_empty() {
+        return Ok(());
+    }
+    terminal.line(&format!("{heading}:"))?;
+    let width = terminal.width();
+    for one in asked.iter().take(SHOWN) {
+        let step = one.step.as_deref().map(|step| format!(" {step}")).unwrap_or_default();
+        let message = one.message.lines().next().unwrap_or_default();
+        let line = format!("  {}  {}{step}: {message}", one.run_id, one.kind);
+        terminal.line(&cut(&safe(&line), width))?;
+    }
+    if asked.len() > SHOWN {
+        terminal.line(&format!("  … and {} more: {all}", asked.len() - SHOWN))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! `milepost config …` on the real binary.
+
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use crate::catalog::problem;
+use crate::{Place, Ran, finish};
+
+fn config(place: &Place, arguments: &str, variables: &[(&str, &str)]) -> Ran {
+    let mut command = place.command();
+    command.envs(variables.iter().copied());
+    finish(command.arg("config").args(arguments.split(' ')), "")
+}
+
+/// The place of a name: where it came from, by which variable, and its path below the root.
+fn told(place: &Place, variables: &[(&str, &str)], name: &str) -> (String, Value, String) {
+    let report = config(place, "path --json", variables).ends(0).quiet().json();
+    let places = report["places"].as_array().expect("a list");
+    let one = places.iter().find(|one| one["name"] == name).expect(name);
+    let from = one["from"].as_str().expect("is text").to_owned();
+    let path = place.tidy(one["path"].as_str().expect("is text"));
+    (from, one["variable"].clone(), path)
+}
+
+#[test]
+fn every_place_says_what_decided_on_it() {
+    let place = Place::new();
+    let from = |variables: &[(&str, &str)], name: &str| told(&place, variables, name);
+    let of = |from: &str, variable: Value, path: &str| (from.to_owned(), variable, path.to_owned());
+    let user = "[ROOT]/home/.config/milepost/config.toml";
+    assert_eq!(from(&[], "config"), of("user", Value::Null, user));
+    assert_eq!(from(&[], "user config"), of("default", Value::Null, user));
+    let data = "[ROOT]/home/.local/share/milepost";
+    assert_eq!(from(&[], "data"), of("default", Value::Null, data));
+    let xdg = [("XDG_DATA_HOME", "/d"), ("XDG_CACHE_HOME", "/c"), ("XDG_CONFIG_HOME", "/x")];
+    assert_eq!(from(&xdg, "data"), of("environment", json!("XDG_DATA_HOME"), "/d/milepost"));
+    assert_eq!(from(&xdg, "cache"), of("environment", json!("XDG_CACHE_HOME"), "/c/milepost"));
+    assert_eq!(from(&xdg, "config"), of("user", Value::Null, "/x/milepost/config.toml"));
+    let chosen = [("REGISTRY_CONFIG_PATH", "/r/c.toml"), ("REGISTRY_WORKFLOWS_PATH", "/w")];
+    let variable = json!("REGISTRY_CONFIG_PATH");
+    assert_eq!(from(&chosen, "config"), of("environment", variable.clone(), "/r/c.toml"));
+    assert_eq!(from(&chosen, "catalogs"), of("environment", variable, "/r/catalogs"));
+    let variable = json!("REGISTRY_WORKFLOWS_PATH");
+    assert_eq!(from(&chosen, "workflows"), of("environment", variable, "/w"));
+    place.put(".milepost/config.toml", "");
+    let project = "[ROOT]/work/.milepost/config.toml";
+    assert_eq!(from(&[], "config"), of("project", Value::Null, project));
+    assert_eq!(from(&[], "project"), of("project", Value::Null, "[ROOT]/work"));
+    let shown = config(&place, "path", &[]).ends(0).quiet().out;
+    assert!(shown.starts_with("WHAT ") && shown.contains(" project "), "{shown}");
+}
+
+#[test]
+fn keys_are_shown_with_what_counts() {
+    let place = Place::new();
+    place.check(
+        &config(&place, "get", &[]),
+        &expect![[r"
+        KEY                   FROM     VALUE
+        allow_private         default  none
+        approvals.presence    default  terminal
+        approvals.unattended  default  none
+        budget.attempts       default  no bound
+        budget.http_calls     default  no bound
+        budget.writes         default  no bound
+        confirm               default  token
+        env_allow             default  none
+        secrets.backend       default  file
+        source_roots          default  none
+        --- 0
+    "]],
+    );
+    place.put(".milepost/config.toml", "env_allow = ['A', 'B']\n[budget]\nwrites = 5\n");
+    assert_eq!(config(&place, "get env_allow", &[]).ends(0).quiet().out, "A,B\n");
+    assert_eq!(config(&place, "get confirm", &[]).ends(0).quiet().out, "token\n");
+    let one = config(&place, "get budget.writes --json", &[]).ends(0).quiet().json();
+    let path = place.path(".milepost/config.toml").display().to_string();
+    let expected = json!({"key": "budget.writes", "value": 5, "from": "project", "path": path});
+    assert_eq!(one, expected);
+    let all = config(&place, "get --json", &[]).ends(0).quiet().json();
+    assert_eq!(all["settings"].as_array().map(Vec::len), Some(10));
+}
+
+#[test]
+fn a_key_is_changed_and_all_else_stays() {
+    let place = Place::new();
+    let before = "# Mine.\nconfirm = \"token\" # for now\n\n# Room.\n[budget] # small\n\
+                  # The most.\nwrites = 5 # each\n";
+    place.put(".milepost/config.toml", before);
+    let text = || place.text(".milepost/config.toml");
+    let ran = config(&place, "set budget.writes 7", &[]).ends(0).quiet();
+    let path = place.path(".milepost/config.toml").display().to_string();
+    assert_eq!(ran.out, format!("budget.writes is 7 now, in {path}\n"));
+    assert_eq!(text(), before.replace("writes = 5", "writes = 7"));
+    config(&place, "set confirm writes", &[]).ends(0).quiet();
+    config(&place, "set approvals.unattended nightly,weekly", &[]).ends(0).quiet();
+    let told = config(&place, "get approvals.unattended --json", &[]).ends(0).json();
+    assert_eq!(told["value"], json!(["nightly", "weekly"]));
+    finish(place.command().args(["config", "set", "env_allow", "[\"A\"]"]), "").ends(0);
+    let after = text();
+    for kept in ["# Mine.", "# for now", "# Room.", "# small", "# The most.", "# each"] {
+        assert!(after.contains(kept), "{kept}: {after}");
+    }
+    assert!(after.contains("confirm = \"writes\" # for now"), "{after}");
+    let told = config(&place, "set confirm --json", &[]).ends(0).quiet().json();
+    assert_eq!((&told["value"], &told["from"]), (&json!("token"), &json!("default")));
+    assert!(!text().contains("confirm") && text().contains("# Mine."), "{}", text());
+    config(&place, "set budget.writes", &[]).ends(0).quiet();
+    assert!(!text().contains("writes") && text().contains("# The most."), "{}", text());
+}
+
+#[test]
+fn the_first_key_makes_the_file() {
+    let place = Place::new();
+    config(&place, "set secrets.backend env", &[]).ends(0).quiet();
+    let path = place.root.path().join("home/.config/milepost/config.toml");
+    let text = std::fs::read_to_string(path).expect("is there");
+    assert_eq!(text, "[secrets]\nbackend = \"env\"\n");
+    assert_eq!(config(&place, "get secrets.backend", &[]).ends(0).out, "env\n");
+}
+
+#[test]
+fn what_would_not_be_read_again_is_not_written() {
+    let place = Place::with(&[(".milepost/config.toml", "confirm = 'person'\n")]);
+    place.check(
+        &config(&place, "set confrim writes", &[]),
+        &expect![[r"
+        --- 2
+        error[PARAMS_INVALID]: there is no key `confrim` in the configuration
+        hint: did you mean `confirm`?
+    "]],
+    );
+    place.check(
+        &config(&place, "get writes", &[]),
+        &expect![[r"
+        --- 2
+        error[PARAMS_INVALID]: there is no key `writes` in the configuration
+        hint: did you mean `budget.writes`?
+    "]],
+    );
+    place.check(
+        &config(&place, "set confirm never", &[]),
+        &expect![[r"
+        --- 2
+        error[PARAMS_INVALID]: `confirm` must be `token`, `writes` or `person`
+        hint: nothing was written; give another value
+    "]],
+    );
+    for (key, value) in [
+        ("budget.writes", "many"),
+        ("budget.writes", "-1"),
+        ("allow_private", "not a host"),
+        ("env_allow", "[1"),
+        ("env_allow", "MILEPOST_SECRET_A"),
+        ("nothing.at.all", "1"),
+    ] {
+        let ran = finish(place.command().args(["config", "set", "--json", key, "--", value]), "");
+        assert_eq!(problem(&ran.ends(2))["error_code"], "PARAMS_INVALID", "{key} {value}");
+    }
+    assert_eq!(place.text(".milepost/config.toml"), "confirm = 'person'\n");
+    place.put(".milepost/config.toml", "confirm = [\n");
+    let told = problem(&config(&place, "set budget.writes 1 --json", &[]).ends(2));
+    assert_eq!(told["error_code"], "CONFIG_INVALID");
+    assert_eq!(place.text(".milepost/config.toml"), "confirm = [\n");
+}

@@ -1,0 +1,115 @@
+//! The configuration key by key, and every place there is. For people, and offered to no model.
+
+use milepost_model::problem::{Code, Problem};
+use milepost_store::{ConfigFile, KeyError, Locations, Origin};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::problems;
+
+/// A place of the user's, and what decided on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// What it is for.
+    pub name: &'static str,
+    /// Where it is.
+    pub path: String,
+    /// `environment`, `project`, `user` or `default`.
+    pub from: &'static str,
+    /// The variable of the environment, where it was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variable: Option<&'static str>,
+    /// Whether there is something.
+    pub exists: bool,
+}
+
+/// A key and what it says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// The key, with the table it is in.
+    pub key: &'static str,
+    /// What counts; nothing where there is no bound.
+    pub value: Value,
+    /// `project`, `user` or `environment` as the file is chosen, or `default`.
+    pub from: &'static str,
+    /// The file that says it, or would.
+    pub path: String,
+}
+
+/// Every place there is. `variable` reads the environment.
+pub fn places(locations: &Locations, variable: &dyn Fn(&str) -> Option<String>) -> Vec<Place> {
+    let explained = locations.explained(variable).into_iter();
+    let place = explained.map(|explained| Place {
+        name: explained.name,
+        exists: explained.path.exists(),
+        path: explained.path.display().to_string(),
+        from: explained.from.name(),
+        variable: explained.from.variable(),
+    });
+    place.collect()
+}
+
+/// The configuration file that counts.
+#[derive(Debug)]
+pub struct Configuration {
+    file: ConfigFile,
+    from: Origin,
+}
+
+impl Configuration {
+    /// Reads it. `variable` reads the environment.
+    pub fn open(
+        locations: &Locations,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Configuration, Problem> {
+        let file = ConfigFile::open(locations).map_err(|error| problems::of_config(&error))?;
+        let explained = locations.explained(variable);
+        let chosen = explained.iter().find(|one| one.path == locations.config);
+        Ok(Configuration { file, from: chosen.map_or(Origin::Default, |one| one.from) })
+    }
+
+    /// Every key there is.
+    pub fn all(&self) -> Vec<Setting> {
+        self.file.all().into_iter().map(|one| self.setting(one)).collect()
+    }
+
+    /// One key.
+    pub fn get(&self, key: &str) -> Result<Setting, Problem> {
+        let found = self.file.get(key).map_err(|error| of_key(&error))?;
+        Ok(self.setting(found))
+    }
+
+    /// Says something else in the file, or nothing any more.
+    pub fn set(&mut self, key: &str, value: Option<&str>) -> Result<Setting, Problem> {
+        let set = self.file.set(key, value).map_err(|error| of_key(&error))?;
+        Ok(self.setting(set))
+    }
+
+    fn setting(&self, one: milepost_store::Setting) -> Setting {
+        let from = if one.given { self.from } else { Origin::Default };
+        let path = self.file.path().display().to_string();
+        Setting { key: one.key, value: one.value, from: from.name(), path }
+    }
+}
+
+fn of_key(error: &KeyError) -> Problem {
+    match error {
+        KeyError::Unknown { meant, .. } => {
+            let hint = match meant {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => "`milepost config get` lists the keys there are".to_owned(),
+            };
+            let problem = Problem::new(Code::ParamsInvalid, error.to_string(), hint);
+            match meant {
+                Some(meant) => problem.context("suggestion", *meant),
+                None => problem,
+            }
+        }
+        KeyError::Unfit { .. } => {
+            let hint = "nothing was written; give another value";
+            Problem::new(Code::ParamsInvalid, error.to_string(), hint)
+        }
+        KeyError::Config(error) => problems::of_config(error),
+        KeyError::File(error) => problems::of_file(error),
+    }
+}

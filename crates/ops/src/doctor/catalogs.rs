@@ -1,0 +1,86 @@
+//! The catalogs: their records, their documents, and what is derived from them.
+
+use milepost_store::FileError;
+use milepost_store::catalogs::{DocumentStanding, Record, Unreadable};
+
+use super::{Check, count, or_ok};
+use crate::problems;
+use crate::writer::Writer;
+
+pub(super) fn checks(writer: &Writer) -> Vec<Check> {
+    let directory = writer.catalogs.path();
+    let listing = match writer.catalogs.list() {
+        Ok(listing) => listing,
+        Err(error) => return vec![unlisted(&error).at(directory)],
+    };
+    let mut records: Vec<Check> = listing.unreadable.iter().map(|file| unreadable(file)).collect();
+    let mut documents = Vec::new();
+    let mut derived = Vec::new();
+    for record in &listing.records {
+        records.extend(unknown_keys(writer, record));
+        documents.extend(document(writer, record));
+        if let Some(path) = writer.reader.shelf().damaged(record) {
+            let fix = "run `milepost doctor --fix`; else it is made again when it is needed";
+            let what = "what was derived from the catalog is damaged";
+            derived.push(Check::warning("catalog.derived", what, fix).at(&path));
+        }
+    }
+    let number = count(listing.records.len(), "catalog");
+    let mut checks = or_ok(records, || Check::ok("catalog.record", number).at(directory));
+    checks.extend(or_ok(documents, || {
+        Check::ok("catalog.document", "every document is as it was imported")
+    }));
+    checks.extend(or_ok(derived, || Check::ok("catalog.derived", "nothing derived is damaged")));
+    checks
+}
+
+fn unlisted(error: &FileError) -> Check {
+    let what = problems::of_file(error).message;
+    Check::fault("catalog.record", what, "let yourself read the directory")
+}
+
+fn unreadable(file: &Unreadable) -> Check {
+    let again = match &file.id {
+        Some(id) => format!(", or remove it with `milepost catalog remove {id}` and import again"),
+        None => String::new(),
+    };
+    let fix = format!("correct the file{again}");
+    Check::fault("catalog.record", file.fault.to_string(), fix).at(&file.path)
+}
+
+fn unknown_keys(writer: &Writer, record: &Record) -> Vec<Check> {
+    let path = writer.catalogs.record_path(&record.id);
+    let unknown = record.warnings.iter().map(|unknown| {
+        let fix = match unknown.meant {
+            Some(meant) => format!("write it as `{meant}`"),
+            None => "remove it".to_owned(),
+        };
+        let what = format!("{}: `{}` means nothing here", unknown.at, unknown.key);
+        Check::warning("catalog.record", what, fix).at(&path)
+    });
+    unknown.collect()
+}
+
+fn document(writer: &Writer, record: &Record) -> Option<Check> {
+    const ID: &str = "catalog.document";
+    let (id, source) = (&record.id, &record.source);
+    let again = format!("import it again: `milepost catalog import {source} --overwrite`");
+    let check = match writer.catalogs.examine(record) {
+        DocumentStanding::Same => return None,
+        DocumentStanding::Edited => {
+            let what = format!("the document of `{id}` was changed after it was imported");
+            Check::warning(ID, what, format!("{again}, or leave it if you meant it"))
+        }
+        DocumentStanding::Unfinished => {
+            let what = format!("an import of `{id}` died before its end");
+            Check::warning(ID, what, "run `milepost doctor --fix`; else the next use ends it")
+        }
+        DocumentStanding::Missing => {
+            Check::fault(ID, format!("the document of `{id}` is gone"), again)
+        }
+        DocumentStanding::Unreadable(error) => {
+            Check::fault(ID, problems::of_file(&error).message, again)
+        }
+    };
+    Some(check.at(&writer.catalogs.document_path(id, record.format)))
+}

@@ -1,0 +1,143 @@
+//! The runs: their key, their database, and what is in it.
+
+use std::error::Error;
+use std::path::Path;
+
+use milepost_model::id::RunId;
+use milepost_store::runs::{Examination, FILE, RunsError, RunsReader};
+
+use super::{Check, count, or_ok};
+use crate::run::clock::now_ms;
+use crate::writer::Writer;
+
+/// Runs that are named; of more, how many there are.
+const NAMED: usize = 20;
+/// Clocks of machines differ by less.
+const CLOCK_MS: u64 = 60_000;
+const RESTORE: &str = "put the newest copy that `milepost backup` made in the place of the runs";
+
+pub(super) fn checks(writer: &Writer) -> Vec<Check> {
+    let data = &*writer.reader.locations().data;
+    let database = data.join(FILE);
+    if !database.is_file() {
+        return vec![Check::ok("journal.database", "there have been no runs yet").at(&database)];
+    }
+    let opened = RunsReader::open(data)
+        .and_then(|reader| reader.map(|reader| reader.examine(now_ms())).transpose());
+    match opened {
+        Err(error) => vec![unusable(&error, data, &database)],
+        Ok(None) => vec![Check::ok("journal.database", "it is empty").at(&database)],
+        Ok(Some(found)) => examined(&found, data, &database),
+    }
+}
+
+fn unusable(error: &RunsError, data: &Path, database: &Path) -> Check {
+    let key = data.join("chain.key");
+    match error {
+        RunsError::KeyMissing { .. } => {
+            let fix = "put `chain.key` back from a copy that `milepost backup` made: without it \
+                       no run can be believed";
+            Check::fault("journal.key", "the key of the runs is gone", fix).at(&key)
+        }
+        RunsError::WrongKey { .. } => {
+            let what = "it is not the key that the runs were written with";
+            let fix = "put `chain.key` back from a copy that `milepost backup` made";
+            Check::fault("journal.key", what, fix).at(&key)
+        }
+        RunsError::KeyExposed { mode, .. } => {
+            let what = format!("others may read the key of the runs (mode {mode:03o})");
+            let fix = format!("run `milepost doctor --fix`, or `chmod 600 {}`", key.display());
+            Check::fault("journal.key", what, fix).at(&key)
+        }
+        RunsError::Newer { found, known, .. } => {
+            let what = format!("it has version {found}, and this program knows {known}");
+            let fix = "install the version of Milepost that wrote it, or a later one";
+            Check::fault("journal.version", what, fix).at(database)
+        }
+        RunsError::Full => {
+            Check::fault("journal.database", error.to_string(), "make room").at(data)
+        }
+        error => {
+            let why = error.source().map(|why| format!(": {why}")).unwrap_or_default();
+            Check::fault("journal.database", format!("{error}{why}"), RESTORE).at(database)
+        }
+    }
+}
+
+fn examined(found: &Examination, data: &Path, database: &Path) -> Vec<Check> {
+    let report = &found.report;
+    let key = Check::ok("journal.key", "it is the one, and its owner's alone");
+    let mut checks = vec![key.at(&data.join("chain.key"))];
+    if let Some(first) = report.file.first() {
+        let more = report.file.len();
+        let what = format!("the file is damaged in {}: {first}", count(more, "place"));
+        checks.push(Check::fault("journal.database", what, RESTORE).at(database));
+        return checks;
+    }
+    let (runs, events) = (report.runs as usize, report.events as usize);
+    let what = format!("sound: {}, {}", count(runs, "run"), count(events, "event"));
+    checks.push(Check::ok("journal.database", what).at(database));
+    let log = data.join(format!("{FILE}-wal"));
+    if let Ok(metadata) = std::fs::metadata(&log) {
+        let what = format!("{} bytes that the next writer moves", metadata.len());
+        checks.push(Check::ok("journal.log", what).at(&log));
+    }
+    checks.extend(damaged(found));
+    checks.extend(processes(found));
+    checks.push(clock(found.newest_ms.unwrap_or(0), now_ms()));
+    checks
+}
+
+fn damaged(found: &Examination) -> Vec<Check> {
+    let report = &found.report;
+    let mut checks: Vec<Check> = Vec::new();
+    for (run, seq) in report.corrupt.iter().take(NAMED) {
+        let what = match seq {
+            0 => "it is not as it was written".to_owned(),
+            seq => format!("event {seq} is not as it was written"),
+        };
+        let fix = "the other runs are not affected; for this one, look at a copy that \
+                   `milepost backup` made, or start it again";
+        checks.push(of_run(Check::fault("journal.runs", what, fix), run.as_str()));
+    }
+    let corrupt = |run: &RunId| report.corrupt.iter().any(|(other, _)| other == run);
+    for run in found.quarantined.iter().filter(|run| !corrupt(run)).take(NAMED) {
+        let fix = "start it again, or look at a copy that `milepost backup` made";
+        let what = "it was set aside because its journal was damaged";
+        checks.push(of_run(Check::warning("journal.runs", what, fix), run.as_str()));
+    }
+    if report.forged > 0 {
+        let what = format!("{} to runs that nobody of ours wrote", report.forged);
+        let fix = "nothing: they are not believed; find out who else writes to the database";
+        checks.push(Check::fault("journal.runs", format!("messages: {what}"), fix));
+    }
+    or_ok(checks, || Check::ok("journal.runs", "no run is damaged"))
+}
+
+fn processes(found: &Examination) -> Vec<Check> {
+    let left = found.left.iter().take(NAMED).map(|run| {
+        let fix = format!(
+            "go on with it: `milepost resume {run}`; `milepost doctor --fix` frees it for others"
+        );
+        let what = "the process that drove it is gone";
+        of_run(Check::warning("journal.leases", what, fix), run.as_str())
+    });
+    let ended = count(found.ended, "file");
+    or_ok(left.collect(), || {
+        let what = format!("nothing is held by the dead; {ended} of theirs go with the next run");
+        Check::ok("journal.leases", what)
+    })
+}
+
+fn of_run(check: Check, run: &str) -> Check {
+    Check { place: Some(run.to_owned()), ..check }
+}
+
+fn clock(newest_ms: u64, now_ms: u64) -> Check {
+    if newest_ms <= now_ms.saturating_add(CLOCK_MS) {
+        return Check::ok("clock", "it is not before the newest run");
+    }
+    let seconds = (newest_ms - now_ms) / 1_000;
+    let what = format!("it is {} before the newest run", count(seconds as usize, "second"));
+    Check::warning("clock", what, "set the clock of this machine right")
+}

@@ -1,0 +1,62 @@
+//! The workflows of the library: files that are none, and those that another one hides.
+
+use std::path::Path;
+
+use milepost_store::{Listing, SourceKind};
+
+use super::{Check, count, or_ok};
+use crate::writer::Writer;
+
+/// Files that are named; of more, how many there are.
+const NAMED: usize = 50;
+
+pub(super) fn checks(writer: &Writer) -> Vec<Check> {
+    let listing = match writer.reader.listing() {
+        Ok(listing) => listing,
+        Err(problem) => {
+            let fix = "let yourself read the directory";
+            return vec![Check::fault("workflow.invalid", problem.message, fix)];
+        }
+    };
+    let mut checks = or_ok(invalid(&listing), || {
+        let number = count(listing.items.len(), "workflow");
+        Check::ok("workflow.invalid", format!("{number}, and no file that is none"))
+    });
+    checks.extend(or_ok(shadowed(&listing), || {
+        Check::ok("workflow.shadowed", "no workflow hides another one")
+    }));
+    checks
+}
+
+fn invalid(listing: &Listing) -> Vec<Check> {
+    let some = listing.invalid.iter().take(NAMED).map(|file| {
+        let path = file.path.display();
+        let fix = format!("`milepost workflow validate {path}` shows every fault and its fix");
+        Check::fault("workflow.invalid", file.reason.clone(), fix).at(&file.path)
+    });
+    let mut checks: Vec<Check> = some.collect();
+    if let Some(more) = listing.invalid.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        let what = format!("{more} more files are no workflows");
+        checks.push(Check::fault("workflow.invalid", what, "see `milepost workflow list`"));
+    }
+    checks.extend(listing.sources.iter().filter(|source| source.cut).map(|source| {
+        let path = source.path.as_deref().unwrap_or(Path::new(""));
+        let what = "there are too many files in it to look at all of them";
+        Check::warning("workflow.invalid", what, "move what is no workflow elsewhere").at(path)
+    }));
+    checks
+}
+
+fn shadowed(listing: &Listing) -> Vec<Check> {
+    // One that comes with the program is replaced on purpose.
+    let sources = listing.sources.iter().filter(|source| source.kind != SourceKind::BuiltIn);
+    let hidden = sources.flat_map(|source| {
+        source.shadowed.iter().map(|(id, by)| {
+            let what = format!("`{id}` is hidden by the one of the {} directory", by.name());
+            let fix = "give one of them another id, or remove it: `milepost workflow sources`";
+            let path = source.path.as_deref().unwrap_or(Path::new(""));
+            Check::warning("workflow.shadowed", what, fix).at(path)
+        })
+    });
+    hidden.collect()
+}

@@ -1,0 +1,106 @@
+//! What is put right without a question: nothing of it can lose anything.
+
+use std::path::Path;
+
+use milepost_store::catalogs::DocumentStanding;
+use milepost_store::health::{self, Standing};
+use milepost_store::runs::{OpenOptions, Runs, RunsReader};
+
+use super::count;
+use crate::problems;
+use crate::run::clock::now_ms;
+use crate::writer::Writer;
+
+/// What was done, and what could not be.
+#[derive(Default)]
+struct Work {
+    done: Vec<String>,
+    failed: Vec<String>,
+}
+
+impl Work {
+    fn take(&mut self, what: String, outcome: Result<(), String>) {
+        match outcome {
+            Ok(()) => self.done.push(what),
+            Err(why) => self.failed.push(format!("{what}: {why}")),
+        }
+    }
+}
+
+/// Mends all that is safe to mend.
+pub(super) fn all(writer: &Writer) -> (Vec<String>, Vec<String>) {
+    let mut work = Work::default();
+    directories(writer, &mut work);
+    modes(writer, &mut work);
+    leftovers(writer, &mut work);
+    processes(writer, &mut work);
+    catalogs(writer, &mut work);
+    (work.done, work.failed)
+}
+
+fn directories(writer: &Writer, work: &mut Work) {
+    let locations = writer.reader.locations();
+    let config = locations.config.parent().unwrap_or(Path::new("."));
+    for (path, private) in [(config, false), (&*locations.data, true), (&*locations.cache, true)] {
+        if matches!(health::directory(path), Standing::ToBeMade) {
+            let made = health::make(path, private);
+            let made = made.map_err(|error| problems::of_file(&error).message);
+            work.take(format!("made {}", path.display()), made);
+        }
+    }
+}
+
+fn modes(writer: &Writer, work: &mut Work) {
+    let exposed = health::exposed(writer.reader.locations());
+    for exposed in exposed.iter().filter(|exposed| !exposed.foreign) {
+        let closed = health::close(exposed).map_err(|error| problems::of_file(&error).message);
+        work.take(format!("closed {} to others", exposed.path.display()), closed);
+    }
+}
+
+fn leftovers(writer: &Writer, work: &mut Work) {
+    let left = health::leftovers(writer.reader.locations());
+    if left.is_empty() {
+        return;
+    }
+    let removed = health::remove_leftovers(&left);
+    let removed = removed.map_err(|error| problems::of_file(&error).message);
+    work.take(format!("removed {} of dead processes", count(left.len(), "file")), removed);
+}
+
+/// Frees what the dead hold; what cannot be opened is told by whoever looks at it.
+fn processes(writer: &Writer, work: &mut Work) {
+    let data = &*writer.reader.locations().data;
+    let Ok(Some(reader)) = RunsReader::open(data) else { return };
+    let now = now_ms();
+    let Ok((left, ended)) = reader.left(now) else { return };
+    if left.is_empty() && ended == 0 {
+        return;
+    }
+    let what = format!(
+        "freed {} and cleared away {} of processes that ended",
+        count(left.len(), "run"),
+        count(ended, "file"),
+    );
+    let cleared = Runs::open(data, OpenOptions::default()).and_then(|runs| runs.clear_dead(now));
+    work.take(what, cleared.map(drop).map_err(|error| error.to_string()));
+}
+
+fn catalogs(writer: &Writer, work: &mut Work) {
+    let listing = writer.catalogs.list().unwrap_or_default();
+    for record in &listing.records {
+        let id = &record.id;
+        if matches!(writer.catalogs.examine(record), DocumentStanding::Unfinished) {
+            let ended = writer.catalogs.document(id).map(drop);
+            let ended = ended.map_err(|error| error.to_string());
+            work.take(format!("ended the import of catalog `{id}`"), ended);
+        }
+        let shelf = writer.reader.shelf();
+        if shelf.damaged(record).is_some() {
+            let made = shelf.load(record).map(drop).map_err(|problem| problem.message);
+            // One that cannot be derived is as well off without what is damaged.
+            let made = made.or_else(|why| writer.derived.forget(id).map_err(|_| why));
+            work.take(format!("derived catalog `{id}` anew"), made);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What is well and what is not: every part of a user's place, each finding with where it is and
+//! what mends it. Looking changes nothing; mending does what is safe without a question.
+
+mod catalogs;
+mod clients;
+mod journal;
+mod jsonc;
+mod library;
+mod mend;
+mod place;
+mod secrets;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::writer::Writer;
+
+/// How a check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// All is well.
+    Ok,
+    /// Nothing is broken yet, or nothing that is needed.
+    Warning,
+    /// Something does not work.
+    Fault,
+}
+
+impl State {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Ok => "ok",
+            State::Warning => "warning",
+            State::Fault => "fault",
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What kind of check it is; the same in every version.
+    pub id: &'static str,
+    /// How it came out.
+    pub state: State,
+    /// What was found.
+    pub what: String,
+    /// The file, the directory or the run.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// What mends it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}
+
+/// Everything that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// The version of this program.
+    pub version: &'static str,
+    /// How many checks are faults.
+    pub faults: usize,
+    /// How many are warnings.
+    pub warnings: usize,
+    /// The checks, in the order in which they depend on each other.
+    pub checks: Vec<Check>,
+    /// What was mended before that.
+    pub mended: Vec<String>,
+    /// What could not be mended, and why.
+    pub not_mended: Vec<String>,
+}
+
+impl Check {
+    fn ok(id: &'static str, what: impl Into<String>) -> Check {
+        Check { id, state: State::Ok, what: what.into(), place: None, fix: None }
+    }
+
+    fn warning(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Check {
+        Check { state: State::Warning, fix: Some(fix.into()), ..Check::ok(id, what) }
+    }
+
+    fn fault(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Check {
+        Check { state: State::Fault, fix: Some(fix.into()), ..Check::ok(id, what) }
+    }
+
+    fn at(self, path: &Path) -> Check {
+        Check { place: Some(path.display().to_string()), ..self }
+    }
+}
+
+/// Looks at everything, after mending what is safe to mend if asked. `program` is the file of this
+/// program.
+pub fn examine(writer: &Writer, program: Option<PathBuf>, mends: bool) -> Report {
+    let (mended, not_mended) = if mends { mend::all(writer) } else { (Vec::new(), Vec::new()) };
+    let version = env!("CARGO_PKG_VERSION");
+    let mut checks = vec![Check {
+        place: program.map(|path| path.display().to_string()),
+        ..Check::ok("program", format!("milepost {version}"))
+    }];
+    checks.extend(place::config(writer));
+    checks.extend(place::directories(writer));
+    checks.extend(place::modes(writer));
+    checks.extend(place::disk(writer));
+    checks.extend(place::leftovers(writer));
+    checks.extend(journal::checks(writer));
+    checks.extend(catalogs::checks(writer));
+    checks.extend(secrets::checks(writer));
+    checks.extend(library::checks(writer));
+    checks.extend(clients::checks(writer));
+    let count = |state| checks.iter().filter(|check| check.state == state).count();
+    let (faults, warnings) = (count(State::Fault), count(State::Warning));
+    Report { version, faults, warnings, checks, mended, not_mended }
+}
+
+/// The findings, or that there are none.
+fn or_ok(found: Vec<Check>, ok: impl FnOnce() -> Check) -> Vec<Check> {
+    if found.is_empty() { vec![ok()] } else { found }
+}
+
+/// `1 run`, `2 runs`.
+fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}

@@ -1,0 +1,166 @@
+//! The configuration, the directories, and who may read them.
+
+use std::path::Path;
+
+use milepost_store::health::{self, Kept, Standing};
+use milepost_store::{Config, ConfigError};
+
+use super::{Check, count, or_ok};
+use crate::problems;
+use crate::writer::Writer;
+
+/// Room below which the next import or a busy day may fail.
+const ROOM_SMALL: u64 = 512 << 20;
+/// Room below which the next write may fail.
+const ROOM_NONE: u64 = 32 << 20;
+
+/// Every configuration file that may count here.
+pub(super) fn config(writer: &Writer) -> Vec<Check> {
+    let locations = writer.reader.locations();
+    let home = locations.home.as_deref();
+    let project = locations.project.as_ref().map(|folder| folder.join(".milepost/config.toml"));
+    let mut checks = one_config("config.user", &locations.user_config, home);
+    if let Some(project) = &project {
+        checks.extend(one_config("config.project", project, home));
+    }
+    let chosen = &locations.config;
+    if *chosen != locations.user_config && project.as_ref() != Some(chosen) {
+        checks.extend(one_config("config.chosen", chosen, home));
+        if !chosen.is_file() {
+            let fix = "write the file, or unset `REGISTRY_CONFIG_PATH`";
+            let what = "`REGISTRY_CONFIG_PATH` names a file that is not there";
+            checks.push(Check::warning("config.chosen", what, fix).at(chosen));
+        }
+    }
+    checks
+}
+
+fn one_config(id: &'static str, path: &Path, home: Option<&Path>) -> Vec<Check> {
+    let config = match Config::read_at(path, home) {
+        Ok(None) => return vec![Check::ok(id, "not there: all is as it is by default").at(path)],
+        Ok(Some(config)) => config,
+        Err(error) => return vec![bad_config(id, &error).at(path)],
+    };
+    let unknown = config.warnings.iter().map(|unknown| {
+        let fix = match unknown.meant {
+            Some(meant) => format!("write it as `{meant}`"),
+            None => "remove it; `milepost config get` lists the keys there are".to_owned(),
+        };
+        let what = format!("{}: `{}` means nothing here", unknown.at, unknown.key);
+        Check::warning(id, what, fix).at(path)
+    });
+    or_ok(unknown.collect(), || Check::ok(id, "it can be read, and every key is known").at(path))
+}
+
+fn bad_config(id: &'static str, error: &ConfigError) -> Check {
+    match error {
+        ConfigError::Fault { fault, .. } => {
+            let fix =
+                "correct the file; every key in it is optional: `milepost docs CONFIG_INVALID`";
+            Check::fault(id, fault.to_string(), fix)
+        }
+        ConfigError::File(error) => {
+            Check::fault(id, problems::of_file(error).message, "let yourself read the file")
+        }
+    }
+}
+
+/// The directories that are written to.
+pub(super) fn directories(writer: &Writer) -> Vec<Check> {
+    let locations = writer.reader.locations();
+    let config = locations.config.parent().unwrap_or(Path::new("."));
+    let all = [
+        ("directory.config", config),
+        ("directory.data", &*locations.data),
+        ("directory.cache", &*locations.cache),
+    ];
+    all.into_iter().map(|(id, path)| directory(id, path)).collect()
+}
+
+fn directory(id: &'static str, path: &Path) -> Check {
+    let check = match health::directory(path) {
+        Standing::There => Check::ok(id, "it can be used"),
+        Standing::ToBeMade => Check::ok(id, "not there yet: it is made when it is needed"),
+        Standing::ReadOnly => {
+            let fix = format!("let yourself write to it: `chmod u+wx {}`", path.display());
+            Check::fault(id, "it may not be written to", fix)
+        }
+        Standing::Blocked { by, why } => {
+            let by = by.display();
+            let fix = format!("move `{by}` away or let yourself write there");
+            Check::fault(id, format!("it cannot be used because of `{by}`: {why}"), fix)
+        }
+    };
+    check.at(path)
+}
+
+/// Whether what is private is.
+pub(super) fn modes(writer: &Writer) -> Vec<Check> {
+    let exposed = health::exposed(writer.reader.locations());
+    let found = exposed.iter().map(|exposed| {
+        let path = exposed.path.display();
+        if exposed.foreign {
+            let fix = format!("give it back: `sudo chown \"$USER\" {path}`");
+            return Check::fault("mode", "it belongs to another user", fix).at(&exposed.path);
+        }
+        let what = format!("others may use it (mode {:03o})", exposed.mode);
+        let mode = if exposed.kept == Kept::File { "600" } else { "700" };
+        let fix = format!("run `milepost doctor --fix`, or `chmod {mode} {path}`");
+        let check = match exposed.kept {
+            Kept::File => Check::fault("mode", what, fix),
+            // The files in it are closed on their own.
+            Kept::Directory => Check::warning("mode", what, fix),
+        };
+        check.at(&exposed.path)
+    });
+    or_ok(found.collect(), || Check::ok("mode", "what is private is for its owner alone"))
+}
+
+/// Whether there is room to write.
+pub(super) fn disk(writer: &Writer) -> Vec<Check> {
+    let locations = writer.reader.locations();
+    let mut all = vec![&*locations.data];
+    if health::free_bytes(&locations.cache) != health::free_bytes(&locations.data) {
+        all.push(&*locations.cache);
+    }
+    let looked = |path: &&Path| free(path).map(|bytes| room(bytes).at(path));
+    all.iter().filter_map(looked).collect()
+}
+
+fn free(path: &Path) -> Option<u64> {
+    #[cfg(debug_assertions)]
+    if let Some(bytes) = crate::run::fail::free_bytes() {
+        return Some(bytes);
+    }
+    health::free_bytes(path)
+}
+
+fn room(bytes: u64) -> Check {
+    let what = format!("{} MiB are free", bytes >> 20);
+    let fix = "make room on the disk; `milepost runs purge` removes runs that ended";
+    match bytes {
+        ..ROOM_NONE => Check::fault("disk", what, fix),
+        ROOM_NONE..ROOM_SMALL => Check::warning("disk", what, fix),
+        _ => Check::ok("disk", what),
+    }
+}
+
+/// What processes left behind, and locks that somebody holds.
+pub(super) fn leftovers(writer: &Writer) -> Vec<Check> {
+    let locations = writer.reader.locations();
+    let left = health::leftovers(locations);
+    let mut found: Vec<Check> = left
+        .iter()
+        .map(|path| {
+            let what = "a process died while it wrote this file";
+            let fix = "run `milepost doctor --fix`, or remove it";
+            Check::warning("leftover", what, fix).at(path)
+        })
+        .collect();
+    found.extend(health::held_locks(locations).iter().map(|path| {
+        let fix = "nothing, if it goes away; else end the process that is stopped while it writes";
+        Check::warning("lock", "somebody holds its lock at this moment", fix).at(path)
+    }));
+    let many = count(left.len(), "file");
+    or_ok(found, || Check::ok("leftover", format!("{many} of dead processes, no lock is held")))
+}

@@ -1,0 +1,68 @@
+//! Whether secrets can be had, and whether there are those that catalogs name. Names are told,
+//! values never.
+
+use std::collections::BTreeSet;
+
+use milepost_store::secrets::{SecretError, SecretName, Vault};
+
+use super::{Check, count, or_ok};
+use crate::writer::Writer;
+
+pub(super) fn checks(writer: &Writer) -> Vec<Check> {
+    // A configuration that cannot be read is told of already.
+    let Ok(vault) = writer.vault() else {
+        let what = "where secrets are kept cannot be told";
+        let fix = "mend the configuration first, or set `secrets.backend` to `file`";
+        return vec![Check::fault("secret.store", what, fix)];
+    };
+    let number = match vault.list() {
+        Ok(entries) => entries.len(),
+        Err(error) => return vec![closed(&error)],
+    };
+    let what = format!("{} can be had", count(number, "secret"));
+    let mut checks = vec![Check::ok("secret.store", what)];
+    checks.extend(or_ok(missing(writer, &vault), || {
+        Check::ok("secret.missing", "every secret that a catalog names is there")
+    }));
+    checks
+}
+
+fn closed(error: &SecretError) -> Check {
+    let fix = match error {
+        SecretError::NeedsPassphrase { .. } | SecretError::WrongPassphrase { .. } => {
+            "set `MILEPOST_SECRETS_PASSPHRASE` to the passphrase of the secrets"
+        }
+        SecretError::KeyExposed { .. } => "run `milepost doctor --fix`",
+        SecretError::KeyMissing { .. } | SecretError::WrongKey { .. } => {
+            "put `secrets.key` back, or remove `secrets.age` and set the secrets again"
+        }
+        SecretError::NoKeyring => "run `milepost config set secrets.backend file`",
+        _ => "put a copy back, or remove `secrets.age` and set the secrets again",
+    };
+    match error {
+        SecretError::NeedsPassphrase { .. } => {
+            Check::warning("secret.store", error.to_string(), fix)
+        }
+        _ => Check::fault("secret.store", error.to_string(), fix),
+    }
+}
+
+fn missing(writer: &Writer, vault: &Vault) -> Vec<Check> {
+    let listing = writer.catalogs.list().unwrap_or_default();
+    let mut found = Vec::new();
+    for record in listing.records.iter().filter(|record| record.enabled) {
+        let credentials = record.auth.values().flat_map(|schemes| schemes.values());
+        let names: BTreeSet<&SecretName> =
+            credentials.flat_map(|credential| credential.secrets.values()).collect();
+        for name in names {
+            if let Err(SecretError::NotFound { .. }) = vault.get(name) {
+                let (id, name) = (&record.id, name.as_str());
+                let what = format!("catalog `{id}` names the secret `{name}`, and there is none");
+                let fix = format!("keep it with `milepost secret set {name}`");
+                let path = writer.catalogs.record_path(id);
+                found.push(Check::fault("secret.missing", what, fix).at(&path));
+            }
+        }
+    }
+    found
+}

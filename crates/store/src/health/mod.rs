@@ -1,0 +1,80 @@
+//! Whether files and directories are fit for use, and what can be put right without a question.
+//! Looking makes nothing and changes nothing.
+
+mod disk;
+mod leftovers;
+mod modes;
+
+pub use disk::free_bytes;
+pub use leftovers::{held_locks, leftovers, remove_leftovers};
+pub use modes::{Exposed, Kept, close, exposed, private_paths};
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use crate::file::{self, FileError, Readers};
+
+/// What there is at the path of a directory.
+#[derive(Debug)]
+pub enum Standing {
+    /// It is there and can be used.
+    There,
+    /// It is not there, and can be made.
+    ToBeMade,
+    /// It cannot be used, or made; this file or directory is in the way.
+    Blocked {
+        /// What is in the way.
+        by: PathBuf,
+        /// Why.
+        why: &'static str,
+    },
+    /// It is there, and may not be written to.
+    ReadOnly,
+}
+
+const NO_DIRECTORY: &str = "it is no directory";
+const NOT_WRITABLE: &str = "it may not be written to";
+const NOT_READABLE: &str = "it cannot be looked at";
+
+/// Whether a directory is there, or could be.
+pub fn directory(path: &Path) -> Standing {
+    let blocked = |by: &Path, why| Standing::Blocked { by: by.to_owned(), why };
+    for (above, folder) in path.ancestors().enumerate() {
+        if folder.as_os_str().is_empty() {
+            continue;
+        }
+        match fs::metadata(folder) {
+            Ok(metadata) if !metadata.is_dir() => return blocked(folder, NO_DIRECTORY),
+            Ok(_) if above == 0 && !is_writable(folder) => return Standing::ReadOnly,
+            Ok(_) if above == 0 => return Standing::There,
+            Ok(_) if !is_writable(folder) => return blocked(folder, NOT_WRITABLE),
+            Ok(_) => return Standing::ToBeMade,
+            // A link that leads nowhere is in the way of a directory.
+            Err(_) if fs::symlink_metadata(folder).is_ok() => {
+                return blocked(folder, NO_DIRECTORY);
+            }
+            Err(error) if is_absent(&error) => {}
+            Err(_) => return blocked(folder, NOT_READABLE),
+        }
+    }
+    blocked(path, NOT_READABLE)
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Makes a directory and those above it, for their owner alone if asked.
+pub fn make(path: &Path, private: bool) -> Result<(), FileError> {
+    file::make_directory(path, if private { Readers::Owner } else { Readers::Same })
+}
+
+#[cfg(unix)]
+fn is_writable(folder: &Path) -> bool {
+    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn is_writable(folder: &Path) -> bool {
+    fs::metadata(folder).is_ok_and(|metadata| !metadata.permissions().readonly())
+}

@@ -1,0 +1,269 @@
+//! The configuration key by key: what each says, and how it is changed. What people wrote beside a
+//! key, comments above all, stays.
+
+use std::path::PathBuf;
+
+use milepost_model::suggest;
+use serde_json::Value as Json;
+use toml_edit::{Array, Decor, DocumentMut, Item, RawString, TableLike, Value};
+
+use crate::config::{Config, ConfigError};
+use crate::file::{self, FileError, Readers};
+use crate::limits;
+use crate::locations::Locations;
+use crate::settings::{self, Fault};
+
+/// What a key takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// One of a few words; the first is the one unless another is said.
+    Word(&'static str),
+    /// A number; no bound unless one is said.
+    Count,
+    /// Any number of texts; none unless some are said.
+    List,
+}
+
+/// Every key there is.
+const KEYS: &[(&str, Kind)] = &[
+    ("allow_private", Kind::List),
+    ("approvals.presence", Kind::Word("terminal")),
+    ("approvals.unattended", Kind::List),
+    ("budget.attempts", Kind::Count),
+    ("budget.http_calls", Kind::Count),
+    ("budget.writes", Kind::Count),
+    ("confirm", Kind::Word("token")),
+    ("env_allow", Kind::List),
+    ("secrets.backend", Kind::Word("file")),
+    ("source_roots", Kind::List),
+];
+
+/// A key and what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// The key, with the table it is in.
+    pub key: &'static str,
+    /// What counts: what the file says, else what goes without saying. None is no bound.
+    pub value: Json,
+    /// Whether the file says it.
+    pub given: bool,
+}
+
+/// Why a key could not be read or changed. No value is quoted: it may be a secret that somebody
+/// wrote where its name belongs.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// There is no such key.
+    #[error("there is no key `{key}` in the configuration")]
+    Unknown {
+        /// What was asked for.
+        key: String,
+        /// The key that was probably meant.
+        meant: Option<&'static str>,
+    },
+    /// The key takes something else.
+    #[error("`{key}` must be {expected}")]
+    Unfit {
+        /// The key.
+        key: String,
+        /// What it takes.
+        expected: &'static str,
+    },
+    /// The file cannot be read, or is at fault elsewhere.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The file cannot be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// The configuration file that counts, as text that is edited.
+#[derive(Debug)]
+pub struct ConfigFile {
+    path: PathBuf,
+    home: Option<PathBuf>,
+    document: DocumentMut,
+}
+
+impl ConfigFile {
+    /// Reads the file; one that is not there says nothing.
+    pub fn open(locations: &Locations) -> Result<ConfigFile, ConfigError> {
+        let path = locations.config.clone();
+        let bytes = match file::read_document(&path, limits::CONFIG_BYTES) {
+            Ok(bytes) => bytes,
+            Err(FileError::NotFound { .. }) => Vec::new(),
+            Err(error) => return Err(error.into()),
+        };
+        let fault = |fault| ConfigError::Fault { path: path.clone(), fault };
+        let text = settings::decoded(&bytes).map_err(fault)?;
+        // What is no TOML is told with its place by the reader that knows places.
+        settings::Table::read(text).map_err(fault)?;
+        let document = text.parse().map_err(|_| fault(Fault::NotText))?;
+        Ok(ConfigFile { path, home: locations.home.clone(), document })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+
+    /// Every key there is.
+    pub fn all(&self) -> Vec<Setting> {
+        KEYS.iter().map(|(key, kind)| self.setting(key, *kind)).collect()
+    }
+
+    /// One key.
+    pub fn get(&self, key: &str) -> Result<Setting, KeyError> {
+        let (key, kind) = known(key)?;
+        Ok(self.setting(key, kind))
+    }
+
+    /// Says something else, or nothing any more, and writes the file. What would not be read again
+    /// is not written.
+    pub fn set(&mut self, key: &str, text: Option<&str>) -> Result<Setting, KeyError> {
+        let (key, kind) = known(key)?;
+        match text {
+            Some(text) => self.put(key, value_of(key, kind, text)?)?,
+            None => self.take(key),
+        }
+        let text = self.document.to_string();
+        let folder = self.path.parent().unwrap_or(std::path::Path::new("."));
+        match Config::parse(text.as_bytes(), folder, self.home.as_deref()) {
+            Ok(_) => {}
+            Err(Fault::Value { key: at, expected, .. } | Fault::Type { key: at, expected, .. })
+                if at == key || at.strip_prefix(key).is_some_and(|rest| rest.starts_with('[')) =>
+            {
+                return Err(KeyError::Unfit { key: at, expected });
+            }
+            Err(fault) => return Err(ConfigError::Fault { path: self.path.clone(), fault }.into()),
+        }
+        file::make_directory(folder, Readers::Same)?;
+        file::write_atomic(&self.path, text.as_bytes(), true)?;
+        Ok(self.setting(key, kind))
+    }
+
+    fn setting(&self, key: &'static str, kind: Kind) -> Setting {
+        let (table, name) = parts(key);
+        let table: Option<&dyn TableLike> = match table {
+            None => Some(self.document.as_table()),
+            Some(table) => self.document.get(table).and_then(Item::as_table_like),
+        };
+        let said = table.and_then(|table| table.get(name)).and_then(Item::as_value).map(json);
+        let given = said.is_some();
+        let value = said.unwrap_or_else(|| match kind {
+            Kind::Word(word) => word.into(),
+            Kind::Count => Json::Null,
+            Kind::List => Json::Array(Vec::new()),
+        });
+        Setting { key, value, given }
+    }
+
+    fn put(&mut self, key: &'static str, mut value: Value) -> Result<(), KeyError> {
+        let (table, name) = parts(key);
+        let target: &mut dyn TableLike = match table {
+            None => self.document.as_table_mut(),
+            Some(table) => {
+                let item = self.document.entry(table).or_insert_with(toml_edit::table);
+                let unfit = || KeyError::Unfit { key: table.to_owned(), expected: "a table" };
+                item.as_table_like_mut().ok_or_else(unfit)?
+            }
+        };
+        // In its place: what stands around the old value stays around the new one.
+        match target.get_mut(name).map(|item| item.as_value_mut().ok_or(())) {
+            Some(Ok(old)) => {
+                *value.decor_mut() = old.decor().clone();
+                *old = value;
+            }
+            Some(Err(())) | None => {
+                target.insert(name, Item::Value(value));
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, key: &'static str) {
+        let (table, name) = parts(key);
+        let target: Option<&mut dyn TableLike> = match table {
+            None => Some(self.document.as_table_mut()),
+            Some(table) => self.document.get_mut(table).and_then(Item::as_table_like_mut),
+        };
+        let Some(above) = target.and_then(|target| removed(target, name)) else { return };
+        // Nothing follows in its table: what stood above it stands at the end.
+        let behind = self.document.trailing().as_str().unwrap_or_default();
+        let trailing = format!("{above}{behind}");
+        self.document.set_trailing(trailing);
+    }
+}
+
+/// Removes a key, and leaves what people wrote above it above the next one; what there is no next
+/// one for is handed back.
+fn removed(table: &mut dyn TableLike, name: &str) -> Option<String> {
+    let above = table.key(name)?.leaf_decor().prefix().and_then(RawString::as_str);
+    let above = above.filter(|above| above.contains('#')).map(str::to_owned);
+    let mut names = table.iter().map(|(name, _)| name.to_owned()).skip_while(|one| one != name);
+    let next = names.nth(1);
+    drop(names);
+    table.remove(name);
+    let above = above?;
+    let Some(next) = next else { return Some(above) };
+    let item = table.get_mut(&next).and_then(Item::as_table_mut);
+    if let Some(section) = item {
+        lead(section.decor_mut(), &above);
+    } else if let Some(mut key) = table.key_mut(&next) {
+        lead(key.leaf_decor_mut(), &above);
+    }
+    None
+}
+
+fn lead(decor: &mut Decor, above: &str) {
+    let below = decor.prefix().and_then(RawString::as_str).unwrap_or_default();
+    let prefix = format!("{above}{below}");
+    decor.set_prefix(prefix);
+}
+
+/// The table of a key, and its name there.
+fn parts(key: &'static str) -> (Option<&'static str>, &'static str) {
+    key.split_once('.').map_or((None, key), |(table, name)| (Some(table), name))
+}
+
+fn known(text: &str) -> Result<(&'static str, Kind), KeyError> {
+    let found = KEYS.iter().find(|(key, _)| *key == text).copied();
+    found.ok_or_else(|| {
+        let keys = || KEYS.iter().map(|(key, _)| *key);
+        // The name alone is clear where only one table has it.
+        let mut named = keys().filter(|key| parts(key).1 == text);
+        let alone = named.next().filter(|_| named.next().is_none());
+        let meant = alone.or_else(|| suggest::closest(text, keys()));
+        KeyError::Unknown { key: suggest::excerpt(text), meant }
+    })
+}
+
+fn value_of(key: &str, kind: Kind, text: &str) -> Result<Value, KeyError> {
+    let unfit = |expected| KeyError::Unfit { key: key.to_owned(), expected };
+    match kind {
+        Kind::Word(_) => Ok(text.into()),
+        Kind::Count => {
+            let number = text.parse::<i64>().ok().filter(|number| *number >= 0);
+            Ok(number.ok_or_else(|| unfit("a whole number, 0 or more"))?.into())
+        }
+        Kind::List if text.trim_start().starts_with('[') => {
+            let list = text.trim().parse::<Value>().ok().filter(Value::is_array);
+            list.ok_or_else(|| unfit("a list such as `[\"one\", \"two\"]` or `one,two`"))
+        }
+        Kind::List => {
+            let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+            Ok(Value::Array(words.collect::<Array>()))
+        }
+    }
+}
+
+fn json(value: &Value) -> Json {
+    match value {
+        Value::String(text) => text.value().as_str().into(),
+        Value::Integer(number) => (*number.value()).into(),
+        Value::Boolean(flag) => (*flag.value()).into(),
+        Value::Array(items) => items.iter().map(json).collect(),
+        // No key takes these; the reader says so with their place.
+        Value::Float(_) | Value::Datetime(_) | Value::InlineTable(_) => Json::Null,
+    }
+}

@@ -1,0 +1,95 @@
+//! All that can be found out about the runs of a directory without changing anything.
+
+use std::path::Path;
+
+use milepost_model::id::RunId;
+use rusqlite::params;
+
+use super::alive;
+use super::check::{self, CheckReport};
+use super::db::Db;
+use super::error::RunsError;
+use super::lease::{self, HolderId};
+use super::look::RunsReader;
+use super::run;
+use super::wake;
+use crate::limits;
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Examination {
+    /// Every page, every row, every chain.
+    pub report: CheckReport,
+    /// Runs that were set aside, whether they are damaged now or not.
+    pub quarantined: Vec<RunId>,
+    /// Runs that had something to do when the process that drove them ended.
+    pub left: Vec<RunId>,
+    /// When the newest run was started, or something happened in it.
+    pub newest_ms: Option<u64>,
+    /// Files of processes that ended, which the next one clears away.
+    pub ended: usize,
+}
+
+impl RunsReader {
+    /// Looks at everything there is, and sets nothing aside.
+    pub fn examine(&self, now_ms: u64) -> Result<Examination, RunsError> {
+        let (readers, key, _) = self.parts();
+        let report = check::check(readers, key)?;
+        if !report.file.is_empty() {
+            // What a damaged file says beyond that is not worth telling.
+            return Ok(Examination { report, ..Examination::default() });
+        }
+        let (quarantined, newest_ms) = readers.read(|db| {
+            let sql = "SELECT id FROM runs WHERE quarantined <> 0 ORDER BY key LIMIT ?1";
+            let ids = |row: &rusqlite::Row<'_>| run::run_id(&row.get::<_, String>(0)?);
+            let quarantined = db.all(sql, [limits::RUNS_AT_ONCE], ids)?;
+            let newest = "SELECT max(max(created_ms, updated_ms)) FROM runs";
+            let newest: Option<Option<u64>> = db.first(newest, [], |row| row.get(0))?;
+            Ok((quarantined, newest.flatten()))
+        })?;
+        let (left, ended) = self.left(now_ms)?;
+        Ok(Examination { report, quarantined, left, newest_ms, ended })
+    }
+
+    /// The runs that processes left which are gone, and how many files of theirs there are.
+    pub fn left(&self, now_ms: u64) -> Result<(Vec<RunId>, usize), RunsError> {
+        let (readers, _, directory) = self.parts();
+        let dead = readers.read(|db| dead(db, directory, now_ms))?;
+        let left = readers.read(|db| left(db, &dead))?;
+        Ok((left, alive::ended(directory)))
+    }
+}
+
+/// Holders that somebody may still believe in and whose process is gone.
+pub(super) fn dead(db: Db<'_>, directory: &Path, now_ms: u64) -> Result<Vec<HolderId>, RunsError> {
+    let living = lease::holders(db, now_ms)?;
+    let sql = "SELECT id FROM holders UNION \
+               SELECT holder FROM leases WHERE holder IS NOT NULL LIMIT ?1";
+    let named: Vec<String> = db.all(sql, [limits::LISTENERS], |row| row.get(0))?;
+    let named = named.into_iter().filter_map(HolderId::known);
+    // One that was stopped for too long is not gone: it comes back, and gives its runs up itself.
+    let gone = |holder: &HolderId| match living.contains(holder) {
+        true => alive::is_gone(directory, holder),
+        false => !alive::is_held(directory, holder),
+    };
+    Ok(named.filter(gone).collect())
+}
+
+/// Runs that have something to do and that only the dead could do.
+fn left(db: Db<'_>, dead: &[HolderId]) -> Result<Vec<RunId>, RunsError> {
+    let sql = "SELECT r.id FROM runs r JOIN leases l ON l.run = r.key \
+               WHERE l.holder = ?1 AND r.status IN ('pending', 'running') LIMIT ?2";
+    let mut left = Vec::new();
+    for holder in dead {
+        let values = params![holder.as_str(), limits::RUNS_AT_ONCE];
+        left.extend(db.all(sql, values, |row| run::run_id(&row.get::<_, String>(0)?))?);
+    }
+    Ok(left)
+}
+
+/// Clears away what processes left that are gone.
+pub(super) fn tidy(directory: &Path, listed: &[HolderId]) {
+    alive::tidy(directory, listed);
+    // Sockets without a file beside them: those who wake others remove them.
+    drop(wake::wake_all(directory));
+}
