@@ -89,7 +89,7 @@ mod tests {
         let rows = vec![row.map(str::to_owned).to_vec()];
         let table = render(&["name", "text", "status"], &rows, 40);
         let expected =
-            "NAME            TEXT         STATUS\nthe-name-of-it  a text tha…  succeeded";
+            "NAME            TEXT           STATUS\nthe-name-of-it  a text that…   succeeded";
         assert_eq!(table, expected);
         assert!(render(&["name", "text", "status"], &rows, 20).lines().all(|one| one.len() <= 22));
     }

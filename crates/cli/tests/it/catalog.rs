@@ -570,17 +570,17 @@ fn one_scheme_of_several_is_named() {
     );
     place.shows(
         "catalog auth several --scheme user --username U --password P",
-        &expect![[r"
-        SCHEME  SECRETS                                     KIND
-        client  none                                        OAuth 2 client credentials…
-        key     none                                        key in the query `key`
-        user    password=P (missing), username=U (missing)  user and password
-        --- 0
-        warning: there is no secret `P` yet
-        next: milepost secret set P
-        warning: there is no secret `U` yet
-        next: milepost secret set U
-    "]],
+        &expect![[r#"
+            SCHEME  SECRETS                              KIND
+            client  none                                 OAuth 2 client credentials from ht…
+            key     none                                 key in the query `key`
+            user    password=P (missing), username=U (…  user and password
+            --- 0
+            warning: there is no secret `P` yet
+            next: milepost secret set P
+            warning: there is no secret `U` yet
+            next: milepost secret set U
+        "#]],
     );
     let client = "catalog auth several --json --profile test --scheme client --client-id I \
                   --client-secret S --client-auth post --scope a --scope b --audience x";
