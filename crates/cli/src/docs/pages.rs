@@ -2,11 +2,13 @@
 
 /// Name and text of each page for users.
 pub(super) const TOPICS: &[(&str, &str)] = &[
+    ("demo", include_str!("../../../../docs/demo.md")),
     ("workflows", include_str!("../../../../docs/workflows.md")),
     ("guides", include_str!("../../../../docs/guides.md")),
     ("catalogs", include_str!("../../../../docs/catalogs.md")),
     ("durability", include_str!("../../../../docs/durability.md")),
     ("mcp", include_str!("../../../../docs/mcp.md")),
+    ("clients", include_str!("../../../../docs/clients.md")),
     ("cli", include_str!("../../../../docs/cli.md")),
     ("errors", include_str!("../../../../docs/errors/README.md")),
 ];
@@ -34,6 +36,8 @@ pub(super) const ERRORS: &[(&str, &str)] = errors![
     CATALOG_INVALID,
     CATALOG_NOT_FOUND,
     CLAIM_REFUTED,
+    CLIENT_CONFIG_CONFLICT,
+    CLIENT_CONFIG_REFUSED,
     COMMAND_NOT_FOUND,
     CONFIG_INVALID,
     CONFIRMATION_REQUIRED,
