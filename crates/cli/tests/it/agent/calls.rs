@@ -187,3 +187,59 @@ fn the_third_same_mistake_is_answered_with_an_example() {
     assert!(third["example"]["new_id"].is_string(), "{third}");
     assert!(third["schema"]["properties"]["new_id"].is_object(), "{third}");
 }
+
+/// What need not wait is answered without `rmcp`; a call that says more about itself is not. Both
+/// say the same, and so do those that fail or wait.
+#[test]
+fn the_short_way_and_the_long_way_say_the_same() {
+    let place = Place::with(&[("asks.yaml", ASKS)]);
+    place.run(["workflow", "save", "asks.yaml"]).ends(0);
+    let mut agent = Agent::connect(&place, &[]);
+    agent.call("workflow_run", &json!({"workflow_id": "asks", "wait_s": 20}));
+    let calls = [
+        ("workflow_status", json!({})),
+        ("workflow_list", json!({})),
+        ("workflow_get", json!({"workflow_id": "asks"})),
+        ("workflow_get", json!({"workflow_id": "nobody"})),
+        ("workflow_validate", json!({"manifest": ASKS})),
+        ("workflow_validate", json!({"manifest": 7})),
+        ("workflow_step_plan", json!({"workflow_id": "asks"})),
+        ("command_list", json!({"query": "orders"})),
+        ("catalog_list", json!({"unknown": true})),
+        ("no_such_tool", json!({})),
+    ];
+    for (tool, arguments) in calls {
+        let mut answers = [json!({}), json!({"progressToken": "p"})].map(|meta| {
+            let mut params = json!({"name": tool, "arguments": arguments});
+            if meta != json!({}) {
+                params["_meta"] = meta;
+            }
+            agent.client.say(&json!({"jsonrpc": "2.0", "id": tool, "method": "tools/call",
+                "params": params}));
+            loop {
+                let heard = agent.client.hear();
+                if heard["id"] == tool {
+                    break heard;
+                }
+                assert_eq!(heard["method"], "notifications/progress", "{heard}");
+            }
+        });
+        for answer in &mut answers {
+            // Each failure has a number of its own.
+            for place in ["/error/data", "/result/structuredContent"] {
+                if let Some(object) = answer.pointer_mut(place).and_then(Value::as_object_mut) {
+                    object.remove("correlation_id");
+                }
+            }
+            let failed = answer["result"]["isError"] == true;
+            if let Some(result) = answer["result"].as_object_mut() {
+                // That nothing failed may go without saying; what failed says its number in words.
+                result.remove("isError");
+                if failed {
+                    result.remove("content");
+                }
+            }
+        }
+        assert_eq!(answers[0], answers[1], "{tool} {arguments}");
+    }
+}
