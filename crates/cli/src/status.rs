@@ -6,6 +6,7 @@ use milepost_ops::run::overview::{Asked, Overview, overview};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::run::started;
 use crate::session::print;
 use crate::table::{self, cut};
 use crate::target;
@@ -29,7 +30,7 @@ fn show(found: &Overview, terminal: &mut Terminal) -> Result<(), Failure> {
         terminal.line("no run is open")?;
     } else {
         let rows: Vec<Vec<String>> = found.open.iter().take(SHOWN).map(row).collect();
-        let headings = ["open run", "workflow", "started", "status"];
+        let headings = ["open run", "workflow", "started (UTC)", "status"];
         terminal.line(&table::render(&headings, &rows, terminal.width()))?;
         if found.more || found.open.len() > SHOWN {
             terminal.line("… and more: milepost runs --open --all")?;
@@ -47,7 +48,7 @@ fn row(run: &Listed) -> Vec<String> {
     vec![
         run.run_id.clone(),
         run.workflow.clone(),
-        milepost_ops::rfc3339(run.started_ms),
+        started(run.started_ms),
         format!("{status}{}", waiting.unwrap_or_default()),
     ]
 }

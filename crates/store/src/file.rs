@@ -64,8 +64,8 @@ impl FileError {
     }
 }
 
-/// Reads a file the user named. The size is looked at before anything is read, and no more than that
-/// is read, because a file may grow.
+/// Reads a file the user named. The size is looked at before anything is read, and no more than
+/// that is read, because a file may grow.
 pub fn read_document(path: &Path, limit: usize) -> Result<Vec<u8>, FileError> {
     // Looked at before it is opened: opening a pipe waits for somebody to write to it.
     let before = fs::metadata(path).map_err(|error| FileError::of(path, error))?;

@@ -110,7 +110,7 @@ impl Tour<'_> {
 
     fn triage(&mut self, run: &str) -> Result<(), Failure> {
         self.say("An agent hands in what it was asked for; here, a script does.\n")?;
-        let seen = r#"{"steps": ["Put 3 mugs at 4.99 into the basket", "Look at the total"], "expected": "14.97", "seen": "14.98"}"#;
+        let seen = r#"{"steps": ["Order 3 mugs", "Add up"], "expected": "14.97", "seen": "14.98"}"#;
         self.place.handed_in(&["submit", run, "reproduce", "-"], seen, self.terminal)?;
         let judged =
             r#"{"severity": "medium", "why": "Every order with three items is off by one cent."}"#;

@@ -230,6 +230,8 @@ pub(crate) struct Resume {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PersonCommand {
     /// Set or change the PIN that decisions are signed with
+    #[command(after_help = "Example: milepost person set-pin\n\
+        It is asked for twice, at this terminal; what it signs is in milepost docs durability")]
     SetPin,
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &args::Runs, terminal: &mut Terminal) -> Result<Exi
 }
 
 /// When a run was started, to the minute.
-fn started(at_ms: u64) -> String {
+pub(crate) fn started(at_ms: u64) -> String {
     let mut whole = milepost_ops::rfc3339(at_ms).replace('T', " ");
     whole.truncate("2026-01-01 00:00".len());
     whole

@@ -27,7 +27,7 @@ use crate::target;
 use crate::terminal::{Terminal, safe};
 
 pub(crate) use inbox::run as inbox;
-pub(crate) use list::{backup, forget, logs, run as runs};
+pub(crate) use list::{backup, forget, logs, run as runs, started};
 pub(crate) use person::run as person;
 pub(crate) use resume::run as resume;
 

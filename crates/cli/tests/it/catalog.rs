@@ -570,7 +570,7 @@ fn one_scheme_of_several_is_named() {
     );
     place.shows(
         "catalog auth several --scheme user --username U --password P",
-        &expect![[r#"
+        &expect![[r"
             SCHEME  SECRETS                              KIND
             client  none                                 OAuth 2 client credentials from ht…
             key     none                                 key in the query `key`
@@ -580,7 +580,7 @@ fn one_scheme_of_several_is_named() {
             next: milepost secret set P
             warning: there is no secret `U` yet
             next: milepost secret set U
-        "#]],
+        "]],
     );
     let client = "catalog auth several --json --profile test --scheme client --client-id I \
                   --client-secret S --client-auth post --scope a --scope b --audience x";

@@ -30,6 +30,7 @@ mod secret;
 mod serve;
 mod server;
 mod shells;
+mod snapshots;
 mod status;
 mod validate;
 mod walks;
