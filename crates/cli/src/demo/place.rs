@@ -2,6 +2,7 @@
 //! that are run there as anybody would run them.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Write};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -64,7 +65,7 @@ impl Place {
             _ => {}
         }
         for folder in [place.work(), place.of("config"), place.of("data"), place.of("cache")] {
-            fs::create_dir_all(folder).map_err(|error| place.unusable(&error))?;
+            private().create(folder).map_err(|error| place.unusable(&error))?;
         }
         place.put(SHOP.0, SHOP.1)?;
         Ok(place)
@@ -202,6 +203,15 @@ impl Place {
         let status = self.command()?.args(arguments).status();
         Ok(status.map_err(|error| self.unusable(&error))?.code().unwrap_or(1))
     }
+}
+
+/// Makes folders that are their owner's alone: the first of them may be that of all runs.
+fn private() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
 }
 
 /// The shop, which answers for as long as this is kept.

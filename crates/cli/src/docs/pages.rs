@@ -2,7 +2,9 @@
 
 /// Name and text of each page for users.
 pub(super) const TOPICS: &[(&str, &str)] = &[
+    ("quick-start", include_str!("../../../../docs/quick-start.md")),
     ("demo", include_str!("../../../../docs/demo.md")),
+    ("concepts", include_str!("../../../../docs/concepts.md")),
     ("workflows", include_str!("../../../../docs/workflows.md")),
     ("guides", include_str!("../../../../docs/guides.md")),
     ("catalogs", include_str!("../../../../docs/catalogs.md")),
@@ -10,6 +12,9 @@ pub(super) const TOPICS: &[(&str, &str)] = &[
     ("mcp", include_str!("../../../../docs/mcp.md")),
     ("clients", include_str!("../../../../docs/clients.md")),
     ("cli", include_str!("../../../../docs/cli.md")),
+    ("operations", include_str!("../../../../docs/operations.md")),
+    ("security", include_str!("../../../../docs/security.md")),
+    ("faq", include_str!("../../../../docs/faq.md")),
     ("errors", include_str!("../../../../docs/errors/README.md")),
 ];
 

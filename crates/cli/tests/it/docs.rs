@@ -144,3 +144,34 @@ fn every_key_of_the_schemas_is_documented() {
         }
     }
 }
+
+/// A newcomer who types what the page says, in its order, from an empty directory.
+#[cfg(unix)]
+#[test]
+fn the_quick_start_can_be_followed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let work = folder.path().join("work");
+    std::fs::create_dir(&work).expect("makes it");
+    let page = read("docs/quick-start.md");
+    let typed: Vec<String> = blocks(&page)
+        .into_iter()
+        .filter(|(language, _)| language == "sh")
+        .map(|(_, text)| text)
+        .collect();
+    assert!(typed.len() >= 7, "{}", typed.len());
+    let program = Path::new(env!("CARGO_BIN_EXE_milepost"));
+    let path = format!("{}:/usr/bin:/bin", program.parent().expect("a folder").display());
+    let output = Command::new("/bin/sh")
+        .args(["-eux", "-c", &typed.join("\n")])
+        .current_dir(&work)
+        .env_clear()
+        .env("HOME", folder.path())
+        .env("PATH", path)
+        .output()
+        .expect("a shell runs");
+    assert!(output.status.success(), "{}", text(&output));
+    let said = text(&output);
+    for word in ["flaky-sync", "order-report", "shop-api refunds:create", "0 faults, 0 warnings"] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+}
