@@ -12,8 +12,10 @@ pub(super) const TOPICS: &[(&str, &str)] = &[
     ("mcp", include_str!("../../../../docs/mcp.md")),
     ("clients", include_str!("../../../../docs/clients.md")),
     ("cli", include_str!("../../../../docs/cli.md")),
+    ("reference", include_str!("../../../../docs/reference.md")),
     ("operations", include_str!("../../../../docs/operations.md")),
     ("security", include_str!("../../../../docs/security.md")),
+    ("comparison", include_str!("../../../../docs/comparison.md")),
     ("faq", include_str!("../../../../docs/faq.md")),
     ("errors", include_str!("../../../../docs/errors/README.md")),
 ];

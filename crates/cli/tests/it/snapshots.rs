@@ -185,6 +185,36 @@ fn the_help_of_every_command() {
     settle(&wrong);
 }
 
+/// The page with the help of every command.
+#[test]
+fn the_reference_is_the_help_of_every_command() {
+    let place = Place::new();
+    let mut all = Vec::new();
+    let mut open = vec![Vec::new()];
+    while let Some(path) = open.pop() {
+        open.extend(below(&place, &path));
+        all.push(path);
+    }
+    all.sort();
+    let mut page = "# Reference\n\nWhat every command says with `--help`. Made by a test, and \
+                    compared by it.\n"
+        .to_owned();
+    for path in all {
+        let mut command = place.command();
+        command.args(&path).arg("--help").env("COLUMNS", "100");
+        let help = finish(&mut command, "").ends(0).quiet().out;
+        let name = ["milepost"].into_iter().chain(path.iter().map(String::as_str));
+        let name = name.collect::<Vec<_>>().join(" ");
+        write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", help.trim_end()).expect("writes");
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference.md");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, &page).expect("writes");
+    }
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(there == page, "docs/reference.md is not what the commands say: UPDATE_EXPECT=1");
+}
+
 /// What differs from one time to the next.
 fn settled(place: &Place, text: &str) -> String {
     let mut text = text.replace(&*place.root.path().to_string_lossy(), "~");
