@@ -226,7 +226,7 @@ fn settled(place: &Place, text: &str) -> String {
     let digits = |text: &str| {
         text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect::<String>()
     };
-    let timed = |line: &str| line.contains(" ms") || line.contains("2026-") || line.contains("20:");
+    let timed = |line: &str| line.contains(" ms") || digits(line).contains("0000-00-00");
     let lines = text.lines().map(|line| if timed(line) { digits(line) } else { line.to_owned() });
     let mut out = String::new();
     for line in lines {
