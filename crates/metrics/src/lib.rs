@@ -1,0 +1,189 @@
+//! What a process counts, and the text in which a monitor reads it (Prometheus 0.0.4).
+//!
+//! There is one set of counters a process, here: a count is the same whoever asks. Every label has
+//! its words written down in this file, and what is none of them is counted as the last one: no id
+//! and no value of anybody can become a label, and there are never more lines than these.
+
+mod counts;
+mod text;
+
+use std::fmt::Display;
+use std::time::Duration;
+
+pub use counts::{Counter, Counts, Durations, Grid};
+use text::{Kind, Text};
+
+/// The content type of [`text`].
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Runs that this process started.
+pub static RUNS_STARTED: Counter = Counter::new();
+
+/// Runs that ended while this process drove them.
+pub static RUNS_ENDED: Counts<3> = Counts::of(["succeeded", "failed", "canceled"]);
+
+/// Steps that ended while this process drove their run.
+pub static STEPS: Counts<4> = Counts::of(["succeeded", "failed", "skipped", "canceled"]);
+
+/// Requests that were sent, each try for itself, by what came back.
+pub static CALLS: Counts<7> =
+    Counts::of(["2xx", "3xx", "4xx", "5xx", "timeout", "refused", "unanswered"]);
+
+/// How long those took.
+pub static CALL_SECONDS: Durations = Durations::new();
+
+/// Requests to the server.
+pub static HTTP: Grid<5, 16> = Grid::of(
+    ["/mcp", "/healthz", "/metrics", "metadata", "other"],
+    [
+        "200", "202", "204", "400", "401", "403", "404", "405", "406", "408", "413", "415", "422",
+        "500", "503", "other",
+    ],
+);
+
+/// Requests of MCP clients: answered, answered with a failure of what was asked for, or with a
+/// fault of the request itself.
+pub static MCP: Grid<24, 3> = Grid::of(
+    [
+        "initialize",
+        "ping",
+        "shutdown",
+        "server/discover",
+        "tools/list",
+        "tools/call",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "subscriptions/listen",
+        "prompts/list",
+        "prompts/get",
+        "completion/complete",
+        "logging/setLevel",
+        "tasks/get",
+        "tasks/update",
+        "tasks/cancel",
+        "tasks/list",
+        "tasks/result",
+        "tasks/create",
+        "guide",
+        "other",
+    ],
+    ["ok", "failed", "fault"],
+);
+
+/// Transactions of the journal that were committed.
+pub static COMMITS: Counter = Counter::new();
+
+/// Events that were written to the journal.
+pub static EVENTS: Counter = Counter::new();
+
+/// What is known only at the moment somebody asks.
+#[derive(Debug, Clone, Default)]
+pub struct Now {
+    /// The version of the program.
+    pub version: &'static str,
+    /// How long the server has been there.
+    pub uptime: Duration,
+    /// Clients that shook hands and did not end.
+    pub sessions: usize,
+    /// The journal, unless it cannot be read.
+    pub journal: Option<Journal>,
+}
+
+/// What the journal of all processes holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Journal {
+    /// Runs by how they stand.
+    pub runs: Vec<(&'static str, u64)>,
+    /// Runs that wait, by whom they wait for.
+    pub waiting: Vec<(&'static str, u64)>,
+    /// Messages to runs that no run has taken in yet.
+    pub inbox: u64,
+}
+
+/// Everything there is to read.
+pub fn text(now: &Now) -> String {
+    let mut text = Text::default();
+    text.family("milepost_build_info", Kind::Gauge, "The program that answers.");
+    text.sample("milepost_build_info", &[("version", now.version)], 1);
+    one(&mut text, "milepost_uptime_seconds", Kind::Gauge, "Age of the server.", {
+        now.uptime.as_secs_f64()
+    });
+    let up = u8::from(now.journal.is_some());
+    one(&mut text, "milepost_journal_up", Kind::Gauge, "Whether the journal answers.", up);
+    if let Some(journal) = &now.journal {
+        of_journal(&mut text, journal);
+    }
+    let sessions = now.sessions;
+    one(&mut text, "milepost_sessions", Kind::Gauge, "MCP sessions that are open.", sessions);
+    of_process(&mut text);
+    text.finish()
+}
+
+fn of_journal(text: &mut Text, journal: &Journal) {
+    let name = "milepost_runs";
+    text.family(name, Kind::Gauge, "Runs in the journal by status.");
+    for (status, count) in &journal.runs {
+        text.sample(name, &[("status", status)], count);
+    }
+    let name = "milepost_runs_waiting";
+    text.family(name, Kind::Gauge, "Runs that wait, by whom they wait for.");
+    for (whom, count) in &journal.waiting {
+        text.sample(name, &[("for", whom)], count);
+    }
+    let help = "Messages to runs that were not taken in yet.";
+    one(text, "milepost_inbox_messages", Kind::Gauge, help, journal.inbox);
+}
+
+fn of_process(text: &mut Text) {
+    let help = "Runs started by this process.";
+    one(text, "milepost_runs_started_total", Kind::Counter, help, RUNS_STARTED.get());
+    let help = "Runs that ended in this process.";
+    RUNS_ENDED.write(text, "milepost_runs_ended_total", "outcome", help);
+    STEPS.write(text, "milepost_steps_total", "outcome", "Steps that ended in this process.");
+    let help = "Requests sent to APIs, each try for itself.";
+    CALLS.write(text, "milepost_calls_total", "outcome", help);
+    let help = "How long requests to APIs took.";
+    CALL_SECONDS.write(text, "milepost_call_duration_seconds", help);
+    let help = "Requests to this server.";
+    HTTP.write(text, "milepost_http_requests_total", ["route", "status"], help);
+    let help = "Requests of MCP clients.";
+    MCP.write(text, "milepost_mcp_requests_total", ["method", "outcome"], help);
+    let help = "Transactions committed to the journal.";
+    one(text, "milepost_journal_commits_total", Kind::Counter, help, COMMITS.get());
+    let help = "Events written to the journal.";
+    one(text, "milepost_journal_events_total", Kind::Counter, help, EVENTS.get());
+}
+
+fn one(text: &mut Text, name: &str, kind: Kind, help: &str, value: impl Display) {
+    text.family(name, kind, help);
+    text.sample(name, &[], value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_word_of_a_label_is_counted_as_the_last_one() {
+        let counts = Counts::of(["a", "b", "other"]);
+        counts.add("a");
+        counts.add("run_0123456789");
+        assert_eq!([counts.get("a"), counts.get("b"), counts.get("other")], [1, 0, 1]);
+        let grid = Grid::of(["a", "other"], ["ok", "fault"]);
+        grid.add("a", "ok");
+        grid.add("../../etc/passwd", "?");
+        assert_eq!([grid.get("a", "ok"), grid.get("other", "fault")], [1, 1]);
+    }
+
+    #[test]
+    fn without_a_journal_all_else_is_told() {
+        let told = text(&Now { version: "1", ..Now::default() });
+        assert!(told.contains("milepost_journal_up 0\n") && !told.contains("milepost_runs{"));
+        let journal = Journal { runs: vec![("failed", 2)], ..Journal::default() };
+        let told = text(&Now { journal: Some(journal), ..Now::default() });
+        assert!(told.contains("milepost_runs{status=\"failed\"} 2\n"), "{told}");
+    }
+}

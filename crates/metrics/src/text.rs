@@ -1,0 +1,71 @@
+//! The text format of Prometheus, version 0.0.4.
+
+use std::fmt::{Display, Write};
+
+/// What a family of samples is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram => "histogram",
+        }
+    }
+}
+
+/// A text that grows by whole families.
+#[derive(Debug, Default)]
+pub(crate) struct Text(String);
+
+impl Text {
+    /// Begins a family; its samples follow.
+    pub(crate) fn family(&mut self, name: &str, kind: Kind, help: &str) {
+        let help = help.replace('\\', "\\\\").replace('\n', "\\n");
+        self.line(format_args!("# HELP {name} {help}"));
+        self.line(format_args!("# TYPE {name} {}", kind.name()));
+    }
+
+    pub(crate) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
+        if labels.is_empty() {
+            return self.line(format_args!("{name} {value}"));
+        }
+        let labels: Vec<String> =
+            labels.iter().map(|(label, word)| format!("{label}=\"{}\"", escaped(word))).collect();
+        self.line(format_args!("{name}{{{}}} {value}", labels.join(",")));
+    }
+
+    fn line(&mut self, line: impl Display) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "{line}");
+    }
+
+    pub(crate) fn finish(self) -> String {
+        self.0
+    }
+}
+
+fn escaped(word: &str) -> String {
+    word.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_end_a_label_is_escaped() {
+        let mut text = Text::default();
+        text.family("a", Kind::Gauge, "One \\ two\nthree");
+        text.sample("a", &[("b", "c\"d\\e\nf"), ("g", "")], 1.5);
+        let expected = "# HELP a One \\\\ two\\nthree\n# TYPE a gauge\n\
+                        a{b=\"c\\\"d\\\\e\\nf\",g=\"\"} 1.5\n";
+        assert_eq!(text.finish(), expected);
+    }
+}
