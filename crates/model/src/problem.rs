@@ -164,8 +164,6 @@ codes! {
     RunCanceled = "RUN_CANCELED", Execution;
     /// A run that cannot go on from there.
     ResumeRefused = "RESUME_REFUSED", Conflict;
-    /// A run that spent what it may.
-    BudgetReached = "BUDGET_REACHED", Execution;
     /// A request over HTTP by whom the server does not admit.
     AccessDenied = "ACCESS_DENIED", Execution;
     /// A task, for a client that knows none.

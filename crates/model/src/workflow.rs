@@ -1,7 +1,11 @@
 //! The one model of a workflow that both spellings compile to.
 
+use std::collections::BTreeSet;
+
+use crate::check::{of_step, of_workflow};
 use crate::decode::{Entries, Spot};
 use crate::duration::Period;
+use crate::expr::SegmentKind;
 use crate::id::WorkflowId;
 use crate::input::Input;
 use crate::lazy::Lazy;
@@ -102,6 +106,23 @@ impl Workflow {
             })
     }
 
+    /// The variables of the environment that its expressions name; `None` when some are known only
+    /// at run time, so that any may be read.
+    pub fn env_names(&self) -> Option<BTreeSet<&str>> {
+        let of_steps = self.all_steps().into_iter().flat_map(of_step);
+        let mut names = BTreeSet::new();
+        for usage in of_steps.chain(of_workflow(self)) {
+            let all = usage.located.expr.references().iter();
+            for reference in all.filter(|reference| reference.root == "env") {
+                match reference.path.first().map(|segment| &segment.kind) {
+                    Some(SegmentKind::Field(name)) => drop(names.insert(name.as_str())),
+                    _ => return None,
+                }
+            }
+        }
+        Some(names)
+    }
+
     /// The name people see.
     pub fn display_title(&self) -> &str {
         self.title.as_deref().unwrap_or_else(|| self.id.value.as_str())
@@ -122,6 +143,21 @@ mod tests {
     use crate::check::World;
     use crate::commands::NoCommands;
     use crate::document::Document;
+
+    #[test]
+    fn the_variables_of_the_environment_are_those_that_are_named() {
+        let names = |rest: &str| {
+            let world = World { commands: &NoCommands, env_allow: None };
+            let text = format!("workflow: x\nsteps:\n{rest}");
+            let workflow = Document::read(text.as_bytes(), None, world).workflow.expect("is sound");
+            let names = workflow.env_names()?;
+            Some(names.into_iter().map(str::to_owned).collect::<Vec<_>>())
+        };
+        assert_eq!(names("  - {id: a, set: {x: 1}}\n"), Some(Vec::new()));
+        let two = "  - {id: a, if: env.B == 'x', set: {x: \"${{ env['A'] }} ${{ env.B }}\"}}\n";
+        assert_eq!(names(two), Some(vec!["A".to_owned(), "B".to_owned()]));
+        assert_eq!(names("  - {id: a, set: {x: '${{ env }}'}}\n"), None);
+    }
 
     fn check_agent_only(rest: &str, expected: bool) {
         let world = World { commands: &NoCommands, env_allow: None };

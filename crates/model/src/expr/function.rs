@@ -140,3 +140,16 @@ impl Function {
             .expect("every function has a row in the table")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::SIGNATURES;
+
+    #[test]
+    fn every_function_is_on_the_page() {
+        let page = include_str!("../../../../docs/expressions.md");
+        for known in SIGNATURES {
+            assert!(page.contains(&format!("{}(", known.name)), "{}", known.name);
+        }
+    }
+}

@@ -81,6 +81,15 @@ impl Input {
     /// When the text is no value of the type. It is not quoted: it may be a secret.
     pub fn from_text(&self, text: &str) -> Result<Value, NotOfType> {
         let kind = self.input_type();
+        let listed = self.mode == Some(Mode::Multiple) && kind == InputType::Array;
+        if listed {
+            // Items of a list have no type of their own: what reads as JSON is meant as it.
+            return Ok(match serde_json::from_str(text.trim()) {
+                Ok(Value::Array(items)) => Value::Array(items),
+                Ok(item) => Value::Array(vec![item]),
+                Err(_) => Value::Array(vec![text.into()]),
+            });
+        }
         if !self.takes_several() {
             return kind.of_text(text);
         }
@@ -185,9 +194,13 @@ impl Subject<'_> {
     fn rules(&self, value: &Value) -> Vec<Objection> {
         let rules = self.input.validate.iter();
         let broken = rules.flat_map(|rules| rules.objections(value));
-        broken
-            .map(|(rule, expected)| self.objection(rule, "breaks its rules", expected, value))
-            .collect()
+        let told = broken.map(|(rule, expected)| {
+            let found = self.objection(rule, "", expected, value);
+            let (words, Objection { expected, actual, .. }) = (&self.words, &found);
+            let message = format!("{words} breaks a rule: expected {expected}, found {actual}");
+            Objection { message, ..found }
+        });
+        told.collect()
     }
 
     fn no_choice(&self, choices: &[Value], value: &Value) -> Objection {
