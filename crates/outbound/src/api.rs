@@ -73,12 +73,12 @@ impl Api {
         let mut renewed = false;
         let mut tries = Tries::new(call.retry, call.watch);
         loop {
-            let (mut result, tokens) = self.once(&call, &choice, &mut mask).await?;
+            let (mut result, tokens) = self.once(&call, &choice, &mut mask, tries.number()).await?;
             let refused = matches!(&result, Ok(response) if response.status == 401);
             if refused && !tokens.is_empty() && !renewed {
                 renewed = true;
                 self.auth.forget(&tokens).await;
-                result = self.once(&call, &choice, &mut mask).await?.0;
+                result = self.once(&call, &choice, &mut mask, tries.number()).await?.0;
             }
             if !tries.again(&result).await {
                 return Ok(Called { response: result?, mask, attempts: tries.number() });
@@ -91,11 +91,15 @@ impl Api {
         call: &Call<'_>,
         choice: &Choice,
         mask: &mut Mask,
+        attempt: u32,
     ) -> Result<(Result<Response, SendError>, Vec<TokenId>), AuthError> {
         let timeout = call.sending.timeout;
         let ready = self.auth.ready(&self.client, call.request, choice, timeout).await?;
         mask.extend(ready.credentials.mask());
-        let sending = Sending { credentials: Some(ready.credentials), ..call.sending.clone() };
+        let credentials = Some(ready.credentials);
+        // Tries of a run are the run's: of those this is the first and only one.
+        let attempt = call.sending.attempt.max(attempt);
+        let sending = Sending { credentials, attempt, ..call.sending.clone() };
         Ok((self.client.send(call.request, &sending).await, ready.tokens))
     }
 }

@@ -94,15 +94,14 @@ impl Named {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
     /// No way to authenticate has credentials.
-    #[error(
-        "no credentials for {}: give them with `milepost catalog auth {catalog}`",
-        ticked(schemes)
-    )]
+    #[error("no credentials for {}", ticked(schemes))]
     NoCredentials {
         /// The catalog.
         catalog: CatalogId,
         /// The ways there are; the schemes of one way are joined by ` + `.
         schemes: Vec<String>,
+        /// What the first of them takes, as it is said to `milepost catalog auth`.
+        flags: String,
     },
     /// Credentials of another kind than the scheme takes.
     #[error("the scheme `{scheme}` takes {wants}: give it with `milepost catalog auth {catalog}`")]
@@ -227,7 +226,22 @@ impl Auth {
             names.join(" + ")
         };
         let schemes = ways.iter().map(names).collect();
-        Err(AuthError::NoCredentials { catalog: self.catalog.clone(), schemes })
+        let first = ways.first().and_then(|way| way.schemes.iter().find(|one| !has(one)));
+        let flags = first.map(|(name, _)| self.flags(name)).unwrap_or_default();
+        Err(AuthError::NoCredentials { catalog: self.catalog.clone(), schemes, flags })
+    }
+
+    /// How credentials for a scheme are given on the command line.
+    fn flags(&self, name: &str) -> String {
+        let takes = match self.schemes.get(name) {
+            Some(Scheme::ApiKey { .. }) => "--key SECRET",
+            Some(Scheme::Basic) => "--username SECRET --password SECRET",
+            Some(Scheme::ClientCredentials { .. } | Scheme::OpenIdConnect { .. }) => {
+                "--client-id SECRET --client-secret SECRET"
+            }
+            Some(Scheme::Bearer | Scheme::Other { .. }) | None => "--token SECRET",
+        };
+        format!("--scheme {name} {takes}")
     }
 
     /// The names of the secrets that a choice needs.
@@ -373,6 +387,7 @@ impl Auth {
         let (scheme, credential) = pair.ok_or_else(|| AuthError::NoCredentials {
             catalog: self.catalog.clone(),
             schemes: vec![name.to_owned()],
+            flags: self.flags(name),
         })?;
         let by_token_server =
             matches!(scheme, Scheme::ClientCredentials { .. } | Scheme::OpenIdConnect { .. });

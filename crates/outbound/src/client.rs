@@ -19,6 +19,7 @@ use crate::limits;
 use crate::outgoing::{Credentials, Outgoing, masked_url};
 use crate::redirect;
 use crate::resolver::{Guarded, Lookup, SystemLookup};
+use crate::trace;
 
 /// The HTTP client of one catalog: one policy, one set of connections.
 pub struct Client {
@@ -52,6 +53,12 @@ pub struct Sending {
     pub credentials: Option<Credentials>,
     /// Secrets that stand in the request itself.
     pub mask: Mask,
+    /// What its path is called where it is told of: the template, which holds nobody's values.
+    pub route: Option<String>,
+    /// Which try it is, from 1.
+    pub attempt: u32,
+    /// Nothing is told of it: what carries the log away must not fill it.
+    pub untold: bool,
 }
 
 impl Default for Sending {
@@ -62,6 +69,9 @@ impl Default for Sending {
             oversize: Oversize::Fail,
             credentials: None,
             mask: Mask::new(),
+            route: None,
+            attempt: 1,
+            untold: false,
         }
     }
 }
@@ -158,16 +168,21 @@ impl Client {
     /// Sends a request once and reads its answer. An answer of any status is one.
     pub async fn send(&self, request: &Outgoing, sending: &Sending) -> Result<Response, SendError> {
         let mask = sending.all_secrets();
+        let began = Instant::now();
         let mut progress = Progress { asked: request.url.clone(), delivery: Delivery::NotSent };
         let exchange = self.exchange(request, sending, &mask, &mut progress);
         let result = tokio::time::timeout(sending.timeout, exchange).await;
         let late = || Err((Fault::Timeout { after: sending.timeout }, progress.delivery));
-        result.unwrap_or_else(|_| late()).map_err(|(fault, delivery)| SendError {
+        let result = result.unwrap_or_else(|_| late()).map_err(|(fault, delivery)| SendError {
             method: mask.text(&request.method).into(),
             url: masked_url(&progress.asked, &mask).as_str().into(),
             fault: fault.masked(&mask),
             delivery,
-        })
+        });
+        if !sending.untold {
+            trace::sent(request, sending, &mask, &result, began.elapsed());
+        }
+        result
     }
 
     /// The request and every redirect from there.

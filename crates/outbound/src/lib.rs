@@ -20,6 +20,7 @@ mod redirect;
 mod resolver;
 mod retry;
 mod secrets;
+mod trace;
 
 pub use api::{Api, Call, CallError, Called};
 pub use auth::{Auth, AuthError, Choice, ClientCredential, ClientStyle, Credential, Named};

@@ -15,7 +15,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(30);
 /// Requests of one client that are under way at once; others wait.
 pub const IN_FLIGHT: usize = 64;
 /// Connections to one host that are kept for the next request.
-pub const IDLE_CONNECTIONS: usize = 32;
+pub const IDLE_CONNECTIONS: usize = IN_FLIGHT;
 /// How long a connection is kept for the next request.
 pub const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// Addresses of one name that are looked at.

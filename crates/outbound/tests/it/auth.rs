@@ -129,12 +129,9 @@ async fn the_first_way_with_credentials_is_chosen() {
     assert_eq!(chosen(&[way(&["unknown"]), way(&[])]), chosen(&[]));
     let error = chosen(&[way(&["basic"]), way(&["header", "cookie"])]).expect_err("none");
     let schemes = vec!["basic".to_owned(), "header + cookie".to_owned()];
-    assert_eq!(error, AuthError::NoCredentials { catalog: shop(), schemes });
-    assert_eq!(
-        error.to_string(),
-        "no credentials for `basic` or `header + cookie`: \
-         give them with `milepost catalog auth shop`"
-    );
+    let flags = "--scheme basic --username SECRET --password SECRET".to_owned();
+    assert_eq!(error, AuthError::NoCredentials { catalog: shop(), schemes, flags });
+    assert_eq!(error.to_string(), "no credentials for `basic` or `header + cookie`");
 }
 
 #[tokio::test]
