@@ -56,8 +56,10 @@ pub struct Approvals {
 /// What a person has to do at least to decide.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LeastPresence {
-    /// Type it on a terminal.
+    /// Answer in the client that asks them, or type it on a terminal.
     #[default]
+    Elicitation,
+    /// Type it on a terminal.
     Terminal,
     /// Give the PIN.
     Pin,
@@ -106,7 +108,7 @@ const KEYS: &[&str] =
     &["allow_private", "source_roots", "env_allow", "secrets", "approvals", "confirm", "budget"];
 const CONFIRM: &str = "`token`, `writes` or `person`";
 const APPROVALS_KEYS: &[&str] = &["unattended", "presence"];
-const PRESENCE: &str = "`terminal` or `pin`";
+const PRESENCE: &str = "`elicitation`, `terminal` or `pin`";
 const BUDGET_KEYS: &[&str] = &["http_calls", "writes", "attempts"];
 const SECRETS_KEYS: &[&str] = &["backend"];
 const BACKEND: &str = "`file`, `keyring` or `env`";
@@ -194,6 +196,7 @@ impl Approvals {
         }
         if let Some(field) = table.take("presence") {
             approvals.presence = field.parsed(PRESENCE, |text| match text {
+                "elicitation" => Some(LeastPresence::Elicitation),
                 "terminal" => Some(LeastPresence::Terminal),
                 "pin" => Some(LeastPresence::Pin),
                 _ => None,

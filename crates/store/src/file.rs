@@ -1,9 +1,16 @@
 //! Single files: read whole and bounded, written whole or not at all.
 
+mod fault;
+
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+#[cfg(debug_assertions)]
+pub use fault::file_faults;
+pub use fault::{FileFault, FileFaults, FilePoint};
+pub(crate) use fault::{at, write_all};
 
 use crate::limits;
 
@@ -209,7 +216,8 @@ pub(crate) fn write(path: &Path, bytes: &[u8], manner: Manner) -> Result<(), Fil
 /// Makes what was renamed or removed in a directory last.
 pub(crate) fn sync_directory(path: &Path) -> Result<(), FileError> {
     let directory = File::open(path).map_err(|error| FileError::of(path, error))?;
-    directory.sync_all().map_err(|error| FileError::of(path, error))
+    let synced = at(FilePoint::SyncDirectory, || directory.sync_all());
+    synced.map_err(|error| FileError::of(path, error))
 }
 
 fn fill(
@@ -225,16 +233,16 @@ fn fill(
     {
         file.set_permissions(metadata.permissions())?;
     }
-    file.write_all(bytes)?;
+    write_all(file, bytes)?;
     if manner.lasting == Lasting::Synced {
-        file.sync_all()?;
+        at(FilePoint::Sync, || file.sync_all())?;
     }
     match manner.replace {
-        Replace::Yes => fs::rename(temporary, target),
+        Replace::Yes => at(FilePoint::Rename, || fs::rename(temporary, target)),
         // Linking fails where renaming would silently replace.
         Replace::No => {
-            fs::hard_link(temporary, target)?;
-            fs::remove_file(temporary)
+            at(FilePoint::Rename, || fs::hard_link(temporary, target))?;
+            at(FilePoint::Remove, || fs::remove_file(temporary))
         }
     }
 }
@@ -256,7 +264,7 @@ fn create_beside(
         temporary.push(&name);
         temporary.push(format!(".{}-{attempt}.tmp", std::process::id()));
         let temporary = parent.join(temporary);
-        match options.open(&temporary) {
+        match at(FilePoint::Open, || options.open(&temporary)) {
             Ok(file) => return Ok((temporary, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(FileError::of(parent, error)),
@@ -287,9 +295,40 @@ pub(crate) fn make_directory(path: &Path, readers: Readers) -> Result<(), FileEr
     builder.create(path).map_err(|error| FileError::of(path, error))
 }
 
+/// Opens a file that lines are added to, for its owner alone where it is made. A link is not
+/// followed: where the lines go is what the path says.
+pub fn open_log(path: &Path) -> Result<File, FileError> {
+    // Looked at before it is opened: opening a pipe waits for somebody to read from it.
+    match fs::symlink_metadata(path) {
+        Ok(before) if !before.is_file() => {
+            return Err(FileError::NotRegular { path: path.to_owned() });
+        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(FileError::of(path, error));
+        }
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    owner_only(&mut options);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        // Should it become a link or a pipe after the look.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
+    }
+    let file = options.open(path).map_err(|error| FileError::of(path, error))?;
+    let metadata = file.metadata().map_err(|error| FileError::of(path, error))?;
+    if !metadata.is_file() {
+        return Err(FileError::NotRegular { path: path.to_owned() });
+    }
+    Ok(file)
+}
+
 /// Removes a file; whether there was one.
 pub(crate) fn remove(path: &Path) -> Result<bool, FileError> {
-    match fs::remove_file(path) {
+    match at(FilePoint::Remove, || fs::remove_file(path)) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(FileError::of(path, error)),

@@ -27,7 +27,7 @@ enum Kind {
 /// Every key there is.
 const KEYS: &[(&str, Kind)] = &[
     ("allow_private", Kind::List),
-    ("approvals.presence", Kind::Word("terminal")),
+    ("approvals.presence", Kind::Word("elicitation")),
     ("approvals.unattended", Kind::List),
     ("budget.attempts", Kind::Count),
     ("budget.http_calls", Kind::Count),

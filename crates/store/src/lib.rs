@@ -32,6 +32,7 @@ mod stamp;
 mod together;
 pub mod token;
 mod tree;
+mod user;
 pub mod workflows;
 
 pub use blobs::Blobs;
@@ -40,7 +41,12 @@ pub use config::{Approvals, Budgets, Config, ConfigError, Confirm, LeastPresence
 pub use digest::Digest;
 pub use directory::Directory;
 pub use edited::{EditError, EditedFile};
-pub use file::{FileError, read_document, write_atomic};
+#[cfg(debug_assertions)]
+#[doc(hidden)]
+pub use file::file_faults;
+pub use file::{FileError, open_log, read_document, write_atomic};
+#[doc(hidden)]
+pub use file::{FileFault, FileFaults, FilePoint};
 pub use hosts::PrivateHost;
 pub use keys::{ConfigFile, KeyError, Setting};
 pub use library::{Entry, Found, Library};
@@ -48,3 +54,4 @@ pub use listing::{Cause, Invalid, Listing, SourceReport, Summary};
 pub use locations::{Explained, Locations, Origin, SourceKind};
 pub use settings::{Fault, Place, UnknownKey};
 pub use sources::{AgentTrust, LocalSource, RefRoot, SourceError, Trust, UserTrust};
+pub use user::user;

@@ -5,6 +5,7 @@
 //! written into a file. Who can read the file can try PINs against it, slowly: a longer PIN is the
 //! only help against that.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use milepost_model::document::hex;
@@ -14,11 +15,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
 use crate::lock::Lock;
+use crate::runs::{self, RunsError};
 
 /// Wrong PINs in a row before no more are taken.
 pub const TRIES: u32 = 5;
 /// Characters of the shortest PIN.
 pub const PIN_CHARS_MIN: usize = 6;
+/// What the code over the file is for.
+const PURPOSE: &str = "person";
 /// The cost of trying one PIN: 2 to this many blocks.
 const COST: u8 = 15;
 
@@ -52,6 +56,9 @@ pub enum PersonError {
     /// The file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
+    /// What shows that nobody else wrote it could not be made.
+    #[error(transparent)]
+    Chain(#[from] RunsError),
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -60,6 +67,23 @@ struct Kept {
     cost: u8,
     key: String,
     wrong: u32,
+    /// Workflows that may approve by themselves, each with the person's signature.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    granted: BTreeMap<String, String>,
+    /// Made with the key of the journal: who only writes the file cannot set the count back.
+    #[serde(default)]
+    mac: String,
+}
+
+impl Kept {
+    fn told(&self) -> String {
+        format!("{} {} {} {}", self.salt, self.cost, self.key, self.wrong)
+    }
+}
+
+/// What is signed when a person lets a workflow approve by itself.
+fn granted_text(workflow: &str) -> String {
+    format!("milepost unattended\n{workflow}")
 }
 
 /// The person of a data directory.
@@ -96,7 +120,27 @@ impl Person {
         let pair = pair(pin, &salt, COST)?;
         let key = hex(pair.public_key().as_ref());
         let _lock = self.lock()?;
-        self.keep(&Kept { salt: hex(&salt), cost: COST, key, wrong: 0 })
+        let (salt, granted, mac) = (hex(&salt), BTreeMap::new(), String::new());
+        self.keep(Kept { salt, cost: COST, key, wrong: 0, granted, mac })
+    }
+
+    /// Lets these workflows, and no others, approve by themselves.
+    pub fn grant(&self, pin: &Secret, workflows: &[&str]) -> Result<(), PersonError> {
+        let mut granted = BTreeMap::new();
+        for workflow in workflows {
+            granted.insert((*workflow).to_owned(), self.sign(pin, &granted_text(workflow))?);
+        }
+        let _lock = self.lock()?;
+        let kept = self.kept()?.ok_or(PersonError::NotSet)?;
+        self.keep(Kept { granted, ..kept })
+    }
+
+    /// Whether the person said that a workflow may approve by itself; nobody is asked where no PIN
+    /// is set.
+    pub fn has_granted(&self, workflow: &str) -> Result<bool, PersonError> {
+        let Some(kept) = self.kept()? else { return Ok(true) };
+        let signature = kept.granted.get(workflow);
+        Ok(signature.is_some_and(|own| is_signed(&kept.key, &granted_text(workflow), own)))
     }
 
     /// Signs a text; a wrong PIN is counted before it is told.
@@ -108,7 +152,7 @@ impl Person {
         }
         // Counted first: whoever kills the process while it thinks gains no try by it.
         kept.wrong += 1;
-        self.keep(&kept)?;
+        self.keep(kept.clone())?;
         let salt = unhex(&kept.salt).ok_or_else(|| self.damaged())?;
         let pair = pair(pin, &salt, kept.cost)?;
         if hex(pair.public_key().as_ref()) != kept.key {
@@ -116,7 +160,7 @@ impl Person {
             return Err(if left == 0 { PersonError::Locked } else { PersonError::Wrong { left } });
         }
         kept.wrong = 0;
-        self.keep(&kept)?;
+        self.keep(kept)?;
         Ok(hex(pair.sign(text.as_bytes()).as_ref()))
     }
 
@@ -132,11 +176,15 @@ impl Person {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(FileError::of(&path, error).into()),
         };
-        serde_json::from_slice(&bytes).map(Some).map_err(|_| self.damaged())
+        let kept: Kept = serde_json::from_slice(&bytes).map_err(|_| self.damaged())?;
+        let sound = runs::is_coded(&self.directory, PURPOSE, &kept.told(), &kept.mac)?;
+        if sound { Ok(Some(kept)) } else { Err(self.damaged()) }
     }
 
-    fn keep(&self, kept: &Kept) -> Result<(), PersonError> {
-        let bytes = serde_json::to_vec_pretty(kept).map_err(|_| self.damaged())?;
+    /// The caller holds the lock.
+    fn keep(&self, mut kept: Kept) -> Result<(), PersonError> {
+        kept.mac = runs::coded(&self.directory, PURPOSE, &kept.told())?;
+        let bytes = serde_json::to_vec_pretty(&kept).map_err(|_| self.damaged())?;
         let manner =
             Manner { replace: Replace::Yes, readers: Readers::Owner, lasting: Lasting::Synced };
         Ok(file::write(&self.path(), &bytes, manner)?)
@@ -211,6 +259,34 @@ mod tests {
             person.set_pin(&Secret::new("another"), Some(&right)),
             Err(PersonError::Locked)
         ));
+    }
+
+    #[test]
+    fn a_count_that_was_set_back_is_noticed() {
+        let (_directory, person) = person();
+        person.set_pin(&Secret::new("correct"), None).expect("is set");
+        assert!(person.sign(&Secret::new("guessed"), "x").is_err());
+        let kept = std::fs::read_to_string(person.path()).expect("reads");
+        let reset = kept.replace("\"wrong\": 1", "\"wrong\": 0");
+        assert_ne!(kept, reset);
+        std::fs::write(person.path(), reset).expect("writes");
+        let told = person.sign(&Secret::new("correct"), "x");
+        assert!(matches!(told, Err(PersonError::Damaged { .. })), "{told:?}");
+        std::fs::write(person.path(), kept).expect("writes");
+        person.sign(&Secret::new("correct"), "x").expect("signs");
+    }
+
+    #[test]
+    fn what_approves_by_itself_is_signed_for() {
+        let (_directory, person) = person();
+        assert!(person.has_granted("a").expect("is read"), "nobody set a PIN");
+        let pin = Secret::new("correct");
+        person.set_pin(&pin, None).expect("is set");
+        assert!(!person.has_granted("a").expect("is read"));
+        assert!(person.grant(&Secret::new("wrong-one"), &["a"]).is_err());
+        person.grant(&pin, &["a"]).expect("is granted");
+        assert!(person.has_granted("a").expect("is read"));
+        assert!(!person.has_granted("b").expect("is read"));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use hmac::{Hmac, KeyInit, Mac as _};
+use milepost_model::document::hex;
 use sha2::Sha256;
 
 use super::error::RunsError;
@@ -74,6 +75,26 @@ impl ChainKey {
     pub(super) fn over(&self, purpose: &str) -> Message {
         Message(self.keyed.clone()).text(purpose)
     }
+}
+
+/// The code of a text of a directory, in hexadecimal digits. The caller holds its lock.
+pub(crate) fn coded(directory: &Path, purpose: &str, text: &str) -> Result<String, RunsError> {
+    let key = match ChainKey::read(directory)? {
+        Some(key) => key,
+        None => ChainKey::make(directory)?,
+    };
+    Ok(hex(&key.over(purpose).text(text).mac()))
+}
+
+/// Whether this is the code of a text.
+pub(crate) fn is_coded(
+    directory: &Path,
+    purpose: &str,
+    text: &str,
+    code: &str,
+) -> Result<bool, RunsError> {
+    let key = ChainKey::read(directory)?;
+    Ok(key.is_some_and(|key| hex(&key.over(purpose).text(text).mac()) == code))
 }
 
 /// A message so far. Each part goes in with its length, so that none runs into the next.

@@ -1,7 +1,9 @@
 //! What was last given for the inputs of a workflow, per folder.
 
+use std::collections::BTreeMap;
+
 use milepost_model::id::{InputName, WorkflowId};
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use super::db::Db;
 use super::error::RunsError;
@@ -41,12 +43,63 @@ pub(super) fn last(
     db.first(sql, params![workspace, workflow.as_str(), input.as_str()], |row| row.get(0))
 }
 
-/// Forgets the values of a workflow, or all of them; how many.
-pub(super) fn forget(db: Db<'_>, workflow: Option<&WorkflowId>) -> Result<usize, RunsError> {
-    match workflow {
-        Some(workflow) => {
-            db.execute("DELETE FROM input_history WHERE workflow = ?1", [workflow.as_str()])
-        }
-        None => db.execute("DELETE FROM input_history", []),
+/// Which values are to be forgotten: those that fit all that is said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Forgetting {
+    /// The workflow; any when absent.
+    pub workflow: Option<WorkflowId>,
+    /// The inputs; all of them when there are none.
+    pub inputs: Vec<InputName>,
+}
+
+impl Forgetting {
+    fn workflow(&self) -> Option<&str> {
+        self.workflow.as_ref().map(WorkflowId::as_str)
     }
+
+    /// Each input that is named, or none once for all of them.
+    fn each_input(&self) -> Vec<Option<&str>> {
+        match &self.inputs[..] {
+            [] => vec![None],
+            some => some.iter().map(|input| Some(input.as_str())).collect(),
+        }
+    }
+}
+
+/// Values of one input that were forgotten.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forgotten {
+    /// The workflow.
+    pub workflow: String,
+    /// The input.
+    pub input: String,
+    /// How many: one for each folder it was given in.
+    pub values: usize,
+}
+
+/// Whether there is a value to forget.
+pub(super) fn is_remembered(db: Db<'_>, what: &Forgetting) -> Result<bool, RunsError> {
+    let sql = "SELECT 1 FROM input_history WHERE (?1 IS NULL OR workflow = ?1) \
+               AND (?2 IS NULL OR input = ?2) LIMIT 1";
+    for input in what.each_input() {
+        if db.first(sql, params![what.workflow(), input], |row| row.get::<_, i64>(0))?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Forgets values; what they were of, in order.
+pub(super) fn forget(db: Db<'_>, what: &Forgetting) -> Result<Vec<Forgotten>, RunsError> {
+    let sql = "DELETE FROM input_history WHERE (?1 IS NULL OR workflow = ?1) \
+               AND (?2 IS NULL OR input = ?2) RETURNING workflow, input";
+    let mut counted: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for input in what.each_input() {
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        for of in db.all(sql, params![what.workflow(), input], read)? {
+            *counted.entry(of).or_default() += 1;
+        }
+    }
+    let told = counted.into_iter();
+    Ok(told.map(|((workflow, input), values)| Forgotten { workflow, input, values }).collect())
 }

@@ -127,7 +127,7 @@ fn conditions(filter: &RunFilter) -> (Vec<&'static str>, Vec<Box<dyn ToSql>>) {
 /// The ids that begin with a text, which may leave out `run_`.
 pub(super) fn find_prefix(db: Db<'_>, text: &str) -> Result<Vec<RunId>, RunsError> {
     let digits = text.strip_prefix("run_").unwrap_or(text);
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+    if text.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Ok(Vec::new());
     }
     let from = format!("run_{digits}");

@@ -15,6 +15,7 @@ use super::lease;
 use super::list::{self, Page, RunFilter};
 use super::run::{self, RunRow};
 use super::schema;
+use super::tally::{self, Tally};
 use crate::digest::Digest;
 use crate::limits;
 
@@ -79,6 +80,16 @@ impl RunsReader {
     /// Runs, newest first.
     pub fn list(&self, filter: &RunFilter, limit: usize) -> Result<Page, RunsError> {
         Ok(self.reading(|db, key| list::list(db, key, filter, limit))?.page)
+    }
+
+    /// How many runs there are, from the index alone.
+    pub fn tally(&self) -> Result<Tally, RunsError> {
+        self.reading(|db, _| tally::tally(db))
+    }
+
+    /// Asks for next to nothing: whether there is an answer is all that is wanted.
+    pub fn answers(&self) -> Result<(), RunsError> {
+        self.reading(|db, _| tally::answers(db))
     }
 
     /// The ids that begin with a text, with or without `run_`; of many, the first few.

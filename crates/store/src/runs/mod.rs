@@ -26,6 +26,7 @@ mod look;
 mod purge;
 mod run;
 mod schema;
+mod tally;
 mod usage;
 mod wake;
 mod writer;
@@ -39,6 +40,7 @@ use std::thread;
 use milepost_model::id::{InputName, RunId, WorkflowId};
 
 pub use alive::Alive;
+pub(crate) use chain::{coded, is_coded};
 pub use check::CheckReport;
 pub use error::RunsError;
 pub use event::{Append, Appended, Event, Events, NewEvent};
@@ -46,13 +48,14 @@ pub use examine::Examination;
 #[doc(hidden)]
 pub use fault::{Fault, Faults, Point};
 pub use inbox::{InboxId, InboxRow, InvalidInboxId, Pending, Sent};
-pub use inputs::Remembered;
+pub use inputs::{Forgetting, Forgotten, Remembered};
 pub use lease::{Beat, HolderId, Lease};
 pub use list::{Cursor, Page, RunFilter};
 pub use look::RunsReader;
 pub use purge::{PurgeFilter, PurgeReport};
 pub use run::{Created, Durability, NewRun, RunRow, RunStatus, Standing};
 pub use schema::FILE;
+pub use tally::Tally;
 pub use wake::Listener;
 
 use chain::ChainKey;
@@ -194,6 +197,7 @@ impl Runs {
             return done(Err(error));
         }
         let manner = manner(new.durability);
+        let done = counted(new.events.len(), |created: &Created| !created.already, done);
         self.submit(manner, move |db, key| run::create(db, key, new, holder), done);
     }
 
@@ -213,6 +217,7 @@ impl Runs {
         if let Err(error) = event::check_size(&what.events).and(answers) {
             return done(Err(error));
         }
+        let done = counted(what.events.len(), |_: &Appended| true, done);
         self.submit(manner(what.durability), move |db, key| event::write(db, key, what), done);
     }
 
@@ -300,9 +305,9 @@ impl Runs {
         wait(|done| self.submit(Manner::Durable, move |db, _| inputs::remember(db, &what), done))
     }
 
-    /// Forgets what was given for the inputs of a workflow, or of all; how many values.
-    pub fn forget_inputs(&self, workflow: Option<WorkflowId>) -> Result<usize, RunsError> {
-        let forget = move |db: Db<'_>, _: &ChainKey| inputs::forget(db, workflow.as_ref());
+    /// Forgets what was given for inputs; what it was of.
+    pub fn forget_inputs(&self, what: Forgetting) -> Result<Vec<Forgotten>, RunsError> {
+        let forget = move |db: Db<'_>, _: &ChainKey| inputs::forget(db, &what);
         wait(|done| self.submit(Manner::Durable, forget, done))
     }
 
@@ -339,6 +344,20 @@ impl Runs {
     ) {
         let key = self.inner.key.clone();
         self.inner.writer.submit(manner, move |db| work(db, &key), done);
+    }
+}
+
+/// The same answer, after the events that it says are written were counted.
+fn counted<T>(
+    events: usize,
+    is_new: impl FnOnce(&T) -> bool,
+    done: impl FnOnce(Result<T, RunsError>),
+) -> impl FnOnce(Result<T, RunsError>) {
+    move |outcome| {
+        if outcome.as_ref().is_ok_and(is_new) {
+            milepost_metrics::EVENTS.add(events as u64);
+        }
+        done(outcome);
     }
 }
 
@@ -475,6 +494,11 @@ impl Runs {
         input: &InputName,
     ) -> Result<Option<String>, RunsError> {
         self.reading(|db, _| inputs::last(db, workspace, workflow, input))
+    }
+
+    /// Whether [`Runs::forget_inputs`] would forget anything.
+    pub fn remembers_inputs(&self, what: &Forgetting) -> Result<bool, RunsError> {
+        self.reading(|db, _| inputs::is_remembered(db, what))
     }
 
     /// What [`Runs::purge`] would remove.

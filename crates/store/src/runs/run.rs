@@ -22,6 +22,9 @@ macro_rules! words {
         pub enum $name { $($(#[$doc])* $variant),* }
 
         impl $name {
+            /// All of them.
+            pub const ALL: &[$name] = &[$($name::$variant),*];
+
             /// The word for it, in the database and for people.
             pub fn as_str(self) -> &'static str {
                 match self { $($name::$variant => $word),* }

@@ -1,6 +1,6 @@
 //! The one thread that writes: what waits is committed together, and answered after that.
-//! A job that need not reach the disk, when nobody else writes, is done by its caller at once: two
-//! threads that wake each other take longer than the commit.
+//! When nobody else writes, and the disk is quick or need not be reached, a job is done by its
+//! caller at once: two threads that wake each other take longer than the commit.
 //!
 //! Every job has a savepoint of its own: one that is refused takes nothing back but itself. A job
 //! is answered exactly once, after its commit is on the disk. When the disk fails, everybody in
@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use milepost_model::id::RunId;
 use rusqlite::wal::CheckpointMode;
@@ -172,7 +173,7 @@ impl Writer {
             pages.store(count, Ordering::Relaxed);
             Ok(())
         }))?;
-        let pen = Pen { connection, faults, log_pages, synced: true };
+        let pen = Pen { connection, faults, log_pages, synced: true, quick: false, lone: false };
         let shared = Arc::new(Shared {
             pen: Mutex::new(Some(pen)),
             waiting: AtomicUsize::new(0),
@@ -324,14 +325,15 @@ impl Shared {
         outcome
     }
 
-    /// Does a job on the spot if it neither waits for the disk nor for anybody; else gives it back.
+    /// Does a job on the spot if it waits for nobody, and for no slow disk; else gives it back.
     fn at_once(&self, job: Box<dyn Job>) -> Option<Box<dyn Job>> {
-        if job.manner() != Manner::Relaxed || self.waiting.load(Ordering::Acquire) > 0 {
+        let manner = job.manner();
+        if manner == Manner::Alone || self.waiting.load(Ordering::Acquire) > 0 {
             return Some(job);
         }
         let Ok(mut pen) = self.pen.try_lock() else { return Some(job) };
-        let Some(own) = pen.as_mut().filter(|pen| !pen.is_log_long()) else { return Some(job) };
-        match self.guarded(|| own.begin_at_once()) {
+        let Some(own) = pen.as_mut().filter(|pen| pen.is_ready(manner)) else { return Some(job) };
+        match self.guarded(|| own.begin_at_once(manner)) {
             Ok(true) => {}
             // The thread is patient with other processes, and says what is wrong.
             Ok(false) | Err(_) => return Some(job),
@@ -353,6 +355,10 @@ struct Pen {
     log_pages: Arc<AtomicI32>,
     /// Whether commits are synced, as the connection is set.
     synced: bool,
+    /// Whether the last synced commit took less time than it takes to hand it over.
+    quick: bool,
+    /// Whether the last batch was one job.
+    lone: bool,
 }
 
 impl Pen {
@@ -380,9 +386,14 @@ impl Pen {
         self.db().step(Point::Begin, "BEGIN IMMEDIATE")
     }
 
-    /// Begins a transaction that is not synced, unless another process is writing.
-    fn begin_at_once(&mut self) -> Result<bool, BatchFault> {
-        self.sync(false)?;
+    /// Whether a job can be done without a wait that is worth another thread.
+    fn is_ready(&self, manner: Manner) -> bool {
+        !self.is_log_long() && (manner == Manner::Relaxed || self.quick)
+    }
+
+    /// Begins a transaction, unless another process is writing.
+    fn begin_at_once(&mut self, manner: Manner) -> Result<bool, BatchFault> {
+        self.sync(manner == Manner::Durable)?;
         self.connection.busy_handler(None::<fn(i32) -> bool>).map_err(fault_of)?;
         let begun = self.begin();
         db::be_patient(&mut self.connection).map_err(fault_of)?;
@@ -394,10 +405,16 @@ impl Pen {
     }
 
     /// Does the jobs of a transaction that was begun.
-    fn end(&self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
+    fn end(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
         let db = self.db();
+        let began = Instant::now();
         let outcome = in_transaction(db, batch)
             .and_then(|()| db.step(Point::Commit, "COMMIT").map_err(fault_of));
+        self.tell(batch.len(), began, outcome);
+        self.lone = batch.len() == 1;
+        if self.synced {
+            self.quick = outcome.is_ok() && began.elapsed() < limits::QUICK_COMMIT;
+        }
         // What failed may have ended the transaction by itself.
         if outcome.is_err()
             && !self.connection.is_autocommit()
@@ -406,6 +423,21 @@ impl Pen {
             return Err(BatchFault::Failed);
         }
         outcome
+    }
+
+    /// Counts a transaction, and leaves a line about it for those who want to see each.
+    fn tell(&self, jobs: usize, began: Instant, outcome: Result<(), BatchFault>) {
+        let duration_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let synced = self.synced;
+        match outcome {
+            Ok(()) => {
+                milepost_metrics::COMMITS.add(1);
+                tracing::trace!(target: "milepost::store", jobs, synced, duration_us, "committed");
+            }
+            Err(fault) => {
+                tracing::error!(target: "milepost::store", jobs, ?fault, "commit failed");
+            }
+        }
     }
 
     /// `NORMAL` leaves the log unsynced at a commit, and in order: after a loss of power its end
@@ -419,8 +451,12 @@ impl Pen {
         Ok(())
     }
 
+    /// Whoever syncs one write after the other has a short log: it is soon written over, which a
+    /// disk syncs several times as fast as a file that grows.
     fn is_log_long(&self) -> bool {
-        self.log_pages.load(Ordering::Relaxed) >= limits::LOG_PAGES
+        let short = self.synced && self.lone;
+        let most = if short { limits::LOG_PAGES_LONE } else { limits::LOG_PAGES };
+        self.log_pages.load(Ordering::Relaxed) >= most
     }
 
     /// Moves the log into the database when it is long. What was committed is safe in the log, so

@@ -5,7 +5,7 @@
 //! Texts and lines are only ever added: what was once said can be had again.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use milepost_model::id::WorkflowId;
@@ -15,7 +15,7 @@ use milepost_model::source::Format;
 use super::error::WorkflowError;
 use super::log::{self, Entry, Operation, Text};
 use crate::digest::Digest;
-use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::file::{self, FileError, FilePoint, Lasting, Manner, Readers, Replace};
 use crate::limits;
 use crate::locations::Locations;
 
@@ -226,10 +226,10 @@ fn append(path: &Path, line: &str) -> io::Result<()> {
     options.read(true).append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = file::at(FilePoint::Open, || options.open(path))?;
     let line = if ends_in_a_line(&mut file)? { line.to_owned() } else { format!("\n{line}") };
-    file.write_all(line.as_bytes())?;
-    file.sync_data()
+    file::write_all(&mut file, line.as_bytes())?;
+    file::at(FilePoint::Sync, || file.sync_data())
 }
 
 /// Whether the last line of a file is whole.

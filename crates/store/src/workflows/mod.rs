@@ -30,7 +30,7 @@ use self::files::{Files, Held, WORLD};
 use self::log::{Entry, Text};
 use self::turn::Turn;
 use crate::digest::Digest;
-use crate::file::{self, FileError, Readers};
+use crate::file::{self, FileError, FilePoint, Readers};
 use crate::locations::Locations;
 use crate::lock::Lock;
 
@@ -376,7 +376,8 @@ fn renamed(held: &Held, from: &WorkflowId, to: &WorkflowId) -> Result<Vec<u8>, W
 fn move_file(from: PathBuf, to: PathBuf) -> PathBuf {
     // In one step: a second name for a moment would be a second workflow after a crash.
     let free = fs::symlink_metadata(&to).is_err();
-    if from == to || !free || fs::rename(&from, &to).is_err() {
+    let rename = || file::at(FilePoint::Rename, || fs::rename(&from, &to));
+    if from == to || !free || rename().is_err() {
         return from;
     }
     // Should the machine stop before this is on the disk, the old name is back, which will do.

@@ -56,6 +56,14 @@ fn put(path: &Path, text: &str) {
     fs::write(path, text).expect("writes");
 }
 
+/// A directory in memory where there is such a place: for tests in which what goes wrong is made
+/// to, and the disk would only take its time.
+fn in_memory() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let root = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    root.expect("makes a directory")
+}
+
 /// The library of some directories, least first.
 fn open(directories: &[(SourceKind, &Path)]) -> Library {
     let directories = directories.iter().map(|(kind, path)| (*kind, (*path).to_owned())).collect();

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 
+use milepost_model::id::RunId;
 use milepost_store::limits::LOG_PAGES;
 use milepost_store::runs::{
     Append, Fault, InboxId, InboxRow, NewEvent, OpenOptions, Point, RunStatus, Runs, RunsError,
@@ -76,11 +77,119 @@ fn a_full_disk_is_told_and_writing_goes_on() {
     }
 }
 
+/// What was acknowledged in a play, and what was under way when something went wrong.
+#[derive(Default)]
+struct Told {
+    run: Option<RunId>,
+    events: Vec<String>,
+    messages: usize,
+    /// Events that were to be added.
+    pending: Vec<String>,
+    /// A message that was to be left.
+    leaving: bool,
+}
+
+impl Told {
+    fn begin(&mut self, texts: &[&str]) {
+        self.pending = texts.iter().map(|text| (*text).to_owned()).collect();
+    }
+
+    fn done(&mut self) {
+        self.events.append(&mut self.pending);
+    }
+}
+
+/// Whatever a process writes of a run: it begins, goes on, is told something, waits, ends.
+fn play(runs: &Runs, told: &mut Told) -> Result<(), RunsError> {
+    let run = told.run.insert(id()).clone();
+    told.begin(&["created"]);
+    let created = runs.create_now(new_run(&run), Some(holder()))?;
+    told.done();
+    runs.release_now(created.lease.expect("was asked for"))?;
+    let lease = runs.take_now(run.clone(), holder(), 1)?.expect("is free");
+    for number in 0..3 {
+        let known = told.events.len() as u64;
+        told.begin(&["one", "two"]);
+        let waits = Some(standing(RunStatus::Waiting));
+        runs.append_now(Append { standing: waits, ..append(&lease, known, &["one", "two"]) })?;
+        told.done();
+        told.leaving = true;
+        let data = vec![number; 40];
+        let name = InboxId::parse(&format!("m{number}")).expect("is one");
+        runs.send_now(InboxRow { id: name, run: run.clone(), at_ms: 1, data })?;
+        (told.leaving, told.messages) = (false, told.messages + 1);
+    }
+    told.begin(&["ended"]);
+    let known = told.events.len() as u64;
+    let ends = Some(standing(RunStatus::Succeeded));
+    runs.append_now(Append { standing: ends, ..append(&lease, known, &["ended"]) })?;
+    told.done();
+    Ok(())
+}
+
+/// Every call of a play goes wrong in every way: whatever was acknowledged is there, and what was
+/// under way is there whole or not at all.
+#[test]
+fn every_call_to_the_storage_may_go_wrong() {
+    let mut tried = 0;
+    for point in [Point::Begin, Point::Statement, Point::Commit] {
+        for fault in [Fault::Io, Fault::Full, Fault::Late] {
+            for calls in 0.. {
+                let root = crate::in_memory();
+                let (runs, trap) = trapped(root.path());
+                trap.set(point, calls, fault);
+                let mut told = Told::default();
+                let outcome = play(&runs, &mut told);
+                if !trap.went_off() {
+                    assert!(calls >= 5, "{point:?}: only {calls} calls");
+                    outcome.expect("nothing goes wrong");
+                    break;
+                }
+                tried += 1;
+                let at = format!("{fault:?} at {point:?}, call {calls}");
+                let failed = fault != Fault::Full;
+                match outcome {
+                    Err(RunsError::Failed) => assert!(failed, "{at}"),
+                    Err(RunsError::Full) => assert!(!failed, "{at}"),
+                    // Something of its own that nobody waits for, such as a sign of life.
+                    Ok(()) => {}
+                    Err(error) => panic!("{at}: {error:?}"),
+                }
+                if !failed {
+                    assert!(!runs.has_failed(), "{at}");
+                }
+                drop(runs);
+                there(root.path(), &told, &at, fault == Fault::Late && point == Point::Commit);
+            }
+        }
+    }
+    assert!(tried > 100, "{tried}");
+}
+
+/// A process that comes after: what was acknowledged is there, and the rest can be done.
+fn there(root: &Path, told: &Told, at: &str, late: bool) {
+    let runs = open(root);
+    assert!(runs.check().expect("checks").is_sound(), "{at}");
+    let run = told.run.as_ref().expect("has one");
+    let begun = runs.run(run).is_ok();
+    let found = if begun { texts(&runs, run) } else { Vec::new() };
+    let whole: Vec<String> = told.events.iter().chain(&told.pending).cloned().collect();
+    assert!(
+        found == told.events || late && found == whole,
+        "{at}: {found:?}, told {:?}",
+        told.events
+    );
+    let left = || runs.pending(run).expect("reads").messages.len();
+    let messages = if begun { left() } else { 0 };
+    let one_more = late && told.leaving && messages == told.messages + 1;
+    assert!(messages == told.messages || one_more, "{at}: {messages} of {}", told.messages);
+}
+
 #[test]
 fn a_disk_that_fails_is_never_trusted_again() {
     for point in [Point::Begin, Point::Statement, Point::Commit] {
         for fault in [Fault::Io, Fault::Late] {
-            for calls in [0, 1, 4] {
+            for calls in 0..12 {
                 fails(point, calls, fault);
             }
         }
@@ -88,7 +197,7 @@ fn a_disk_that_fails_is_never_trusted_again() {
 }
 
 fn fails(point: Point, calls: usize, fault: Fault) {
-    let root = tempfile::tempdir().expect("makes a directory");
+    let root = crate::in_memory();
     let (runs, trap) = trapped(root.path());
     let lease = begun(&runs);
     trap.set(point, calls, fault);

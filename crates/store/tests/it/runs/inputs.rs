@@ -1,21 +1,23 @@
 //! What was last given for inputs.
 
 use milepost_model::id::InputName;
-use milepost_store::runs::{Remembered, Runs};
+use milepost_store::runs::{Forgetting, Forgotten, Remembered, Runs};
 
 use super::{fresh, workflow};
 
+fn input(name: &str) -> InputName {
+    InputName::parse(name).expect("is one")
+}
+
 fn remember(runs: &Runs, workspace: &str, id: &str, value: &str, at_ms: u64) {
-    let name = InputName::parse("subject").expect("is one");
-    let values = vec![(name, value.to_owned())];
+    let values = vec![(input("subject"), value.to_owned()), (input("tone"), "9".to_owned())];
     let what =
         Remembered { workspace: workspace.to_owned(), workflow: workflow(id), values, at_ms };
     runs.remember_inputs(what).expect("remembers");
 }
 
 fn last(runs: &Runs, workspace: &str, id: &str) -> Option<String> {
-    let name = InputName::parse("subject").expect("is one");
-    runs.last_input(workspace, &workflow(id), &name).expect("reads")
+    runs.last_input(workspace, &workflow(id), &input("subject")).expect("reads")
 }
 
 #[test]
@@ -29,9 +31,27 @@ fn the_last_value_is_remembered_per_folder_and_workflow() {
     remember(&runs, "/a", "y", "4", 10);
     assert_eq!(last(&runs, "/a", "x").as_deref(), Some("2"));
     assert_eq!(last(&runs, "/b", "x").as_deref(), Some("3"));
-    assert_eq!(runs.forget_inputs(Some(workflow("x"))).expect("forgets"), 2);
+}
+
+/// What is forgotten, as `workflow.input values`.
+fn forget(runs: &Runs, id: Option<&str>, inputs: &[&str]) -> Vec<String> {
+    let inputs = inputs.iter().map(|name| input(name)).collect();
+    let forgotten = runs.forget_inputs(Forgetting { workflow: id.map(workflow), inputs });
+    let told = |Forgotten { workflow, input, values }| format!("{workflow}.{input} {values}");
+    forgotten.expect("forgets").into_iter().map(told).collect()
+}
+
+#[test]
+fn values_are_forgotten_by_workflow_by_input_or_all() {
+    let (_root, runs) = fresh();
+    for (workspace, id) in [("/a", "x"), ("/b", "x"), ("/a", "y")] {
+        remember(&runs, workspace, id, "1", 10);
+    }
+    assert_eq!(forget(&runs, Some("x"), &["subject"]), ["x.subject 2"]);
     assert_eq!(last(&runs, "/a", "x"), None);
-    assert_eq!(last(&runs, "/a", "y").as_deref(), Some("4"));
-    assert_eq!(runs.forget_inputs(None).expect("forgets"), 1);
+    assert_eq!(last(&runs, "/a", "y").as_deref(), Some("1"));
+    assert_eq!(forget(&runs, None, &["tone", "nothing"]), ["x.tone 2", "y.tone 1"]);
+    assert_eq!(forget(&runs, Some("x"), &[]), [""; 0]);
+    assert_eq!(forget(&runs, None, &[]), ["y.subject 1"]);
     assert_eq!(last(&runs, "/a", "y"), None);
 }

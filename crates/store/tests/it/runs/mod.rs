@@ -11,6 +11,7 @@ mod looks;
 mod messages;
 mod opening;
 mod processes;
+mod torn;
 mod upkeep;
 mod waking;
 

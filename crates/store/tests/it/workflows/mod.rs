@@ -1,6 +1,7 @@
 //! Workflows as they are changed: what is compared, what is kept, what a crash leaves.
 
 mod crash;
+mod faults;
 mod files;
 mod history;
 mod race;
@@ -34,7 +35,10 @@ struct Place {
 
 impl Place {
     fn new() -> Place {
-        let root = tempfile::tempdir().expect("makes a directory");
+        Place::at(tempfile::tempdir().expect("makes a directory"))
+    }
+
+    fn at(root: tempfile::TempDir) -> Place {
         let workflows = Workflows::open(&places(root.path()));
         Place { root, workflows }
     }

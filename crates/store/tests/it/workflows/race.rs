@@ -9,9 +9,9 @@ use std::thread;
 use super::*;
 
 const THREADS: usize = 64;
-/// Rounds unless [`MORE`] says another number: a thousand take minutes on a busy machine.
+/// Rounds: with nothing but the lock between them, each takes a while. The operation that all of
+/// this is for has its own race, with many more.
 const ROUNDS: usize = 50;
-const MORE: &str = "MILEPOST_TEST_RACE_ROUNDS";
 const DIRECTORY: &str = "MILEPOST_TEST_RACE_DIRECTORY";
 
 /// All save over the same version at once; the text of the one that was first.
@@ -99,10 +99,8 @@ fn one_of_many_is_first() {
     if let Some(directory) = env::var_os(DIRECTORY) {
         return follow(Path::new(&directory));
     }
-    // In memory where there is such a place: what is tested is who wins, not the disk.
-    let memory = Path::new("/dev/shm");
-    let root = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-    let root = root.expect("makes a directory");
+    // What is tested is who wins, not the disk.
+    let root = crate::in_memory();
     let workflows = [Workflows::open(&places(root.path()))];
     let first = manifest("a", "First");
     let draft = Draft { bytes: first.as_bytes(), format: Format::Yaml };
@@ -110,8 +108,7 @@ fn one_of_many_is_first() {
     let mut version = saved.version;
     let mut follower = Follower::start(root.path());
     let mut both = [0, 0];
-    let rounds = env::var(MORE).ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
-    for round in 0..rounds {
+    for round in 0..ROUNDS {
         follower.go(version);
         let ours = contend(&workflows, version, &format!("first {round}"));
         let ours = ours.map(|text| Digest::of(text.as_bytes()));
@@ -133,5 +130,5 @@ fn one_of_many_is_first() {
     assert!(follower.child.wait().expect("ends").success());
     let history = History::open(&places(root.path()));
     let versions = history.versions(&id("a"), None).expect("reads");
-    assert_eq!(versions.items.len(), rounds + 1, "each winner is kept, and no other: {both:?}");
+    assert_eq!(versions.items.len(), ROUNDS + 1, "each winner is kept, and no other: {both:?}");
 }

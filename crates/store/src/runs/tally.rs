@@ -1,0 +1,33 @@
+//! How many runs there are, for those who watch over all of them. Every number comes from an
+//! index: no row of the journal is read, and none is checked.
+
+use super::db::Db;
+use super::error::RunsError;
+
+/// How many there are of what.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Runs by the word of their status; a status that no run has is not among them.
+    pub runs: Vec<(String, u64)>,
+    /// Runs that wait, by the first word of what they wait for; empty where that is a time.
+    pub waiting: Vec<(String, u64)>,
+    /// Messages that nobody answered.
+    pub inbox: u64,
+}
+
+pub(super) fn tally(db: Db<'_>) -> Result<Tally, RunsError> {
+    let pair = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let runs = db.all("SELECT status, COUNT(*) FROM runs GROUP BY status", [], pair)?;
+    let sql = "SELECT substr(waiting, 1, instr(waiting || ' ', ' ') - 1), COUNT(*) \
+               FROM (SELECT ifnull(waiting, '') AS waiting FROM runs WHERE status = 'waiting') \
+               GROUP BY 1";
+    let waiting = db.all(sql, [], pair)?;
+    let sql = "SELECT COUNT(*) FROM inbox WHERE answer IS NULL";
+    let inbox = db.first(sql, [], |row| row.get(0))?.unwrap_or_default();
+    Ok(Tally { runs, waiting, inbox })
+}
+
+pub(super) fn answers(db: Db<'_>) -> Result<(), RunsError> {
+    let found: Option<i64> = db.first("SELECT id FROM proof WHERE id = 1", [], |row| row.get(0))?;
+    found.map(drop).ok_or(RunsError::Failed)
+}

@@ -1,0 +1,102 @@
+//! A log whose end is torn off, at every frame and in the midst of each: what was acknowledged
+//! before that is there, and nothing is there by half.
+
+use std::fs;
+use std::path::Path;
+
+use milepost_model::id::RunId;
+use milepost_store::runs::{FILE, Lease, RunStatus, Runs};
+
+use super::{append, begun, end, holder, new_run, open, texts};
+
+/// What is in front of every frame of the log, and in front of the log itself.
+const HEADER: usize = 32;
+const FRAME_HEADER: usize = 24;
+
+/// Bytes that are left of a frame, and bytes of the next one that are there too.
+const TEARS: [isize; 4] = [-1_000, -1, 0, 25];
+
+/// One moment: how long the log was, and what had been acknowledged.
+struct Moment {
+    log: usize,
+    texts: Vec<String>,
+}
+
+fn log_of(root: &Path) -> Vec<u8> {
+    fs::read(root.join(format!("{FILE}-wal"))).expect("reads")
+}
+
+/// Copies the files as they are at this moment: what a machine finds that stopped.
+fn copy(from: &Path, to: &Path, log: &[u8]) {
+    for entry in fs::read_dir(from).expect("reads") {
+        let entry = entry.expect("is there");
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // The memory that processes share is gone with the machine.
+        if entry.path().is_file() && !name.ends_with("-shm") && !name.ends_with("-wal") {
+            fs::copy(entry.path(), to.join(&name)).expect("copies");
+        }
+    }
+    fs::write(to.join(format!("{FILE}-wal")), log).expect("writes");
+}
+
+/// A run that is written to, event by event, and how long the log was after each.
+fn written(runs: &Runs, root: &Path) -> (Lease, Vec<Moment>) {
+    let lease = begun(runs);
+    let mut moments = vec![Moment { log: log_of(root).len(), texts: vec!["created".to_owned()] }];
+    for number in 0..6_u64 {
+        let long = format!("{number} {}", "x".repeat(usize::try_from(number).unwrap_or(0) * 200));
+        let events = [long.as_str(), "more"];
+        runs.append_now(append(&lease, 1 + number * 2, &events)).expect("appends");
+        let mut texts = moments.last().expect("has one").texts.clone();
+        texts.extend(events.map(str::to_owned));
+        moments.push(Moment { log: log_of(root).len(), texts });
+    }
+    (lease, moments)
+}
+
+#[test]
+fn a_torn_log_ends_at_its_last_whole_commit() {
+    let root = crate::in_memory();
+    let runs = open(root.path());
+    let (lease, moments) = written(&runs, root.path());
+    let log = log_of(root.path());
+    let page = u32::from_be_bytes(log[8..12].try_into().expect("four bytes")) as usize;
+    let frames = (log.len() - HEADER) / (page + FRAME_HEADER);
+    assert!(frames > 12, "{frames} frames");
+    let torn = crate::in_memory();
+    for frame in 0..=frames {
+        for tear in TEARS {
+            let at = HEADER + frame * (page + FRAME_HEADER);
+            let Some(at) = at.checked_add_signed(tear).filter(|at| *at <= log.len()) else {
+                continue;
+            };
+            // Cut, and cut with something else where the rest was.
+            for rest in [0, 300] {
+                let mut short = log[..at].to_vec();
+                short.extend(std::iter::repeat_n(0xA5, rest));
+                let folder = torn.path().join(format!("{at}-{rest}"));
+                fs::create_dir(&folder).expect("makes a folder");
+                copy(root.path(), &folder, &short);
+                check(&folder, &lease.run, at, &moments);
+            }
+        }
+    }
+}
+
+fn check(folder: &Path, run: &RunId, at: usize, moments: &[Moment]) {
+    let whole = moments.iter().rev().find(|moment| moment.log <= at);
+    let runs = open(folder);
+    let Some(whole) = whole else {
+        // Nobody was told of this run: it is there as it began, or not at all.
+        return;
+    };
+    let there = texts(&runs, run);
+    assert_eq!(there, whole.texts, "cut at {at}");
+    assert!(runs.check().expect("checks").is_sound(), "cut at {at}");
+    // Another one takes it up where it stands, and a new one begins.
+    let taken = runs.take_now(run.clone(), holder(), 1).expect("asks").expect("is free");
+    end(&runs, &taken, there.len() as u64, RunStatus::Succeeded);
+    runs.create_now(new_run(&super::id()), None).expect("begins");
+    drop(runs);
+    assert_eq!(texts(&open(folder), run).len(), whole.texts.len() + 1, "cut at {at}");
+}
