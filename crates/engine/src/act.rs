@@ -184,6 +184,18 @@ impl<'s> Look<'s> {
         below.filter_map(|node| self.call_of(node)).collect()
     }
 
+    /// The steps that send something after a question was answered.
+    pub(crate) fn senders_below(&self, key: &Key) -> Vec<Key> {
+        let Some(index) = self.flow.index(key.as_str()) else { return Vec::new() };
+        let below = self.flow.below(index).into_iter().map(|index| &self.flow.nodes()[index]);
+        // What is done at the end is done after a no as well.
+        let sends = |node: &&Node| {
+            let step = self.flow.of_key(&node.key);
+            !node.finally && step.is_some_and(|step| matches!(step.action, Action::Run(_)))
+        };
+        below.filter(sends).map(|node| node.key.clone()).collect()
+    }
+
     fn call_of(&self, node: &Node) -> Option<Calling> {
         let step = self.flow.of_key(&node.key)?;
         let Action::Run(run) = &step.action else { return None };

@@ -74,6 +74,9 @@ pub enum Event {
         by: Actor,
         /// What.
         decision: Decision,
+        /// How they showed to be there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof: Option<Proof>,
     },
     /// Its condition does not hold, or what it needs was skipped.
     StepSkipped {
@@ -258,7 +261,11 @@ pub struct RunCreated {
     /// The inputs that are secrets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
-    /// The variables of the environment that expressions may read.
+    /// Those of them whose value came from their default: whoever drives the run reads it again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub defaulted: Vec<String>,
+    /// The variables of the environment that expressions of the workflow read; sentinels in the
+    /// place of secrets.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub env: Map<String, Value>,
     /// Who started it.
@@ -323,13 +330,30 @@ pub enum ActorKind {
 pub enum Presence {
     /// The user's configuration approves this workflow unattended.
     Policy,
+    /// Asked by the client, answered by the person.
+    Elicitation,
     /// Typed on a terminal.
     #[default]
     Terminal,
-    /// Asked by the client, answered by the person.
-    Elicitation,
     /// With the person's PIN.
     Pin,
+}
+
+/// How a person showed to be there when they decided something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proof {
+    /// In which way.
+    pub presence: Presence,
+    /// The signature over what was decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+}
+
+impl Proof {
+    /// A word at a terminal.
+    pub fn at_terminal() -> Proof {
+        Proof { presence: Presence::Terminal, signature: None }
+    }
 }
 
 /// One try of a request.
@@ -420,6 +444,9 @@ pub struct Request {
     /// What will be done after a yes, as far as it is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<ShownCall>,
+    /// Steps that will send something after a yes of which it was not known what.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unshown: Vec<Key>,
     /// A digest of all that was shown.
     pub digest: String,
     /// When it lapses.
@@ -428,6 +455,13 @@ pub struct Request {
     /// What differs from what was approved before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+}
+
+impl Request {
+    /// Whether it was known that a step would send something.
+    pub(crate) fn names(&self, key: &Key) -> bool {
+        self.unshown.contains(key) || self.shown.iter().any(|shown| shown.key == *key)
+    }
 }
 
 /// A request that depends on an approval.
@@ -439,6 +473,9 @@ pub struct ShownCall {
     pub digest: String,
     /// The request in short.
     pub request: String,
+    /// The same with where it goes to.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub target: String,
     /// Its arguments.
     pub arguments: Value,
 }
@@ -506,6 +543,17 @@ pub enum Budget {
     Attempts,
 }
 
+impl Budget {
+    /// As a manifest names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Budget::HttpCalls => "http_calls",
+            Budget::Writes => "writes",
+            Budget::Attempts => "attempts",
+        }
+    }
+}
+
 /// Where and how a run goes on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Resumption {
@@ -524,6 +572,9 @@ pub struct Resumption {
     /// Inputs that differ from now on.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub inputs: Map<String, Value>,
+    /// Variables of the environment that the text reads from now on.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub env: Map<String, Value>,
     /// The text from now on.
     pub text_hash: String,
     /// Its meaning.
@@ -539,6 +590,20 @@ pub struct Resumption {
     pub reason: Option<String>,
     /// When it is too late.
     pub deadline_ms: u64,
+    /// Secret inputs that were given anew: their defaults are not read again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given: Vec<String>,
+    /// How the person showed to be there, where this is theirs to decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
+}
+
+impl Resumption {
+    /// Whether it is a person's decision: it puts an output in the place of a step's own, or gives
+    /// more to spend.
+    pub fn decides(&self) -> bool {
+        !self.overrides.is_empty() || !self.budget.is_empty()
+    }
 }
 
 impl Event {

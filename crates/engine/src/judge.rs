@@ -6,7 +6,7 @@ use milepost_model::step::{Action, Prompt};
 use milepost_model::suggest;
 use serde_json::{Value, json};
 
-use crate::event::{Actor, ActorKind, Event, Issue, Presence, Submission, Verdict};
+use crate::event::{Actor, ActorKind, Event, Issue, Presence, Proof, Submission, Verdict};
 use crate::failure::Failure;
 use crate::flow::Flow;
 use crate::key::Key;
@@ -229,17 +229,10 @@ pub(crate) fn decision(
     if decided.by.kind != ActorKind::Person {
         return Err(words::no_person());
     }
-    let head = &state.head;
-    if decided.presence < head.presence {
-        return Err(words::absent(head.presence));
-    }
-    if let Some(person) = &head.person {
-        let text = decided.signed_text(&head.run);
-        let signature = decided.signature.as_deref().unwrap_or_default();
-        if !world.is_signed(person, &text, signature) {
-            return Err(words::unsigned());
-        }
-    }
+    let proof = Proof { presence: decided.presence, signature: decided.signature.clone() };
+    // A question may be answered where it is asked, in a client too.
+    let text = decided.signed_text(&state.head.run);
+    proven_by(state, world, Presence::Elicitation, Some(&proof), &text)?;
     if let Some(Action::Approve(approve)) = flow.of_key(key).map(|step| &step.action) {
         if !approve.by.is_empty() && !approve.by.contains(&decided.by.name) {
             return Err(words::not_theirs(key, &approve.by));
@@ -253,6 +246,36 @@ pub(crate) fn decision(
     let comment = comment.filter(|comment| !comment.trim().is_empty());
     let verdict = Box::new(Verdict { key, digest, by, comment, answer, presence, signature });
     Ok(Some(if approve { Event::Approved(verdict) } else { Event::Rejected(verdict) }))
+}
+
+/// Whether a person showed to be there as the run demands it, and at a terminal at least. A
+/// configuration that approves unattended answers no other question.
+pub(crate) fn proven(
+    state: &State,
+    world: &dyn World,
+    proof: Option<&Proof>,
+    text: &str,
+) -> Result<(), Failure> {
+    proven_by(state, world, Presence::Terminal, proof, text)
+}
+
+/// The same, with what has to be shown in any case.
+fn proven_by(
+    state: &State,
+    world: &dyn World,
+    least: Presence,
+    proof: Option<&Proof>,
+    text: &str,
+) -> Result<(), Failure> {
+    let head = &state.head;
+    let least = head.presence.max(least);
+    let proof = proof.filter(|proof| proof.presence >= least);
+    let proof = proof.ok_or_else(|| words::absent(least))?;
+    let signature = proof.signature.as_deref().unwrap_or_default();
+    match &head.person {
+        Some(person) if !world.is_signed(person, text, signature) => Err(words::unsigned()),
+        _ => Ok(()),
+    }
 }
 
 /// Whether the user's configuration answers a question. It fills in no form, and it is nobody that

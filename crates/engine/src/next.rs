@@ -309,7 +309,7 @@ impl<'s> Look<'s> {
                 let begun = self.state.step(&key).filter(|state| state.is_open());
                 let command = match begun {
                     Some(state) => self.advance(one, state),
-                    None if self.begins => Some(self.begin(&one)),
+                    None if self.is_free(&key) => Some(self.begin(&one)),
                     None => None,
                 };
                 Place::Due(command.map(Box::new))

@@ -18,14 +18,14 @@ use crate::board::Board;
 use crate::command::{Asking, Call, Calling, Command, Starting};
 use crate::event::{
     Actor, ActorKind, Answer, Attempt, Budget, Change, ChildOutcome, Entry, Event, Presence,
-    Request, ShownCall, Verdict,
+    Request, Resumption, ShownCall, Verdict,
 };
 use crate::failure::Failure;
 use crate::flow::Flow;
 use crate::key::Key;
 use crate::next::Look;
 use crate::retry::{self, Tried, Trouble};
-use crate::signal::{Reply, Signal};
+use crate::signal::{Reply, Signal, resumed_text, settled_text};
 use crate::state::{IllegalEvent, Phase, State, Status, StepState};
 use crate::{DEADLINE, judge, limits, sentinel, words};
 
@@ -58,6 +58,8 @@ pub struct Prepared {
     pub digest: String,
     /// It in short: `POST /refunds`.
     pub request: String,
+    /// The same with where it goes to: `POST https://api.example/refunds`.
+    pub target: String,
     /// Whether it changes something.
     pub write: bool,
     /// Whether it may be sent again.
@@ -190,6 +192,11 @@ impl Pilot {
     /// Its workflow.
     pub fn flow(&self) -> &Flow {
         &self.flow
+    }
+
+    /// Both, for those who look at the run once nobody drives it.
+    pub fn into_parts(self) -> (Flow, State) {
+        (self.flow, self.state)
     }
 
     /// Another text, which a resumption of the run names.
@@ -549,11 +556,30 @@ impl Turn<'_> {
             if begun || now.is_some_and(|now| now.digest == shown.digest) {
                 continue;
             }
-            let side = |shown: &ShownCall| json!({shown.request.clone(): shown.arguments});
-            let after = now.map_or(Value::Null, side);
-            changes.push(Change { key: shown.key.clone(), before: side(shown), after });
+            let (mut before, mut after) = (side(shown), now.map_or(Value::Null, side));
+            if let Some(now) = now.filter(|_| before == after) {
+                // What differs is nothing that is shown: two digests at least are not the same.
+                before = json!([before, {"digest": shown.digest}]);
+                after = json!([after, {"digest": now.digest}]);
+            }
+            changes.push(Change { key: shown.key.clone(), before, after });
         }
+        changes.extend(self.unseen(before, after));
         changes
+    }
+
+    /// Steps that would send something and were not there when a person was asked.
+    fn unseen(&self, before: &Request, after: &Request) -> Vec<Change> {
+        let senders = Look::of(&self.pilot.flow, self.state()).senders_below(&before.key);
+        let begun = |key: &Key| self.state().step(key).is_some_and(|step| step.began_ms.is_some());
+        let unseen = senders.into_iter().filter(|key| !before.names(key) && !begun(key));
+        let change = |key: Key| {
+            let shown = after.shown.iter().find(|shown| shown.key == key);
+            let arguments = shown.map_or(Value::Null, |shown| shown.arguments.clone());
+            let request = shown.map_or_else(|| key.to_string(), |shown| shown.request.clone());
+            Change { key, before: Value::Null, after: json!({request: arguments}) }
+        };
+        unseen.map(change).collect()
     }
 
     fn request(&self, asking: Asking) -> Request {
@@ -564,6 +590,7 @@ impl Turn<'_> {
                 key: calling.key.clone(),
                 digest: prepared.digest,
                 request: prepared.request,
+                target: sentinel::shown_text(&head.seal, &prepared.target),
                 arguments: sentinel::shown(&head.seal, &calling.call.arguments()),
             })
         });
@@ -580,8 +607,10 @@ impl Turn<'_> {
             "shown": shown,
             "submission": told.map(|told| &told.digest),
         }));
+        let mut unshown = Look::of(&self.pilot.flow, self.state()).senders_below(&asking.key);
+        unshown.retain(|key| shown.iter().all(|shown| shown.key != *key));
         let (key, expires_at_ms, changes) = (asking.key, asking.expires_at_ms, asking.changes);
-        Request { key, message, shown, digest, expires_at_ms, changes }
+        Request { key, message, shown, unshown, digest, expires_at_ms, changes }
     }
 
     fn ask(&mut self, asking: Asking) -> Result<(), IllegalEvent> {
@@ -633,13 +662,16 @@ impl Turn<'_> {
             Outcome::Answered { answer, duration_ms } => {
                 self.record(Event::AttemptSucceeded { key, answer, duration_ms })
             }
+            Outcome::Failed { failure, trouble: Trouble::Withheld, .. } => {
+                self.withheld(key, failure)
+            }
             Outcome::Failed { failure, trouble, unsent, retry_after_ms } => {
                 let step = self.pilot.flow.of_key(&key);
                 let certain = match trouble {
                     Trouble::Status(status) => {
                         step.is_none_or(|step| !retry::is_ambiguous(step, status))
                     }
-                    Trouble::Unsendable => true,
+                    Trouble::Unsendable | Trouble::Withheld => true,
                     Trouble::Network | Trouble::Timeout => unsent,
                 };
                 if !attempt.repeatable && !certain {
@@ -650,6 +682,18 @@ impl Turn<'_> {
                 self.record(Event::AttemptFailed { key, failure, retry_at_ms, interrupted })
             }
         }
+    }
+
+    /// Nothing was sent, and nobody failed: the run stands still until somebody gives what lacks.
+    fn withheld(&mut self, key: Key, failure: Failure) -> Result<(), IllegalEvent> {
+        let canceled = self.state().canceling.is_some();
+        let now = self.now_ms.max(self.state().now_ms);
+        let retry_at_ms = (!canceled).then_some(now);
+        self.record(Event::AttemptFailed { key, failure, retry_at_ms, interrupted: true })?;
+        if !canceled && !self.state().paused {
+            self.record(Event::Paused { by: judge::engine("secrets") })?;
+        }
+        Ok(())
     }
 
     fn pause(&self, attempt: &Attempt, trouble: Trouble, asked: Option<u64>) -> Option<u64> {
@@ -682,13 +726,11 @@ impl Turn<'_> {
                     Err(failure) => Reply::Refused { failure },
                 }
             }
-            Signal::Settle { key, asked, by, decision } => {
-                let current = self.state().step(&key).and_then(|step| step.asked);
-                match judge::settlement(&self.pilot.flow, &self.pilot.state, &key, &by) {
-                    Ok(()) if asked.is_some() && asked != current => {
-                        Reply::Refused { failure: words::asked_again(&key) }
-                    }
-                    Ok(()) => self.done(Event::OutcomeDecided { key, by, decision })?,
+            Signal::Settle { key, asked, by, decision, proof } => {
+                let text = settled_text(&self.state().head.run, &key, asked, &decision);
+                let proven = || judge::proven(self.state(), self.world, proof.as_ref(), &text);
+                match self.settled(&key, asked, &by).and_then(|()| proven()) {
+                    Ok(()) => self.done(Event::OutcomeDecided { key, by, decision, proof })?,
                     Err(failure) => Reply::Refused { failure },
                 }
             }
@@ -703,16 +745,42 @@ impl Turn<'_> {
             Signal::Resume { seq, resumption } => {
                 let touched = resumption.reset.iter().chain(resumption.overrides.keys());
                 let busy = touched.into_iter().any(|key| self.state().is_busy(key));
-                if seq == self.state().seq && !busy {
-                    self.done(Event::RunResumedFrom(resumption))?
-                } else {
-                    Reply::Refused { failure: words::moved_on() }
+                match self.proven(seq, &resumption) {
+                    _ if seq != self.state().seq || busy => {
+                        Reply::Refused { failure: words::moved_on() }
+                    }
+                    Ok(()) => self.done(Event::RunResumedFrom(resumption))?,
+                    Err(failure) => Reply::Refused { failure },
                 }
             }
             Signal::ChildEnded { key, run, outcome } => self.child_ended(key, &run, outcome)?,
         };
         self.work.answers.push((id, reply));
         Ok(())
+    }
+
+    /// Whether a person says what became of a step, of this try of it.
+    fn settled(&self, key: &Key, asked: Option<u64>, by: &Actor) -> Result<(), Failure> {
+        judge::settlement(&self.pilot.flow, self.state(), key, by)?;
+        let current = self.state().step(key).and_then(|step| step.asked);
+        // A signed word is about one try, and says which.
+        let signed = self.state().head.person.is_some();
+        if (asked.is_some() || signed) && asked != current {
+            return Err(words::asked_again(key));
+        }
+        Ok(())
+    }
+
+    /// Whether what only a person decides about how a run goes on is a person's word.
+    fn proven(&self, seq: u64, resumption: &Resumption) -> Result<(), Failure> {
+        if !resumption.decides() {
+            return Ok(());
+        }
+        if resumption.by.kind != ActorKind::Person {
+            return Err(words::no_person());
+        }
+        let text = resumed_text(&self.state().head.run, seq, resumption);
+        judge::proven(self.state(), self.world, resumption.proof.as_ref(), &text)
     }
 
     fn done(&mut self, event: Event) -> Result<Reply, IllegalEvent> {
@@ -776,6 +844,12 @@ impl Turn<'_> {
         self.work.acts.extend(busy);
         Ok(())
     }
+}
+
+/// A request as a person compares it with another one.
+fn side(shown: &ShownCall) -> Value {
+    let request = if shown.target.is_empty() { &shown.request } else { &shown.target };
+    json!({request.clone(): shown.arguments})
 }
 
 /// What tells a server that two requests are one: the same over all tries of one execution, and

@@ -51,6 +51,8 @@ pub struct ResumeRequest {
     pub latest: bool,
     /// Inputs with another value.
     pub inputs: Map<String, Value>,
+    /// Variables of the environment that the run did not read before.
+    pub env: Map<String, Value>,
     /// Steps that are done again though they succeeded.
     pub redo: Vec<String>,
     /// Outputs in the place of a step's own.
@@ -77,6 +79,7 @@ impl ResumeRequest {
             only: false,
             latest: false,
             inputs: Map::new(),
+            env: Map::new(),
             redo: Vec::new(),
             overrides: BTreeMap::new(),
             budget: BTreeMap::new(),
@@ -309,12 +312,15 @@ fn resumption(
             .filter(|(name, _)| changed(name))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect(),
+        env: request.env.clone(),
         text_hash: request.text_hash.clone(),
         plan_hash: request.plan_hash.clone(),
         budget: request.budget.clone(),
         only: wish.only.is_some(),
         reason: request.reason.clone(),
         deadline_ms: request.deadline_ms,
+        given: Vec::new(),
+        proof: None,
     }
 }
 

@@ -18,6 +18,8 @@ pub enum Trouble {
     Status(u16),
     /// It cannot even be sent: nothing will change that.
     Unsendable,
+    /// It cannot be sent from here: a secret was given to another process.
+    Withheld,
 }
 
 /// A failed try.
@@ -64,7 +66,7 @@ fn is_worth_it(retry: Option<&Retry>, trouble: Trouble) -> bool {
         return match trouble {
             Trouble::Network => true,
             Trouble::Status(status) => retry::STATUSES.contains(&status),
-            Trouble::Timeout | Trouble::Unsendable => false,
+            Trouble::Timeout | Trouble::Unsendable | Trouble::Withheld => false,
         };
     };
     on.iter().any(|on| match (on, trouble) {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::event::{Actor, Decision, Issue, Presence, Resumption};
+use crate::event::{Actor, Decision, Issue, Presence, Proof, Resumption};
 use crate::failure::Failure;
 use crate::key::Key;
 
@@ -27,6 +27,9 @@ pub enum Signal {
         by: Actor,
         /// What.
         decision: Decision,
+        /// How they showed to be there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof: Option<Proof>,
     },
     /// Somebody wants it to end.
     Cancel {
@@ -114,9 +117,29 @@ impl Decided {
         let answer = self.answer.as_ref().map(ToString::to_string).unwrap_or_default();
         let comment = self.comment.as_deref().unwrap_or_default();
         let parts = [run, self.key.as_str(), &self.digest, word, comment, &answer];
-        let lengths = parts.map(|part| format!("{}:{part}", part.len()));
-        format!("milepost decision\n{}", lengths.join("\n"))
+        signed("decision", &parts)
     }
+}
+
+/// What is signed when a person says what became of a step: this word on this try of this run.
+pub fn settled_text(run: &str, key: &Key, asked: Option<u64>, decision: &Decision) -> String {
+    let asked = asked.map(|seq| seq.to_string()).unwrap_or_default();
+    let word = serde_json::to_string(decision).unwrap_or_default();
+    signed("settlement", &[run, key.as_str(), &asked, &word])
+}
+
+/// What is signed when a person decides how a run goes on: this resumption of the run as it stands
+/// after this event.
+pub fn resumed_text(run: &str, seq: u64, resumption: &Resumption) -> String {
+    let bare = Resumption { proof: None, ..resumption.clone() };
+    let word = serde_json::to_string(&bare).unwrap_or_default();
+    signed("resumption", &[run, &seq.to_string(), &word])
+}
+
+/// A text of parts none of which runs into the next.
+fn signed(kind: &str, parts: &[&str]) -> String {
+    let lengths: Vec<String> = parts.iter().map(|part| format!("{}:{part}", part.len())).collect();
+    format!("milepost {kind}\n{}", lengths.join("\n"))
 }
 
 /// What a run answers.

@@ -396,6 +396,7 @@ impl State {
             }
             Event::ChildStarted { key, run } => {
                 let step = self.from(key, at, |phase| *phase == Phase::Pending)?;
+                step.child = Some(run.clone());
                 step.phase = Phase::Child(run.clone());
             }
             Event::ChildFinished { key, outcome } => {
@@ -609,8 +610,11 @@ impl State {
             self.note(key);
         }
         self.head.inputs.extend(resumption.inputs.clone());
+        self.head.defaulted.retain(|name| !resumption.given.contains(name));
         let inputs = Value::Object(self.head.inputs.clone());
         self.names.insert("inputs".to_owned(), inputs);
+        self.head.env.extend(resumption.env.clone());
+        self.names.insert("env".to_owned(), Value::Object(self.head.env.clone()));
         self.head.text_hash.clone_from(&resumption.text_hash);
         self.head.plan_hash.clone_from(&resumption.plan_hash);
         self.head.deadline_ms = resumption.deadline_ms;

@@ -212,13 +212,13 @@ pub(crate) fn absent(least: crate::event::Presence) -> Failure {
         crate::event::Presence::Pin => "PIN",
     };
     let message = format!("this decision needs the person's {word}");
-    Failure::new(Code::PresenceRequired, message, "decide with `milepost approve` in a terminal")
+    Failure::new(Code::PresenceRequired, message, "decide in a terminal of your own")
 }
 
 /// A decision that nobody signed.
 pub(crate) fn unsigned() -> Failure {
     let message = "the decision is not signed with the person's PIN";
-    Failure::new(Code::PresenceRequired, message, "decide with `milepost approve` in a terminal")
+    Failure::new(Code::PresenceRequired, message, "decide in a terminal of your own")
 }
 
 /// Somebody else's decision.

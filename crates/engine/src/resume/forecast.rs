@@ -631,6 +631,11 @@ impl<'o> Outlook<'o> {
             }
             known &= settled;
         }
+        let begun = |key: &Key| self.state.step(key).is_some_and(|step| step.began_ms.is_some());
+        let unseen = |key: &Key| !before.names(key) && !begun(key);
+        if look.senders_below(key).iter().any(unseen) {
+            return Some(true);
+        }
         known.then_some(false)
     }
 

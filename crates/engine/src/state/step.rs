@@ -110,6 +110,8 @@ pub struct StepState {
     pub asked: Option<u64>,
     /// What came back last.
     pub answer: Option<Answer>,
+    /// The run that worked on it last.
+    pub child: Option<String>,
     /// Its output.
     pub output: Option<Value>,
     /// Why it failed.

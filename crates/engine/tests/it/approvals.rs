@@ -296,7 +296,7 @@ fn an_approval_holds_only_for_what_was_shown() {
         approval_requested ok `Refund 30?` shows ["refund", "mail"], 0 changed
         approved ok
         step_succeeded ok {"approved":true,"by":"ada"}
-        approval_voided ok: {"POST api refunds:create":{"body":{"amount":30}}} → {"POST api refunds:create":{"body":{"amount":30}}}; {"POST api mails:send":{}} → {"POST api mails:send":{}}
+        approval_voided ok: [{"POST api refunds:create":{"body":{"amount":30}}},{"digest":"0api refunds:create{\"body\":{\"amount\":30}}"}] → [{"POST api refunds:create":{"body":{"amount":30}}},{"digest":"1api refunds:create{\"body\":{\"amount\":30}}"}]; [{"POST api mails:send":{}},{"digest":"0api mails:send{}"}] → [{"POST api mails:send":{}},{"digest":"1api mails:send{}"}]
         approval_requested ok `Refund 30?` shows ["refund", "mail"], 2 changed
         approved ok
         step_succeeded ok {"approved":true,"by":"ada"}

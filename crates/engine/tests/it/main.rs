@@ -20,5 +20,6 @@ mod resume_forecast;
 mod resume_world;
 mod rig;
 mod scenarios;
+mod shown;
 mod simulation;
 mod told;

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use milepost_engine::Failure;
-use milepost_engine::event::{Budget, ChildOutcome, Decision, Parent};
+use milepost_engine::event::{Budget, ChildOutcome, Decision, Parent, Proof};
 use milepost_engine::{Key, limits};
 use milepost_model::problem::Code;
 use serde_json::json;
@@ -337,6 +337,7 @@ fn only_a_person_says_so_and_only_once() {
         asked: None,
         by: crate::rig::agent(),
         decision: decision.clone(),
+        proof: Some(Proof::at_terminal()),
     };
     let refused = rig.tell(by_agent);
     expect!["refused PRESENCE_REQUIRED: only a person can decide this"]
@@ -344,7 +345,13 @@ fn only_a_person_says_so_and_only_once() {
     rig.on("a", &[broken(true), broken(true)]);
     let asked = rig.state().step(&key).and_then(|step| step.asked);
     let by = person("ada");
-    let word = milepost_engine::signal::Signal::Settle { key, asked, by, decision };
+    let word = milepost_engine::signal::Signal::Settle {
+        key,
+        asked,
+        by,
+        decision,
+        proof: Some(Proof::at_terminal()),
+    };
     assert_eq!(told::reply(&rig.tell(word.clone())), "done");
     // It was sent again and is unknown again: the word was about the first time.
     let twice = rig.tell(word);

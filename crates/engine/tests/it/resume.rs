@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
 use milepost_engine::Key;
-use milepost_engine::event::{Actor, Budget, Decision};
+use milepost_engine::event::{Actor, Budget, Decision, Proof};
 use milepost_engine::resume::{Origin, ResumeRequest};
 use milepost_engine::signal::Signal;
 use milepost_engine::state::Status;
@@ -505,7 +505,13 @@ fn what_may_have_happened_is_said_after_somebody_gave_up() {
     let lost = Script { lost: names(&["refund"]), ..Script::default() };
     let mut story = refund(lost);
     let (key, by) = (Key::of_walk("refund"), person());
-    story.tell(Signal::Settle { key, asked: None, by, decision: Decision::GiveUp });
+    story.tell(Signal::Settle {
+        key,
+        asked: None,
+        by,
+        decision: Decision::GiveUp,
+        proof: Some(Proof::at_terminal()),
+    });
     assert_eq!(story.status(), Status::Failed);
     let request = story.request();
     check(

@@ -23,7 +23,7 @@ struct Sketch {
 
 fn sketch() -> impl Strategy<Value = Sketch> {
     let waits = prop::collection::vec(any::<prop::sample::Index>(), 0..3);
-    (0..8_usize, waits, 0..6_usize, prop::bool::weighted(0.2))
+    (0..13_usize, waits, 0..6_usize, prop::bool::weighted(0.2))
         .prop_map(|(kind, waits, condition, tolerant)| Sketch { kind, waits, condition, tolerant })
 }
 
@@ -46,6 +46,20 @@ fn action(kind: usize, before: Option<usize>) -> String {
                 "run: \"shop mails:send\", with: {{text: \"${{{{ steps.s{before}.output }}}}\"}}"
             )
         }
+        (8, _) => {
+            let check = "{run: \"shop orders:get\", check: output.ok}";
+            format!("prompt: Work on it, verify: [{check}, {check}]")
+        }
+        (9, _) => "run: \"shop orders:get\", retry: {max_attempts: 3, on: [422]}".to_owned(),
+        (10, _) => {
+            let body = "[{id: bN, run: \"shop mails:send\"}, {id: cN, prompt: Look at it}]";
+            format!("type: loop, loop: {{type: for, count: 2, maxIterations: 3}}, body: {body}")
+        }
+        (11, _) => {
+            let repeat = "repeat: {until: output.ok, every: 1s, max_attempts: 3}";
+            format!("run: \"shop orders:get\", {repeat}")
+        }
+        (12, _) => "wait: 5s".to_owned(),
         _ => "run: \"workflow other\"".to_owned(),
     }
 }
@@ -78,7 +92,8 @@ fn text(sketches: &[Sketch], concurrency: usize) -> String {
             text,
             "  - {{id: s{index}, depends_on: [{}], {}{}{tolerant}}}",
             names.join(", "),
-            action(sketch.kind, before),
+            // Ids are unique in all of a workflow.
+            action(sketch.kind, before).replace('N', &index.to_string()),
             condition(sketch.condition, before),
         );
     }
@@ -107,6 +122,19 @@ fn broken(story: &Story, how: usize, which: usize) -> ResumeRequest {
     }
 }
 
+/// Steps of which it is known beforehand what they cost.
+fn plain() -> impl Strategy<Value = Sketch> {
+    let waits = prop::collection::vec(any::<prop::sample::Index>(), 0..3);
+    let kinds = prop::sample::select(vec![0, 1, 2, 4, 5, 8, 9, 10, 12, 13]);
+    let condition = prop::sample::select(vec![2, 5, 5, 5]);
+    (kinds, waits, condition).prop_map(|(kind, waits, condition)| Sketch {
+        kind,
+        waits,
+        condition,
+        tolerant: false,
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 512,
@@ -127,7 +155,13 @@ proptest! {
         let fails: Vec<String> = fails
             .iter()
             .map(|fail| fail.index(sketches.len()))
-            .flat_map(|fail| [format!("s{fail}"), format!("s{fail}@1")])
+            .flat_map(|fail| {
+                [
+                    format!("s{fail}"),
+                    format!("s{fail}@1"),
+                    format!("s{fail}@1::b{fail}"),
+                ]
+            })
             .collect();
         let names: Vec<&str> = fails.iter().map(String::as_str).collect();
         let script = Script { rejects: failing(&names).fails, ..failing(&names) };
@@ -145,5 +179,37 @@ proptest! {
         let unread = steps.any(|step| step.failure.as_ref().is_some_and(unread));
         let ended = unread || story.status() == ends || story.status() == Status::Succeeded;
         prop_assert!(ended, "{text}\n{shown}\n{:?}", story.state().end);
+    }
+
+    /// Where nothing is left to chance, the forecast is one number, and that is what it costs.
+    #[test]
+    fn the_ledger_is_exactly_as_forecast(
+        sketches in prop::collection::vec(plain(), 1..9),
+        fail in any::<prop::sample::Index>(),
+        (how, which) in (prop::sample::select(vec![0, 2, 3, 4, 6]), any::<prop::sample::Index>()),
+        loud in any::<bool>(),
+    ) {
+        let text = text(&sketches, 1);
+        let fail = fail.index(sketches.len());
+        let names = [String::new(), "@1".to_owned(), format!("@1::b{fail}")];
+        let names = names.map(|part| format!("s{fail}{part}"));
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let inputs = json!({"ids": [1, 2], "loud": loud});
+        let mut story = Story::run(&text, &inputs, failing(&names));
+        let request = broken(&story, how, which.index(sketches.len()));
+        let Ok(plan) = story.plan(&request) else { return Ok(()) };
+        let shown = table(&Ok(plan.clone()));
+        let ledger = story.resume(&plan);
+        let forecast = &plan.forecast;
+        let pairs = [
+            (forecast.calls, ledger.calls),
+            (forecast.writes, ledger.writes),
+            (forecast.agent_steps, ledger.agent_steps),
+            (forecast.children, ledger.children),
+        ];
+        for (forecast, paid) in pairs {
+            let exact = forecast.least == paid && forecast.most == Some(paid);
+            prop_assert!(exact, "{text}\n{request:?}\n{shown}\n{ledger:?}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use milepost_engine::command::Call;
 use milepost_engine::event::{
-    Actor, ActorKind, Answer, ChildOutcome, Entry, Event, Presence, RunCreated,
+    Actor, ActorKind, Answer, ChildOutcome, Entry, Event, Presence, Proof, RunCreated,
 };
 use milepost_engine::pilot::{Act, Input, Outcome, Pilot, Prepared, Work, World};
 use milepost_engine::resume::{ResumePlan, ResumeRequest, Verdict, plan};
@@ -31,6 +31,7 @@ impl World for Shop {
         Ok(Prepared {
             digest: format!("{} {}", call.command, call.arguments()),
             request: format!("{method} /{}", name.replace(':', "/")),
+            target: String::new(),
             write,
             repeatable: !write,
         })
@@ -129,6 +130,7 @@ impl Story {
             inputs: inputs.as_object().cloned().unwrap_or_default(),
             seal: "seal".to_owned(),
             secrets: Vec::new(),
+            defaulted: Vec::new(),
             env: Map::new(),
             actor: person(),
             workspace: "w".to_owned(),
@@ -178,7 +180,8 @@ impl Story {
         let outputs = std::mem::take(&mut self.script.outputs);
         self.script = Script { outputs, ..Script::default() };
         let seen = self.entries.len();
-        let resumption = Box::new(plan.resumption.clone());
+        let mut resumption = Box::new(plan.resumption.clone());
+        resumption.proof = resumption.decides().then(Proof::at_terminal);
         let reply = self.tell(Signal::Resume { seq: self.state().seq, resumption });
         assert_eq!(reply, vec![Reply::Done]);
         // The journal alone says the same.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use milepost_engine::command::Call;
 use milepost_engine::event::{
     Actor, ActorKind, Answer, Attempt, Budget, ChildOutcome, Decision, Entry, Event, Presence,
-    RunCreated,
+    Proof, RunCreated,
 };
 use milepost_engine::pilot::{Act, Input, Outcome, Pilot, Prepared, Work, World};
 use milepost_engine::signal::{Decided, Reply, Signal, Submitted};
@@ -57,7 +57,7 @@ pub(crate) fn ok(output: Value) -> Reaction {
 fn failed(trouble: Trouble, unsent: bool, effect: bool) -> Reaction {
     let code = match trouble {
         Trouble::Timeout => Code::UpstreamTimeout,
-        Trouble::Network | Trouble::Unsendable => Code::UpstreamFailed,
+        Trouble::Network | Trouble::Unsendable | Trouble::Withheld => Code::UpstreamFailed,
         Trouble::Status(_) => Code::UpstreamRejected,
     };
     let failure = Failure::new(code, format!("{trouble:?}"), "look at the API");
@@ -180,6 +180,7 @@ impl World for Script {
         Ok(Prepared {
             digest: format!("{}{}{}", self.catalog, call.command, call.arguments()),
             request: format!("{method} {}", call.command),
+            target: String::new(),
             write: method != "GET",
             repeatable: method != "POST",
         })
@@ -279,6 +280,7 @@ pub(crate) fn created(flow: &Flow, inputs: &Value) -> RunCreated {
         inputs: inputs.as_object().cloned().unwrap_or_default(),
         seal: "seal".to_owned(),
         secrets: Vec::new(),
+        defaulted: Vec::new(),
         env: Map::new(),
         actor: agent(),
         workspace: "here".to_owned(),
@@ -549,7 +551,13 @@ impl Rig {
 
     pub(crate) fn say(&mut self, key: &str, decision: Decision) -> Reply {
         let key = Key::of_walk(key);
-        self.tell(Signal::Settle { key, asked: None, by: person("ada"), decision })
+        self.tell(Signal::Settle {
+            key,
+            asked: None,
+            by: person("ada"),
+            decision,
+            proof: Some(Proof::at_terminal()),
+        })
     }
 
     pub(crate) fn cancel(&mut self) -> Reply {
@@ -592,7 +600,13 @@ pub(crate) fn willing(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
         Waiting::Unknown { key, .. } => {
             let asked = rig.state().step(key).and_then(|step| step.asked);
             let (key, decision) = (key.clone(), truth(rig, key));
-            Signal::Settle { key, asked, by: person("ada"), decision }
+            Signal::Settle {
+                key,
+                asked,
+                by: person("ada"),
+                decision,
+                proof: Some(Proof::at_terminal()),
+            }
         }
         Waiting::Exhausted { .. } | Waiting::Budget(_) | Waiting::Variable { .. } => return None,
     })

@@ -1,5 +1,6 @@
 //! The runs that are interrupted everywhere, and kept as golden journals.
 
+use milepost_engine::event::ChildOutcome;
 use milepost_engine::signal::Signal;
 use milepost_engine::view::Waiting;
 use serde_json::{Value, json};
@@ -181,6 +182,24 @@ steps:
 final_output: '${{ steps.a.output }}'
 ",
         arrange: nothing,
+        cast: willing,
+    },
+    // Who started it is there no longer when a person or an agent has made up their mind.
+    Scenario {
+        name: "child-waits",
+        text: "
+workflow: w
+concurrency: 2
+steps:
+  - {id: a, run: workflow asking}
+  - {id: ok, approve: Go on?}
+  - {id: b, run: api b:create, with: {a: '${{ steps.a.output.ok }}'}, depends_on: [ok]}
+final_output: '${{ steps.a.output }}'
+",
+        arrange: |rig| {
+            let output = json!({"ok": true});
+            rig.child("asking", 3_600_000, ChildOutcome::Succeeded { output });
+        },
         cast: willing,
     },
     Scenario {
