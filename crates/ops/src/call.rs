@@ -11,6 +11,15 @@ pub enum Caller {
     Agent,
 }
 
+/// Why nothing was typed where somebody was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Untyped {
+    /// There is no terminal to ask at.
+    NoTerminal,
+    /// The person ended the input instead.
+    GivenUp,
+}
+
 /// The caller of an operation, as the operation sees it.
 pub trait Call: Sync {
     /// Tells how far the work is.
@@ -29,7 +38,18 @@ pub trait Call: Sync {
     }
 
     /// Asks for the person's PIN in the same way.
-    fn ask_pin(&self, _question: &str) -> Option<Secret> {
+    fn ask_pin(&self, _question: &str) -> Result<Secret, Untyped> {
+        Err(Untyped::NoTerminal)
+    }
+
+    /// Whether this call is an answer that the person gave in their client, to a question of ours
+    /// that showed what would be done. No argument of a tool makes it one.
+    fn is_elicited(&self) -> bool {
+        false
+    }
+
+    /// Who is behind the call, where somebody has vouched for it.
+    fn principal(&self) -> Option<&str> {
         None
     }
 
@@ -57,5 +77,38 @@ impl Call for Alone {
 
     fn cancelled(&self) -> bool {
         false
+    }
+}
+
+/// The person behind a client, who was asked there and gave this answer.
+#[derive(Debug, Clone, Default)]
+pub struct Elicited {
+    /// Who they are, where somebody has vouched for it.
+    pub principal: Option<String>,
+}
+
+impl Call for Elicited {
+    fn progress(&self, _message: &str) {}
+
+    fn warn(&self, _message: &str) {}
+
+    fn ask(&self, _question: &str) -> Option<bool> {
+        None
+    }
+
+    fn is_elicited(&self) -> bool {
+        true
+    }
+
+    fn principal(&self) -> Option<&str> {
+        self.principal.as_deref()
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+
+    fn caller(&self) -> Caller {
+        Caller::Person
     }
 }

@@ -1,11 +1,17 @@
 //! The configuration key by key, and every place there is. For people, and offered to no model.
 
 use milepost_model::problem::{Code, Problem};
+use milepost_store::person::Person;
 use milepost_store::{ConfigFile, KeyError, Locations, Origin};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::call::Call;
 use crate::problems;
+use crate::run::person::{of_person, untyped};
+
+/// What lets workflows approve by themselves.
+const UNATTENDED: &str = "approvals.unattended";
 
 /// A place of the user's, and what decided on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -77,6 +83,26 @@ impl Configuration {
     pub fn get(&self, key: &str) -> Result<Setting, Problem> {
         let found = self.file.get(key).map_err(|error| of_key(&error))?;
         Ok(self.setting(found))
+    }
+
+    /// Says something else in the file for whoever calls. What lets workflows approve by themselves
+    /// is a person's decision: where a PIN is set, it is signed with it.
+    pub fn set_for(
+        &mut self,
+        call: &dyn Call,
+        locations: &Locations,
+        key: &str,
+        value: Option<&str>,
+    ) -> Result<Setting, Problem> {
+        let person = Person::of(&locations.data);
+        let pinned = person.key().map_err(|error| of_person(&error))?.is_some();
+        if let Some(value) = value.filter(|_| key == UNATTENDED && pinned) {
+            let question = format!("PIN to let {value} approve by itself: ");
+            let pin = call.ask_pin(&question).map_err(untyped)?;
+            let named: Vec<&str> = value.split(',').map(str::trim).collect();
+            person.grant(&pin, &named).map_err(|error| of_person(&error))?;
+        }
+        self.set(key, value)
     }
 
     /// Says something else in the file, or nothing any more.

@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::call::Call;
+use crate::call::{Call, Caller};
 use crate::operation::{Door, Safety};
 use crate::reader::Reader;
+use crate::trace;
 use crate::writer::Writer;
 
 /// An operation with its types. Doors call it by [`Operations::run`](crate::Operations::run).
@@ -42,6 +43,11 @@ pub trait Later {
     /// What would be lost, when it cannot be taken back: asked before it is done.
     fn loss(_hands: &Self::Hands, _request: &Self::Request) -> Result<Option<String>, Problem> {
         Ok(None)
+    }
+
+    /// Whether whoever calls may ask for as much, before anything is looked at.
+    fn admits(_call: &dyn Call, _request: &Self::Request) -> Result<(), Problem> {
+        Ok(())
     }
 
     /// A request, for documentation.
@@ -93,10 +99,17 @@ pub(crate) async fn run<T: Later>(
     request: T::Request,
 ) -> Result<T::Response, Problem> {
     let hands = T::Hands::of(all);
-    if let Some(loss) = T::loss(hands, &request)? {
-        confirmed(call, T::NAME, &loss)?;
-    }
-    T::run(hands, call, request).await
+    // Nobody pays for a log that nobody reads.
+    let told = trace::is_wanted().then(|| serde_json::to_value(&request).unwrap_or_default());
+    // Apart: whoever tells of it would hold it twice.
+    let work: Waiting<'_, T::Response> = Box::pin(async {
+        T::admits(call, &request)?;
+        if let Some(loss) = T::loss(hands, &request)? {
+            confirmed(call, T::NAME, &loss)?;
+        }
+        T::run(hands, call, request).await
+    });
+    trace::operation(T::NAME, told.as_ref(), work).await
 }
 
 /// Asks the person behind a call; without a yes nothing is done.
@@ -104,8 +117,14 @@ fn confirmed(call: &dyn Call, name: &str, loss: &str) -> Result<(), Problem> {
     match call.ask(&format!("{loss} Go on?")) {
         Some(true) => Ok(()),
         Some(false) => {
-            let hint = "nothing was changed; say yes when you mean it";
-            Err(Problem::new(Code::ConfirmationRequired, "it was declined", hint))
+            let hint = "run it again and answer `y` if you mean it";
+            let message = "you did not say yes: nothing was changed";
+            Err(Problem::new(Code::ConfirmationRequired, message, hint))
+        }
+        None if call.caller() == Caller::Person => {
+            let hint = "repeat it with `--yes` if you mean it";
+            Err(Problem::new(Code::ConfirmationRequired, sentence(loss), hint)
+                .context("loss", loss))
         }
         None => {
             let message = format!("`{name}` needs a yes: {loss}");
@@ -113,6 +132,14 @@ fn confirmed(call: &dyn Call, name: &str, loss: &str) -> Result<(), Problem> {
             Err(Problem::new(Code::ConfirmationRequired, message, hint).context("loss", loss))
         }
     }
+}
+
+/// A sentence as messages are written: without a capital and without a stop.
+fn sentence(text: &str) -> String {
+    let text = text.trim_end_matches('.');
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_lowercase().to_string());
+    format!("{}{}", first.unwrap_or_default(), letters.as_str())
 }
 
 /// An answer that is waited for.

@@ -22,9 +22,12 @@ use crate::provider;
 use crate::reader::Reader;
 use crate::response::Response;
 use crate::run;
+use crate::standing;
 use crate::tool::Tool;
+use crate::trace;
 use crate::workflow;
 use crate::writer::Writer;
+use milepost_metrics::Journal;
 use milepost_model::problem::{Code, Problem};
 use milepost_store::Confirm;
 
@@ -223,7 +226,7 @@ pub const OPERATIONS: &[Operation] = &[
     safe::<guide::check::Check>(),
     safe::<guide::validate_json::ValidateJson>(),
     waits::<catalog::validate::Validate>(),
-    waits::<catalog::preview::Preview>(),
+    waits::<catalog::preview::Judge>(),
     waits::<catalog::import::Import>(),
     waits::<catalog::set_enabled::SetEnabled>(),
     row::<catalog::remove::Remove>(Safety::Destructive),
@@ -233,7 +236,7 @@ pub const OPERATIONS: &[Operation] = &[
     waits::<command::list::List>(),
     waits::<command::get::Get>(),
     waits::<command::run::Run>(),
-    waits::<run::start::Start>(),
+    waits::<run::start::StartOrShow>(),
     waits::<run::execute::Execute>(),
     waits::<author::author_and_run::AuthorAndRun>(),
     waits::<author::repair_and_rerun::RepairAndRerun>(),
@@ -318,6 +321,16 @@ impl Operations {
         if self.all.writer.has_runs() { self.all.writer.drive()?.leave() } else { Ok(()) }
     }
 
+    /// What is known about all runs, from the index alone.
+    pub fn standing(&self) -> Result<Journal, Problem> {
+        standing::of(&self.all.reader.runs())
+    }
+
+    /// Whether runs can be read and, where this process writes, written.
+    pub fn is_healthy(&self) -> bool {
+        self.all.reader.runs().answers().is_ok()
+    }
+
     /// What looks and changes nothing.
     pub fn reader(&self) -> &Reader {
         &self.all.reader
@@ -332,7 +345,7 @@ impl Operations {
     ) -> Result<Response, Problem> {
         let operation = self.checked(name, &mut arguments)?;
         match operation.run {
-            Way::Now(run, _) => run(&self.all.reader, call, arguments),
+            Way::Now(run, _) => now(operation, run, &self.all.reader, call, arguments),
             Way::Later(_) => Err(problems::has_to_wait(name)),
         }
     }
@@ -346,7 +359,7 @@ impl Operations {
     ) -> Result<Response, Problem> {
         let operation = self.checked(name, &mut arguments)?;
         match operation.run {
-            Way::Now(run, _) => run(&self.all.reader, call, arguments),
+            Way::Now(run, _) => now(operation, run, &self.all.reader, call, arguments),
             Way::Later(run) => run(&self.all, call, arguments).await,
         }
     }
@@ -404,8 +417,22 @@ impl Operations {
         arguments: &str,
     ) -> Option<Result<Response, Problem>> {
         match operation.run {
+            // Who reads a log pays for the way on which there are values to tell of.
+            Way::Now(..) if trace::is_wanted() => None,
             Way::Now(_, run) => run(&self.all.reader, call, arguments),
             Way::Later(_) => None,
         }
     }
+}
+
+/// Does an operation that answers at once, and tells of it.
+fn now(
+    operation: &Operation,
+    run: Run,
+    reader: &Reader,
+    call: &dyn Call,
+    arguments: Value,
+) -> Result<Response, Problem> {
+    let told = trace::is_wanted().then(|| arguments.clone());
+    trace::operation_now(operation.name, told.as_ref(), || run(reader, call, arguments))
 }

@@ -302,8 +302,9 @@ pub(crate) fn of_auth(error: &AuthError) -> Problem {
         AuthError::Secret(SecretPortError::Unreadable { .. }) => {
             Problem::new(Code::SecretsUnusable, error.to_string(), "see `milepost secret list`")
         }
-        AuthError::NoCredentials { catalog, .. } => {
-            let hint = format!("see `milepost catalog auth {catalog}` for what it takes");
+        AuthError::NoCredentials { catalog, flags, .. } => {
+            let hint =
+                format!("name a secret that is kept: `milepost catalog auth {catalog} {flags}`");
             Problem::new(Code::AuthFailed, error.to_string(), hint)
         }
         _ => {

@@ -3,7 +3,7 @@
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Secret;
 use milepost_model::suggest;
-use milepost_store::secrets::{SecretName, Vault};
+use milepost_store::secrets::{SecretError, SecretName, Vault};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::{Origin, Url};
@@ -70,7 +70,24 @@ impl<'w> Secrets<'w> {
     /// Lets go of a secret.
     pub fn remove(&self, name: &str) -> Result<(), Problem> {
         let removed = self.vault()?.remove(&parsed(name)?);
-        removed.map_err(|error| problems::of_secret(&error))
+        removed.map_err(|error| match error {
+            SecretError::NotFound { .. } => self.none_to_remove(name, &error),
+            error => problems::of_secret(&error),
+        })
+    }
+}
+
+impl Secrets<'_> {
+    /// Nobody wants to set what they want to remove.
+    fn none_to_remove(&self, name: &str, error: &SecretError) -> Problem {
+        let all = self.list().unwrap_or_default();
+        let meant = suggest::closest(name, all.iter().map(|item| item.name.as_str()));
+        let hint = match meant {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => "see which there are with `milepost secret list`".to_owned(),
+        };
+        let message = format!("there is no secret `{name}`");
+        Problem { message, hint, ..problems::of_secret(error) }
     }
 }
 

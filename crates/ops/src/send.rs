@@ -110,9 +110,10 @@ impl Sender {
         &self,
         command: &Command,
         request: &Outgoing,
-        sending: Sending,
+        mut sending: Sending,
         watch: &(dyn Fn(&milepost_outbound::Attempt) + Sync),
     ) -> Result<Called, Problem> {
+        sending.route = Some(command.path.clone());
         let retry = Retry::of(command.may_repeat);
         let call = Outbound { request, security: &command.security, retry: &retry, sending, watch };
         let called = self.api.call(call).await;
@@ -124,8 +125,9 @@ impl Sender {
         &self,
         command: &Command,
         request: &Outgoing,
-        sending: Sending,
+        mut sending: Sending,
     ) -> Result<Called, CallError> {
+        sending.route = Some(command.path.clone());
         let retry = Retry::never();
         let watch = &|_: &milepost_outbound::Attempt| {};
         let security = &command.security;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Orchestration, Subject, errand};
+use super::{Orchestration, Subject, errand, hush};
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
@@ -57,11 +57,12 @@ impl Later for AuthorAndRun {
         let mut keeps = None;
         let subject = match (&request.manifest, &request.workflow_id) {
             (Some(text), id) => {
+                hush::of_text(writer, text, &request.inputs)?;
                 keeps = super::keeps(writer, text, id.as_deref())?;
                 checked(writer, text).await
             }
             (None, Some(id)) => {
-                super::no_secrets(writer, id, &request.inputs)?;
+                hush::of_workflow(writer, id, &request.inputs)?;
                 Subject::Kept(id.clone())
             }
             (None, None) => Subject::Drafted(task(writer, &request).await?),

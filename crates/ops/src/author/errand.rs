@@ -8,6 +8,7 @@ use milepost_engine::{Failure, Trouble};
 use milepost_model::problem::{Code, Problem};
 use serde_json::{Map, Value, json};
 
+use super::hush;
 use crate::call::Alone;
 use crate::inputs::resolve_inputs::{self, ResolveInputs};
 use crate::later::Later;
@@ -104,6 +105,12 @@ fn check(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failure> {
         let message = format!("the workflow does not validate:\n{}", told(&seen.violations));
         return Err(refuted(message, "correct every finding, then hand in the whole workflow"));
     }
+    let given = values(with);
+    if let Some(name) = document.workflow.as_ref().and_then(|own| hush::first(own, &given)) {
+        let message = format!("`{name}` was given in the open, so it cannot be a secret input");
+        let hint = "leave `secret` out, or call the input something else";
+        return Err(refuted(message, hint));
+    }
     let id = seen.workflow_id.unwrap_or_default();
     if let Some(meant) = text(with, "workflow_id").filter(|meant| *meant != id) {
         let message = format!("the text is that of `{id}`, not of `{meant}`");
@@ -148,8 +155,19 @@ async fn resolved(
 
 async fn inputs(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failure> {
     let seen = resolved(writer, with).await?;
+    let entry = writer.reader.workflow(&seen.workflow_id).map_err(|problem| failure(&problem))?;
+    let names: Vec<&str> = seen.violations.iter().filter_map(|one| input_of(&one.path)).collect();
+    let secret = entry.document.workflow.as_ref().map(|own| hush::among(own, &names));
+    if let Some(secret) = secret.filter(|secret| !secret.is_empty()) {
+        return Err(failure(&hush::lacking(&secret)));
+    }
     let missing = seen.violations.iter().map(|one| json!({"input": one.path, "why": one.message}));
     Ok(json!({"missing": missing.collect::<Vec<_>>()}))
+}
+
+/// The input that a pointer leads into.
+fn input_of(path: &str) -> Option<&str> {
+    path.strip_prefix("/inputs/")?.split('/').next()
 }
 
 async fn ready(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failure> {

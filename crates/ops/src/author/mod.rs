@@ -7,11 +7,13 @@
 
 pub mod author_and_run;
 pub(crate) mod errand;
+mod hush;
 pub mod repair_and_rerun;
 
 use milepost_model::problem::{Code, Problem};
 use serde_json::{Map, Value, json};
 
+pub(crate) use self::hush::of_run as no_secrets;
 use crate::call::Call;
 use crate::run::begin::{self, Wish};
 use crate::run::view::RunView;
@@ -23,8 +25,21 @@ pub(crate) const CHOSEN: &str = "milepost.chosen";
 pub const DRAFT: &str = "draft";
 /// The agent step that hands in what a run lacks.
 pub const INPUTS: &str = "inputs";
-/// How often a model may try.
-const TRIES: u32 = 5;
+/// How often the model behind a client is asked before somebody else has to look.
+pub const ROUNDS: u32 = 5;
+/// How often a step may be handed in. More than a model is asked: after its rounds the step stays
+/// open for whoever can do it.
+const TRIES: u32 = 100;
+/// The step that saves the workflow.
+const SAVE: &str = "save";
+
+/// The runs that are orchestrations, by their workflow.
+const ORCHESTRATIONS: [&str; 2] = ["milepost.author-and-run", "milepost.repair-and-rerun"];
+
+/// Whether a run of this workflow is an orchestration.
+pub fn is_orchestration(workflow: &str) -> bool {
+    ORCHESTRATIONS.contains(&workflow)
+}
 
 /// What is to be run in the end.
 #[derive(Debug)]
@@ -60,7 +75,8 @@ impl Orchestration {
         };
         let beginning = begin::run(writer, &drive, call, wish).await?;
         let run = drive.start(beginning).await?;
-        drive.inner.sight.follow(&run, crate::run::AFTER).await
+        // It is a task: whoever wants to know more follows it.
+        drive.inner.sight.view(&run)
     }
 
     fn given(&self) -> Map<String, Value> {
@@ -106,7 +122,10 @@ impl Orchestration {
     }
 
     fn draft(&self) -> Value {
-        let mut with = json!({"manifest": "${{ steps.self.output.manifest }}"});
+        let mut with = json!({
+            "manifest": "${{ steps.self.output.manifest }}",
+            "inputs": "${{ inputs.inputs }}",
+        });
         if let Some((id, _)) = &self.keeps {
             with["workflow_id"] = id.clone().into();
         }
@@ -134,7 +153,7 @@ impl Orchestration {
         if let Some((_, Some(version))) = &self.keeps {
             with["expected_version"] = version.clone().into();
         }
-        json!({"id": "save", "title": "Save it", "run": "milepost workflow:save", "with": with})
+        json!({"id": SAVE, "title": "Save it", "run": "milepost workflow:save", "with": with})
     }
 }
 
@@ -210,23 +229,4 @@ fn keeps(
         Err(problem) => return Err(problem),
     };
     Ok(Some((id, there)))
-}
-
-/// What is given to an orchestration is part of its journal: a secret has no place there.
-fn no_secrets(writer: &Writer, id: &str, inputs: &Map<String, Value>) -> Result<(), Problem> {
-    let entry = writer.reader.workflow(id)?;
-    let Some(workflow) = &entry.document.workflow else { return Ok(()) };
-    let secret = workflow
-        .inputs
-        .0
-        .iter()
-        .find(|(name, input)| input.is_secret() && inputs.contains_key(&name.value));
-    match secret {
-        None => Ok(()),
-        Some((name, _)) => {
-            let message = format!("`{}` is a secret input", name.value);
-            let hint = "run the workflow with workflow.run, which keeps secrets out of the journal";
-            Err(Problem::new(Code::ParamsInvalid, message, hint))
-        }
-    }
 }

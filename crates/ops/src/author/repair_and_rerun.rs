@@ -1,17 +1,21 @@
 //! `workflow.repair_and_rerun`: a workflow that failed is corrected and run anew.
 
 use milepost_engine::state::{End, State};
+use milepost_engine::{Failure, Key};
+use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
+use milepost_store::runs::RunFilter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::author_and_run::{checked, mend};
-use super::{Orchestration, errand};
+use super::{DRAFT, INPUTS, Orchestration, SAVE, errand, hush};
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
-use crate::run::journal::{self, Source, of_runs};
+use crate::run::drive::Drive;
+use crate::run::journal::{self, Loaded, Source, of_runs};
 use crate::run::view::RunView;
 use crate::tool::{Task, Tool};
 use crate::workflow;
@@ -68,6 +72,9 @@ impl Later for RepairAndRerun {
                 return Err(Problem::new(Code::ParamsInvalid, message, hint));
             }
         };
+        for text in [Some(&broken.text), request.repaired_manifest.as_ref()].into_iter().flatten() {
+            hush::of_text(writer, text, &request.inputs)?;
+        }
         let keeps = super::keeps(writer, &broken.text, None)?;
         let subject = match &request.repaired_manifest {
             Some(text) => checked(writer, text).await,
@@ -75,6 +82,13 @@ impl Later for RepairAndRerun {
             None => super::Subject::Drafted(prompt(writer, &broken).await),
         };
         let mut inputs = broken.inputs;
+        if let Some(text) = &request.repaired_manifest {
+            // What was open before may be a secret now.
+            inputs.retain(|name, value| {
+                let one = Map::from_iter([(name.clone(), value.clone())]);
+                hush::of_text(writer, text, &one).is_ok()
+            });
+        }
         inputs.extend(request.inputs);
         let orchestration = Orchestration {
             id: "milepost.repair-and-rerun",
@@ -92,23 +106,64 @@ impl Later for RepairAndRerun {
     }
 }
 
-/// A run that failed.
+/// A run that failed. Of an orchestration it is what it ran that is to be corrected.
 fn failed(writer: &Writer, run: &str) -> Result<Broken, Problem> {
     let drive = writer.drive()?;
     let run = drive.inner.sight.find(run)?;
-    let runs = &drive.inner.runs;
-    let loaded = journal::load(runs, &run)?;
-    let text = Source::text(runs, loaded.row.text).map_err(|error| of_runs(&error))?;
-    let text = text.ok_or_else(|| journal::damaged(&run, "its text is gone"))?;
-    let Some(End::Failed(failure)) = &loaded.state.end else {
-        let message = format!("run `{run}` has not failed");
-        let hint = "look at it with workflow.status; only what failed is corrected";
-        return Err(Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str()));
-    };
+    let loaded = journal::load(&drive.inner.runs, &run)?;
+    let Some(End::Failed(failure)) = &loaded.state.end else { return Err(not_failed(&run)) };
+    if !super::is_orchestration(&loaded.state.head.workflow) {
+        return Broken::of(&drive, &loaded, failure);
+    }
+    let filter = RunFilter { parent: Some(run.clone()), ..RunFilter::default() };
+    let child = drive.inner.sight.list(&filter, 1)?.runs.into_iter().next();
+    if let Some(child) = child {
+        let child = journal::load(&drive.inner.runs, &child.id)?;
+        return match &child.state.end {
+            Some(End::Failed(failure)) => Broken::of(&drive, &child, failure),
+            _ => Err(not_failed(&run)),
+        };
+    }
+    Broken::before_it_ran(writer, &loaded.state, failure)
+        .ok_or_else(|| journal::damaged(&run, "the workflow that it was to run is gone"))
+}
+
+impl Broken {
+    /// The workflow of a run, as it was run.
+    fn of(drive: &Drive, loaded: &Loaded, failure: &Failure) -> Result<Broken, Problem> {
+        let run = &loaded.row.id;
+        let text = Source::text(&drive.inner.runs, loaded.row.text);
+        let text = text.map_err(|error| of_runs(&error))?;
+        let text = text.ok_or_else(|| journal::damaged(run, "its text is gone"))?;
+        Ok(Broken { text, why: why(failure), inputs: plain(&loaded.state) })
+    }
+
+    /// The workflow of an orchestration that did not come as far as to run it.
+    fn before_it_ran(writer: &Writer, state: &State, failure: &Failure) -> Option<Broken> {
+        let named = |value: &Value, name: &str| Some(value.get(name)?.as_str()?.to_owned());
+        let output = |step: &str| state.step(&Key::of_walk(step))?.output.as_ref();
+        let inputs = Value::Object(state.head.inputs.clone());
+        let drafted = output(DRAFT).and_then(|output| named(output, "manifest"));
+        let kept = output(SAVE).unwrap_or(&inputs);
+        let text = drafted.or_else(|| named(&inputs, "manifest")).or_else(|| {
+            let entry = writer.reader.workflow(&named(kept, "workflow_id")?).ok()?;
+            Some(entry.document.source.as_ref()?.text().to_owned())
+        })?;
+        let given = inputs.get(INPUTS).and_then(Value::as_object).cloned().unwrap_or_default();
+        Some(Broken { text, why: why(failure), inputs: given })
+    }
+}
+
+fn not_failed(run: &RunId) -> Problem {
+    let message = format!("run `{run}` has not failed");
+    let hint = "look at it with workflow.status; only what failed is corrected";
+    Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
+}
+
+fn why(failure: &Failure) -> String {
     let details = failure.context.as_deref().map(|details| json!(details).to_string());
     let details = details.map(|details| format!("\n  {details}")).unwrap_or_default();
-    let why = format!("- the run failed: {} ({}){details}", failure.message, failure.hint);
-    Ok(Broken { text, why, inputs: plain(&loaded.state) })
+    format!("- the run failed: {} ({}){details}", failure.message, failure.hint)
 }
 
 /// The inputs of a run but its secrets, which only whoever gave them knows.

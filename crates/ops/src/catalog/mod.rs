@@ -48,7 +48,7 @@ pub(crate) fn which<'a>(id: Option<&'a str>, title: Option<&'a str>) -> Result<&
         (Some(id), _) => Ok(id),
         (None, Some(title)) => Ok(title),
         (None, None) => {
-            let hint = "give `catalog_id`, as `catalog.list` has it";
+            let hint = "give `catalog_id` or `catalog_title`: `milepost catalog list` shows them";
             Err(Problem::new(Code::ParamsInvalid, "no catalog was named", hint))
         }
     }

@@ -1,6 +1,6 @@
 //! `catalog.preview_import`: everything an import would do, without doing it.
 
-use milepost_model::problem::Problem;
+use milepost_model::problem::{Code, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,10 @@ const SHOWN: usize = 50;
 /// Plans an import.
 #[derive(Debug)]
 pub struct Preview;
+
+/// Plans an import for agents: a document that cannot be imported is an answer, not a failure.
+#[derive(Debug)]
+pub struct Judge;
 
 /// What would be imported.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -92,11 +96,10 @@ impl Later for Preview {
     type Response = Response;
     type Hands = Reader;
 
-    const NAME: &'static str = "catalog.preview_import";
-    const TITLE: &'static str = "Plan the import of an OpenAPI document";
-    const DESCRIPTION: &'static str = include_str!("preview.md");
-    const DOORS: &'static [Door] =
-        &[Door::Tool(Tool::FULL.calls_out()), Door::Command("catalog preview")];
+    const NAME: &'static str = Judge::NAME;
+    const TITLE: &'static str = Judge::TITLE;
+    const DESCRIPTION: &'static str = Judge::DESCRIPTION;
+    const DOORS: &'static [Door] = Judge::DOORS;
 
     async fn run(reader: &Reader, call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let asked = Asked {
@@ -138,5 +141,65 @@ impl Later for Preview {
             catalog_title: Some("Shop".to_owned()),
             ..Request::default()
         }
+    }
+}
+
+/// What an import would do, or why there can be none.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Judgement {
+    /// Whether it can be imported.
+    pub valid: bool,
+    /// Why it cannot be.
+    pub violations: Vec<Remark>,
+    /// What is odd, when there is no plan to say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warnings: Option<Vec<Remark>>,
+    /// What an import would do.
+    #[serde(flatten)]
+    pub plan: Option<Response>,
+}
+
+impl Judgement {
+    /// Of a document that can be imported.
+    pub fn of(plan: Response) -> Judgement {
+        Judgement { valid: true, violations: Vec::new(), warnings: None, plan: Some(plan) }
+    }
+}
+
+impl Later for Judge {
+    type Request = Request;
+    type Response = Judgement;
+    type Hands = Reader;
+
+    const NAME: &'static str = "catalog.preview_import";
+    const TITLE: &'static str = "Plan an import";
+    const DESCRIPTION: &'static str = include_str!("preview.md");
+    const DOORS: &'static [Door] =
+        &[Door::Tool(Tool::FULL.calls_out()), Door::Command("catalog preview")];
+
+    async fn run(reader: &Reader, call: &dyn Call, request: Request) -> Result<Judgement, Problem> {
+        match Preview::run(reader, call, request).await {
+            Ok(plan) => Ok(Judgement::of(plan)),
+            Err(problem)
+                if problem.code == Code::CatalogInvalid && !problem.arguments.is_empty() =>
+            {
+                let violations = problem.arguments.into_iter().map(|fault| Remark {
+                    path: fault.path,
+                    rule: fault.rule.to_owned(),
+                    message: fault.message,
+                });
+                Ok(Judgement {
+                    valid: false,
+                    violations: violations.collect(),
+                    warnings: Some(Vec::new()),
+                    plan: None,
+                })
+            }
+            Err(problem) => Err(problem),
+        }
+    }
+
+    fn example() -> Request {
+        Preview::example()
     }
 }

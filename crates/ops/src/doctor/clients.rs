@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use milepost_model::reading;
 use milepost_store::read_document;
 use serde_json::Value;
 
@@ -15,27 +16,43 @@ const FILE_BYTES: usize = 64 << 20;
 /// How deep a file is searched for servers: projects of Claude Code are below a key and a path.
 const DEPTH: usize = 3;
 
-/// A file in which a client keeps what it starts.
-struct File {
-    client: &'static str,
-    path: PathBuf,
-    /// The key of the servers.
-    key: &'static str,
+/// How a client writes its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientFormat {
+    /// JSON, with what editors allow in it.
+    Json,
+    /// TOML.
+    Toml,
+    /// YAML.
+    Yaml,
 }
 
-pub(super) fn checks(writer: &Writer) -> Vec<Check> {
+/// A file in which a client keeps what it starts. Which clients there are, and where their files
+/// are, is known by whoever installs into them.
+#[derive(Debug, Clone)]
+pub struct ClientFile {
+    /// What people call the client.
+    pub client: &'static str,
+    /// Its file.
+    pub path: PathBuf,
+    /// The key of the servers.
+    pub key: &'static str,
+    /// How it is written.
+    pub format: ClientFormat,
+}
+
+pub(super) fn checks(writer: &Writer, files: &[ClientFile]) -> Vec<Check> {
     let mut found = Vec::new();
     let mut servers = 0;
-    for file in files(writer) {
-        match read(&file) {
+    for file in files {
+        match read(file) {
             Ok(Some(commands)) => {
                 servers += commands.len();
-                found.extend(commands.iter().filter_map(|server| check(writer, &file, server)));
+                found.extend(commands.iter().filter_map(|server| check(writer, file, server)));
             }
             Ok(None) => {}
             Err(what) => {
-                let fix =
-                    format!("look at it with {}, which could not read it either", file.client);
+                let fix = format!("correct it; {} may not be able to read it either", file.client);
                 let what = format!("the file of {} {what}", file.client);
                 found.push(Check::warning("client", what, fix).at(&file.path));
             }
@@ -48,41 +65,21 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
     })
 }
 
-fn files(writer: &Writer) -> Vec<File> {
-    let locations = writer.reader.locations();
-    let mut files = Vec::new();
-    let mut add = |client, path: PathBuf, key| files.push(File { client, path, key });
-    if let Some(home) = &locations.home {
-        let config = writer.variable("XDG_CONFIG_HOME").map(PathBuf::from);
-        let config = config.unwrap_or_else(|| home.join(".config"));
-        add("Claude Code", home.join(".claude.json"), "mcpServers");
-        add("Cursor", home.join(".cursor/mcp.json"), "mcpServers");
-        add("VS Code", config.join("Code/User/mcp.json"), "servers");
-        let mac = home.join("Library/Application Support");
-        add("VS Code", mac.join("Code/User/mcp.json"), "servers");
-        let codex = writer.variable("CODEX_HOME").map(PathBuf::from);
-        let codex = codex.unwrap_or_else(|| home.join(".codex"));
-        add("Codex", codex.join("config.toml"), "mcp_servers");
-    }
-    let here = writer.reader.workspace();
-    add("Claude Code", here.join(".mcp.json"), "mcpServers");
-    add("Cursor", here.join(".cursor/mcp.json"), "mcpServers");
-    add("VS Code", here.join(".vscode/mcp.json"), "servers");
-    files
-}
-
 /// The entries of this program; nothing when there is no such file.
-fn read(file: &File) -> Result<Option<Vec<Server>>, &'static str> {
+fn read(file: &ClientFile) -> Result<Option<Vec<Server>>, &'static str> {
     let bytes = match read_document(&file.path, FILE_BYTES) {
         Ok(bytes) => bytes,
         Err(milepost_store::FileError::NotFound { .. }) => return Ok(None),
         Err(_) => return Err("cannot be read"),
     };
     let text = String::from_utf8(bytes).map_err(|_| "is no text")?;
-    let toml = file.path.extension().is_some_and(|end| end == "toml");
-    let value: Value = match toml {
-        true => toml::from_str(&text).map_err(|_| "is no TOML")?,
-        false => serde_json::from_str(&plain(&text)).map_err(|_| "is no JSON")?,
+    let value: Value = match file.format {
+        ClientFormat::Json => serde_json::from_str(&plain(&text)).map_err(|_| "is no JSON")?,
+        ClientFormat::Toml => toml::from_str(&text).map_err(|_| "is no TOML")?,
+        ClientFormat::Yaml => {
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+            reading::yaml(text).map_err(|_| "is no YAML that can be read here")?.to_value()
+        }
     };
     let mut servers = Vec::new();
     gather(&value, file.key, DEPTH, &mut servers);
@@ -99,7 +96,9 @@ struct Server {
 fn gather(value: &Value, key: &str, depth: usize, servers: &mut Vec<Server>) {
     let Some(map) = value.as_object() else { return };
     for (name, server) in map.get(key).and_then(Value::as_object).into_iter().flatten() {
-        let command = server.get("command").and_then(Value::as_str).unwrap_or_default();
+        // goose says `cmd`.
+        let command = server.get("command").or_else(|| server.get("cmd"));
+        let command = command.and_then(Value::as_str).unwrap_or_default();
         let stem = Path::new(command).file_stem().and_then(|stem| stem.to_str());
         let ours = name.contains("milepost") || stem == Some("milepost");
         if ours && !command.is_empty() {
@@ -111,7 +110,7 @@ fn gather(value: &Value, key: &str, depth: usize, servers: &mut Vec<Server>) {
     }
 }
 
-fn check(writer: &Writer, file: &File, server: &Server) -> Option<Check> {
+fn check(writer: &Writer, file: &ClientFile, server: &Server) -> Option<Check> {
     if is_there(writer, &server.command) {
         return None;
     }

@@ -117,14 +117,16 @@ fn damaged(found: &Examination) -> Vec<Check> {
 fn processes(found: &Examination) -> Vec<Check> {
     let left = found.left.iter().take(NAMED).map(|run| {
         let fix = format!(
-            "go on with it: `milepost resume {run}`; `milepost doctor --fix` frees it for others"
+            "go on with it: `milepost resume {run}`; `milepost doctor --fix` lets others do so"
         );
-        let what = "the process that drove it is gone";
+        let what = "it was interrupted: nothing is driving it";
         of_run(Check::warning("journal.leases", what, fix), run.as_str())
     });
-    let ended = count(found.ended, "file");
     or_ok(left.collect(), || {
-        let what = format!("nothing is held by the dead; {ended} of theirs go with the next run");
+        let what = match found.ended {
+            0 => "every open run can go on".to_owned(),
+            more => format!("{}, removed by the next run", count(more, "leftover file")),
+        };
         Check::ok("journal.leases", what)
     })
 }

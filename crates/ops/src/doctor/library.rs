@@ -20,7 +20,7 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
     };
     let mut checks = or_ok(invalid(&listing), || {
         let number = count(listing.items.len(), "workflow");
-        Check::ok("workflow.invalid", format!("{number}, and no file that is none"))
+        Check::ok("workflow.invalid", format!("{number}, all readable"))
     });
     checks.extend(or_ok(shadowed(&listing), || {
         Check::ok("workflow.shadowed", "no workflow hides another one")

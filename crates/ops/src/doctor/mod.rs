@@ -16,6 +16,8 @@ use serde::Serialize;
 
 use crate::writer::Writer;
 
+pub use clients::{ClientFile, ClientFormat};
+
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -74,6 +76,11 @@ pub struct Report {
 }
 
 impl Check {
+    /// Whether mending does it: its fix says so.
+    pub fn is_mendable(&self) -> bool {
+        self.fix.as_deref().is_some_and(|fix| fix.contains("milepost doctor --fix"))
+    }
+
     fn ok(id: &'static str, what: impl Into<String>) -> Check {
         Check { id, state: State::Ok, what: what.into(), place: None, fix: None }
     }
@@ -92,8 +99,13 @@ impl Check {
 }
 
 /// Looks at everything, after mending what is safe to mend if asked. `program` is the file of this
-/// program.
-pub fn examine(writer: &Writer, program: Option<PathBuf>, mends: bool) -> Report {
+/// program, and `files` are those of the clients that may start it.
+pub fn examine(
+    writer: &Writer,
+    program: Option<PathBuf>,
+    files: &[ClientFile],
+    mends: bool,
+) -> Report {
     let (mended, not_mended) = if mends { mend::all(writer) } else { (Vec::new(), Vec::new()) };
     let version = env!("CARGO_PKG_VERSION");
     let mut checks = vec![Check {
@@ -109,7 +121,7 @@ pub fn examine(writer: &Writer, program: Option<PathBuf>, mends: bool) -> Report
     checks.extend(catalogs::checks(writer));
     checks.extend(secrets::checks(writer));
     checks.extend(library::checks(writer));
-    checks.extend(clients::checks(writer));
+    checks.extend(clients::checks(writer, files));
     let count = |state| checks.iter().filter(|check| check.state == state).count();
     let (faults, warnings) = (count(State::Fault), count(State::Warning));
     Report { version, faults, warnings, checks, mended, not_mended }

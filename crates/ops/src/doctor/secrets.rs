@@ -12,14 +12,17 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
     // A configuration that cannot be read is told of already.
     let Ok(vault) = writer.vault() else {
         let what = "where secrets are kept cannot be told";
-        let fix = "mend the configuration first, or set `secrets.backend` to `file`";
+        let fix = "fix the configuration first, or set `secrets.backend` to `file`";
         return vec![Check::fault("secret.store", what, fix)];
     };
     let number = match vault.list() {
         Ok(entries) => entries.len(),
         Err(error) => return vec![closed(&error)],
     };
-    let what = format!("{} can be had", count(number, "secret"));
+    let what = match number {
+        0 => "no secrets stored".to_owned(),
+        number => format!("{}, all readable", count(number, "secret")),
+    };
     let mut checks = vec![Check::ok("secret.store", what)];
     checks.extend(or_ok(missing(writer, &vault), || {
         Check::ok("secret.missing", "every secret that a catalog names is there")

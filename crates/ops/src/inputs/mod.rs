@@ -20,6 +20,6 @@ pub(crate) use gather::{Gathered, gather};
 pub use gather::{Origin, Status};
 pub use offer::{Choice, Outcome, Provided};
 pub use past::{NoPast, Past};
-pub(crate) use resolve::known_roots;
 pub use resolve::{Resolved, resolve};
+pub(crate) use resolve::{known_roots, secret_default, secret_variables};
 pub(crate) use subject::Subject;

@@ -1,8 +1,8 @@
 //! All inputs of a run, or every reason why it cannot begin.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use milepost_model::input::ProviderError;
+use milepost_model::input::{DefaultFrom, ProviderError};
 use milepost_model::problem::{Argument, Problem};
 use milepost_model::secret::{Mask, Secret, mark};
 use milepost_model::workflow::Workflow;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::fault;
 use super::gather::{Gathered, Origin, gather};
 use super::offer::{Answer, Offer, Provided};
-use super::past::Past;
+use super::past::{NoPast, Past};
 use crate::call::Call;
 use crate::reader::Reader;
 use crate::writer::Writer;
@@ -121,7 +121,29 @@ pub(crate) fn known_roots(
     workflow: &Workflow,
     gathered: &Gathered,
 ) -> Result<Map<String, Value>, Problem> {
-    roots(reader, Split::of(workflow, gathered).shown)
+    let mut roots = roots(reader, Split::of(workflow, gathered).shown)?;
+    let hidden = secret_variables(workflow);
+    let env = roots.get_mut("env").and_then(Value::as_object_mut);
+    for (name, value) in env.into_iter().flatten() {
+        if hidden.contains(name.as_str()) {
+            *value = mark(name).into();
+        }
+    }
+    Ok(roots)
+}
+
+/// The variables of the environment that are defaults of secret inputs: secrets themselves.
+pub(crate) fn secret_variables(workflow: &Workflow) -> BTreeSet<&str> {
+    let secret = workflow.inputs.0.iter().filter(|(_, input)| input.is_secret());
+    let defaults = secret.filter_map(|(_, input)| input.default.as_ref().map(|one| &one.0));
+    let env = defaults.filter(|default| default.from == DefaultFrom::Env);
+    env.filter_map(|default| default.value.as_ref()?.value.as_str()).collect()
+}
+
+/// The value that the default of a secret input has in this process.
+pub(crate) fn secret_default(reader: &Reader, workflow: &Workflow, name: &str) -> Option<Secret> {
+    let gathered = gather(reader, workflow, &Map::new(), &NoPast).ok()?;
+    Split::of(workflow, &gathered).secrets.remove(name)
 }
 
 /// Which providers are asked.

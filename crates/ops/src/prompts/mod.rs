@@ -1,6 +1,12 @@
 //! Texts that set a model to work on a workflow, with what it needs to know now.
 
+use std::sync::OnceLock;
+
 use milepost_model::problem::Problem;
+use milepost_model::schema;
+use milepost_model::workflow::Spelling;
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
 
 use crate::call::Alone;
 use crate::command::list::{Detail, List, Request};
@@ -16,6 +22,11 @@ pub const LANGUAGE: &str = include_str!("language.md");
 
 /// Commands that are shown for a goal.
 const COMMANDS: usize = 8;
+
+/// Whether a text sets a model to write a workflow from nothing.
+pub fn writes(prompt: &str) -> bool {
+    AUTHOR.lines().next().is_some_and(|first| prompt.starts_with(first))
+}
 
 /// A text with its blanks filled in. What fills one is never read for others.
 pub fn fill(text: &str, filling: impl Fn(&str) -> String) -> String {
@@ -48,8 +59,32 @@ pub async fn filled(
             "(no command matches: import a catalog, or search with command_list)".to_owned()
         }
         "commands" => commands.clone(),
-        "language" => LANGUAGE.trim_end().to_owned(),
+        "language" => format!("{}\n\n{}", LANGUAGE.trim_end(), digest()),
         argument => given(argument).unwrap_or_else(|| "(not said)".to_owned()),
+    })
+}
+
+/// The schema of the language as it is now, in short: its keys, and a number by which a reader
+/// knows whether it is the one that they know.
+pub fn digest() -> &'static str {
+    static DIGEST: OnceLock<String> = OnceLock::new();
+    DIGEST.get_or_init(|| {
+        let schema = schema::of(Spelling::Manifest);
+        let hash = Sha256::digest(schema.to_string());
+        let hash = milepost_model::document::hex(&hash[..6]);
+        let keys = |at: &str| -> String {
+            let part = schema.pointer(at).and_then(Value::as_object);
+            let names = part.into_iter().flat_map(Map::keys).map(String::as_str);
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let parts = [
+            ("a workflow", keys("/properties")),
+            ("an input", keys("/$defs/Input/properties")),
+            ("a step", keys("/$defs/StepDoc/properties")),
+        ];
+        let parts = parts.iter().filter(|(_, keys)| !keys.is_empty());
+        let parts: Vec<String> = parts.map(|(of, keys)| format!("- {of}: {keys}")).collect();
+        format!("Keys of the schema (digest {hash}); there are no others:\n{}", parts.join("\n"))
     })
 }
 
@@ -69,6 +104,16 @@ async fn commands(reader: &Reader, about: &str) -> Result<String, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_digest_is_of_the_schema_as_it_is() {
+        let digest = digest();
+        for key in ["final_output", "provider", "on_error", "output_schema", "approve"] {
+            assert!(digest.contains(key), "no {key}: {digest}");
+        }
+        assert_eq!(digest.lines().count(), 4, "{digest}");
+        assert!(digest.len() < 2_048, "{}", digest.len());
+    }
 
     #[test]
     fn what_fills_a_blank_is_not_read_for_others() {

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::call::Call;
 use crate::command::run::{Calling, no_list};
+use crate::inputs::resolve_inputs::{self, ResolveInputs};
 use crate::later::Later;
 use crate::operation::Door;
 use crate::problems;
@@ -33,12 +34,19 @@ pub struct Values;
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// As `provider.list` names it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub provider: String,
+    /// Or a workflow with `input`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow_id: Option<String>,
+    /// That input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
     /// The field of an item that is the value, when the provider has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rare" = true))]
     pub value_field: Option<String>,
-    /// Its arguments by name.
+    /// By name; its other inputs.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub args: Map<String, Value>,
     /// Only choices whose value or label holds this text.
@@ -97,6 +105,13 @@ impl Later for Values {
         &[Door::Tool(Tool::FULL.calls_out()), Door::Command("command choices")];
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
+        match (&request.workflow_id, &request.input) {
+            (Some(workflow), Some(input)) if request.provider.is_empty() => {
+                return of_input(writer, call, workflow, input, &request).await;
+            }
+            (None, None) if !request.provider.is_empty() => {}
+            _ => return Err(unnamed()),
+        }
         let (loaded, row) = writer.reader.shelf().command(&request.provider)?;
         let spelling = loaded.spelling(row);
         let name = &loaded.table.rows[row].name;
@@ -105,14 +120,6 @@ impl Later for Values {
                 && request.value_field.as_ref().is_none_or(|field| provider.value_field == *field)
         });
         let Some(provider) = provider else { return Err(no_provider(&spelling)) };
-        let from = match request.cursor.as_deref().map(str::parse) {
-            None => 0,
-            Some(Ok(from)) => from,
-            Some(Err(_)) => {
-                let hint = "use the `next_cursor` of the answer before, or leave it out";
-                return Err(Problem::new(Code::ParamsInvalid, "the cursor is none of ours", hint));
-            }
-        };
         let ttl = Duration::from_secs(request.cache_ttl_sec.unwrap_or(60));
         let key =
             format!("{spelling}\n{:?}\n{}", request.profile, Value::from(request.args.clone()));
@@ -124,19 +131,96 @@ impl Later for Values {
             writer.choices.put(key, fetch(&calling, request.args.clone()).await?)
         };
         let choices = chosen(&fetched.items, provider, request.query.as_deref());
-        let limit = request.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
-        let left = choices.len().saturating_sub(from);
-        Ok(Response {
-            provider: spelling,
-            next_cursor: (left > limit).then(|| (from + limit).to_string()),
-            choices: choices.into_iter().skip(from).take(limit).collect(),
-            more: fetched.more,
-        })
+        page(spelling, choices, fetched.more, &request)
     }
 
     fn example() -> Request {
         Request { provider: "shop orders:list".to_owned(), ..Request::default() }
     }
+}
+
+/// The page of choices that a request asks for.
+fn page(
+    provider: String,
+    choices: Vec<Choice>,
+    more: bool,
+    request: &Request,
+) -> Result<Response, Problem> {
+    let from: usize = match request.cursor.as_deref().map(str::parse) {
+        None => 0,
+        Some(Ok(from)) => from,
+        Some(Err(_)) => {
+            let hint = "use the `next_cursor` of the answer before, or leave it out";
+            return Err(Problem::new(Code::ParamsInvalid, "the cursor is none of ours", hint));
+        }
+    };
+    let limit = request.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
+    let left = choices.len().saturating_sub(from);
+    Ok(Response {
+        provider,
+        next_cursor: (left > limit).then(|| (from + limit).to_string()),
+        choices: choices.into_iter().skip(from).take(limit).collect(),
+        more,
+    })
+}
+
+/// The choices of a workflow's input, with the arguments that the workflow gives its provider.
+async fn of_input(
+    writer: &Writer,
+    call: &dyn Call,
+    workflow_id: &str,
+    input: &str,
+    request: &Request,
+) -> Result<Response, Problem> {
+    let wish = resolve_inputs::Request {
+        workflow_id: Some(workflow_id.to_owned()),
+        partial_inputs: request.args.clone(),
+        all_choices: true,
+        ..resolve_inputs::Request::default()
+    };
+    let mut resolved = ResolveInputs::run(writer, call, wish).await?;
+    let Some(provided) = resolved.providers.remove(input) else {
+        let message = format!("input `{input}` of `{workflow_id}` has no provider");
+        let hint = format!("see `milepost workflow inputs {workflow_id}` for its inputs");
+        return Err(
+            Problem::new(Code::ProviderNotFound, message, hint).context("workflow_id", workflow_id)
+        );
+    };
+    if let Some(needed) = provided.needs.first().filter(|_| provided.choices.is_empty()) {
+        let message = format!("the choices of input `{input}` need `{needed}`");
+        let hint = "give the values of the other inputs in `args`";
+        return Err(
+            Problem::new(Code::InputInvalid, message, hint).context("workflow_id", workflow_id)
+        );
+    }
+    if let Some(message) = provided.message.filter(|_| provided.choices.is_empty()) {
+        let hint = "try again when the API answers";
+        return Err(
+            Problem::new(Code::UpstreamFailed, message, hint).context("workflow_id", workflow_id)
+        );
+    }
+    let query = request.query.as_deref();
+    let choices = provided.choices.into_iter();
+    let choices = choices.map(|one| Choice { value: one.value, label: one.label });
+    let choices = choices.filter(|choice| choice.matches(query)).collect();
+    page(provided.provider, choices, provided.more, request)
+}
+
+impl Choice {
+    /// Whether its value or its label holds a text.
+    fn matches(&self, query: Option<&str>) -> bool {
+        query.map(str::to_lowercase).is_none_or(|query| {
+            let value = &self.value;
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            text.to_lowercase().contains(&query)
+                || self.label.as_deref().is_some_and(|it| it.to_lowercase().contains(&query))
+        })
+    }
+}
+
+fn unnamed() -> Problem {
+    let hint = "give `provider`, or `workflow_id` and `input`";
+    Problem::new(Code::ParamsInvalid, "no provider is named, or two are", hint)
 }
 
 /// Items that were fetched.
@@ -166,7 +250,6 @@ pub(crate) async fn fetch(
 }
 
 fn chosen(items: &[Value], provider: &Provider, query: Option<&str>) -> Vec<Choice> {
-    let query = query.map(str::to_lowercase);
     let field = |item: &Value, field: &str| {
         let at = if field.starts_with('/') { field.to_owned() } else { format!("/{field}") };
         item.pointer(&at).cloned()
@@ -179,13 +262,9 @@ fn chosen(items: &[Value], provider: &Provider, query: Option<&str>) -> Vec<Choi
             Value::String(text) => milepost_catalog::text::line(&text, 200),
             other => other.to_string(),
         });
-        let matches = query.as_deref().is_none_or(|query| {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            text.to_lowercase().contains(query)
-                || label.as_deref().is_some_and(|label| label.to_lowercase().contains(query))
-        });
-        if matches {
-            choices.push(Choice { value, label });
+        let choice = Choice { value, label };
+        if choice.matches(query) {
+            choices.push(choice);
         }
     }
     choices

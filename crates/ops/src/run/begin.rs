@@ -6,9 +6,10 @@ use milepost_engine::event::{Actor, ActorKind, Budget, Parent, Presence, RunCrea
 use milepost_engine::{Flow, limits, sentinel};
 use milepost_model::guide::Confirmation;
 use milepost_model::id::{InputName, RunId};
-use milepost_model::input::DefaultFrom;
+use milepost_model::input::{DefaultFrom, Input};
 use milepost_model::plan;
 use milepost_model::problem::{Code, Problem};
+use milepost_model::secret::Secret;
 use milepost_model::step::Action;
 use milepost_model::workflow::Workflow;
 use milepost_store::runs::{Durability, Remembered, Runs};
@@ -20,11 +21,15 @@ use super::clock::now_ms;
 use super::drive::{Beginning, Child, Drive};
 use super::journal::{Loaded, of_runs};
 use super::past::Journaled;
+use super::sealed::Sealed;
 use crate::author;
 use crate::call::{Alone, Call, Caller};
 use crate::inputs;
-use crate::inputs::Subject;
+use crate::inputs::{Origin, Subject};
 use crate::writer::Writer;
+
+/// Bytes of a secret that is looked for inside other values; a shorter one is in many by chance.
+const SECRET_LEAST: usize = 4;
 
 /// What a run is made of.
 #[derive(Debug, Clone, Default)]
@@ -56,7 +61,7 @@ pub(crate) async fn run(
         Some(key) => keyed(&workspace(writer), key),
         None => Runs::new_id().map_err(|error| of_runs(&error))?,
     };
-    let place = Place { id, parent: None, actor: actor(writer, call) };
+    let place = Place { id, above: None, actor: actor(call) };
     beginning(writer, drive, call, wish, place).await
 }
 
@@ -82,13 +87,15 @@ pub(crate) async fn child(
         own: false,
     };
     let actor = above.state.head.actor.clone();
-    let place = Place { id: child.run.clone(), parent: Some(parent), actor };
+    let above = Some((parent, above.state.head.seal.clone()));
+    let place = Place { id: child.run.clone(), above, actor };
     beginning(writer, drive, &Alone, wish, place).await
 }
 
 struct Place {
     id: RunId,
-    parent: Option<Parent>,
+    /// The step it is for, and the seal of that step's run.
+    above: Option<(Parent, String)>,
     actor: Actor,
 }
 
@@ -117,15 +124,16 @@ async fn beginning(
     };
     let text = source.text().to_owned();
     let past = Journaled { runs: &drive.inner.runs };
-    let resolved = inputs::resolve(writer, call, &workflow, wish.inputs, &past).await?;
-    let kept = remembered(&workflow, &resolved.values);
-    if !kept.is_empty() {
-        let (workspace, workflow) = (workspace(writer), workflow.id.value.clone());
-        let at_ms = now_ms();
-        let what = Remembered { workspace, workflow, values: kept, at_ms };
-        drive.inner.runs.remember_inputs(what).map_err(|error| of_runs(&error))?;
-    }
+    let given = match &place.above {
+        Some((parent, seal)) => handed(drive, parent, seal, &workflow, wish.inputs)?,
+        None => wish.inputs,
+    };
+    let resolved = inputs::resolve(writer, call, &workflow, given, &past).await?;
+    remember(writer, drive, &workflow, &resolved.values)?;
     let seal = seal()?;
+    let env = env(writer, &workflow, &resolved.secrets, &seal)?;
+    let is_default = |name: &&String| resolved.provenance.get(*name) == Some(&Origin::Env);
+    let defaulted = resolved.secrets.keys().filter(is_default).cloned().collect();
     let mut values = resolved.values;
     for name in resolved.secrets.keys() {
         values.insert(name.clone(), sentinel(&seal, &format!("input:{name}")).into());
@@ -135,8 +143,8 @@ async fn beginning(
     let timeout = timeout.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(limits::RUN_MS);
     let config = writer.reader.config()?;
     let budget = budget(&workflow, &config.budget);
-    let person = super::person::key(writer)?;
-    let presence = presence(&workflow, &config.approvals, person.is_some())?;
+    let person = super::person::key(writer, drive)?;
+    let presence = presence(writer, &workflow, &config.approvals, person.is_some())?;
     let created = RunCreated {
         run: place.id.as_str().to_owned(),
         workflow: workflow.id.value.to_string(),
@@ -145,10 +153,11 @@ async fn beginning(
         inputs: values,
         seal,
         secrets: resolved.secrets.keys().cloned().collect(),
-        env: env(writer)?,
+        defaulted,
+        env,
         actor: place.actor,
         workspace: workspace(writer),
-        parent: place.parent,
+        parent: place.above.map(|(parent, _)| parent),
         budget,
         presence,
         person,
@@ -167,6 +176,22 @@ async fn beginning(
         secrets: resolved.secrets,
         durability: if wish.relaxed { Durability::Relaxed } else { Durability::Full },
     })
+}
+
+/// Keeps the values that later runs take as defaults.
+fn remember(
+    writer: &Writer,
+    drive: &Drive,
+    workflow: &Workflow,
+    values: &Map<String, Value>,
+) -> Result<(), Problem> {
+    let values = remembered(workflow, values);
+    if values.is_empty() {
+        return Ok(());
+    }
+    let (workspace, workflow) = (workspace(writer), workflow.id.value.clone());
+    let what = Remembered { workspace, workflow, values, at_ms: now_ms() };
+    drive.inner.runs.remember_inputs(what).map_err(|error| of_runs(&error))
 }
 
 /// The values that later runs take as defaults: those of inputs that ask for it, never a secret.
@@ -199,9 +224,19 @@ fn budget(workflow: &Workflow, usual: &Budgets) -> BTreeMap<Budget, u64> {
 
 /// How a person has to show to be there. Who has to give a PIN must have one before the run begins:
 /// it is signed for from its first event on.
-fn presence(workflow: &Workflow, wanted: &Approvals, pin: bool) -> Result<Presence, Problem> {
-    if wanted.unattended.contains(&workflow.id.value) {
-        return Ok(Presence::Policy);
+fn presence(
+    writer: &Writer,
+    workflow: &Workflow,
+    wanted: &Approvals,
+    pin: bool,
+) -> Result<Presence, Problem> {
+    let id = &workflow.id.value;
+    if wanted.unattended.contains(id) {
+        let granted = super::person::of(writer).has_granted(id.as_str());
+        if granted.map_err(|error| super::person::of_person(&error))? {
+            return Ok(Presence::Policy);
+        }
+        tracing::warn!(workflow = %id, "it does not approve by itself: that is not signed");
     }
     let asks = workflow.all_steps().into_iter().any(|step| match &step.action {
         Action::Approve(_) => true,
@@ -209,6 +244,7 @@ fn presence(workflow: &Workflow, wanted: &Approvals, pin: bool) -> Result<Presen
         _ => false,
     });
     match wanted.presence {
+        LeastPresence::Elicitation => Ok(Presence::Elicitation),
         LeastPresence::Terminal => Ok(Presence::Terminal),
         LeastPresence::Pin if pin || !asks => Ok(Presence::Pin),
         LeastPresence::Pin => {
@@ -219,13 +255,63 @@ fn presence(workflow: &Workflow, wanted: &Approvals, pin: bool) -> Result<Presen
     }
 }
 
-/// The variables of the environment that expressions may read.
-fn env(writer: &Writer) -> Result<Map<String, Value>, Problem> {
-    let config = writer.reader.config()?;
-    let allowed = config.env_allow.iter();
-    Ok(allowed
-        .filter_map(|name| Some((name.clone(), Value::String(writer.variable(name)?))))
-        .collect())
+/// The variables of the environment that the expressions of a workflow read, of those that they
+/// may read. No secret is among them: what is the default of a secret input, or the value of one,
+/// is a sentinel.
+pub(crate) fn env(
+    writer: &Writer,
+    workflow: &Workflow,
+    secrets: &BTreeMap<String, Secret>,
+    seal: &str,
+) -> Result<Map<String, Value>, Problem> {
+    let (named, hidden) = (workflow.env_names(), inputs::secret_variables(workflow));
+    let is_named = |name: &&String| named.as_ref().is_none_or(|all| all.contains(name.as_str()));
+    let allowed = writer.reader.config()?.env_allow;
+    let read = allowed.iter().filter(is_named).filter_map(|name| {
+        let mut text = writer.variable(name)?;
+        if hidden.contains(name.as_str()) {
+            text = sentinel(seal, &format!("{}{name}", super::caller::ENV));
+        }
+        for (input, secret) in secrets {
+            let own = secret.reveal();
+            if own == text || own.len() >= SECRET_LEAST && text.contains(own) {
+                let name = format!("{}{input}", super::caller::INPUT);
+                text = text.replace(own, &sentinel(seal, &name));
+            }
+        }
+        Some((name.clone(), Value::String(text)))
+    });
+    Ok(read.collect())
+}
+
+/// What a step hands to the run it starts. A secret is handed on to an input that is a secret too,
+/// and to no other: it would be in that run's journal.
+fn handed(
+    drive: &Drive,
+    above: &Parent,
+    seal: &str,
+    workflow: &Workflow,
+    inputs: Map<String, Value>,
+) -> Result<Map<String, Value>, Problem> {
+    let sealed = Sealed(seal.to_owned());
+    let handed = inputs.into_iter().map(|(name, value)| {
+        let wanted = sealed.names(&value);
+        if wanted.is_empty() {
+            return Ok((name, value));
+        }
+        if !workflow.inputs.get(&name).is_some_and(Input::is_secret) {
+            let message = format!("a secret is given to the input `{name}`, which is none");
+            let hint = format!("declare `{name}` of `{}` with `secret: true`", workflow.id.value);
+            return Err(Problem::new(Code::InputInvalid, message, hint));
+        }
+        let mut known = BTreeMap::new();
+        for secret in wanted {
+            let value = drive.inner.caller.handed(&above.run, &secret)?;
+            known.insert(secret, value);
+        }
+        Ok((name, sealed.reveal(&value, &known)))
+    });
+    handed.collect()
 }
 
 /// The project a run belongs to, or the working directory.
@@ -236,13 +322,14 @@ pub(crate) fn workspace(writer: &Writer) -> String {
 }
 
 /// Who calls.
-pub(crate) fn actor(writer: &Writer, call: &dyn Call) -> Actor {
+pub(crate) fn actor(call: &dyn Call) -> Actor {
+    let principal = call.principal().map(str::to_owned);
     match call.caller() {
         Caller::Person => {
-            let name = writer.variable("USER").or_else(|| writer.variable("LOGNAME"));
-            Actor { kind: ActorKind::Person, name: name.unwrap_or_default() }
+            let name = principal.unwrap_or_else(milepost_store::user);
+            Actor { kind: ActorKind::Person, name }
         }
-        Caller::Agent => Actor { kind: ActorKind::Agent, name: String::new() },
+        Caller::Agent => Actor { kind: ActorKind::Agent, name: principal.unwrap_or_default() },
     }
 }
 

@@ -14,6 +14,7 @@ use milepost_engine::event::Answer;
 use milepost_engine::pilot::{Outcome, Prepared, World};
 use milepost_engine::{Failure, Trouble};
 use milepost_model::document::hex;
+use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::{Mask, Secret};
 use milepost_outbound::{
@@ -30,11 +31,16 @@ use crate::call::Alone;
 use crate::command;
 use crate::command::answer::{self, Body};
 use crate::command::draft::Draft;
+use crate::inputs;
 use crate::problems;
 use crate::send;
 use crate::shelf::Loaded;
 use crate::writer::Writer;
 
+/// What the name of a secret input begins with, among the secrets of a run.
+pub(crate) const INPUT: &str = "input:";
+/// What the name of a variable of the environment begins with there.
+pub(crate) const ENV: &str = "env:";
 /// Characters of an answer's body that a failure quotes.
 const EXCERPT: usize = 1024;
 
@@ -61,6 +67,8 @@ pub(crate) struct Context {
     pub(crate) run: String,
     pub(crate) sealed: Sealed,
     pub(crate) mock: bool,
+    /// Which try of the step it is, from 1.
+    pub(crate) attempt: u32,
 }
 
 impl Caller {
@@ -106,6 +114,11 @@ impl Caller {
         if let Some(errand) = Errand::of(&call.command) {
             return Ok(errand.run(&self.writer, call).await);
         }
+        if let Some(problem) = self.lacks(context, call) {
+            let trouble = Trouble::Withheld;
+            let failure = failure(&problem);
+            return Ok(Outcome::Failed { failure, trouble, unsent: true, retry_after_ms: None });
+        }
         let (loaded, row) = self.writer.reader.shelf().command(&call.command)?;
         let (revealed, mask) = self.revealed(context, &loaded, call)?;
         let sender = command::run::sender(&self.writer, &loaded, None).await?;
@@ -120,6 +133,7 @@ impl Caller {
             timeout: Duration::from_millis(call.timeout_ms),
             oversize: Oversize::Cut,
             mask: mask.clone(),
+            attempt: context.attempt,
             ..Sending::default()
         };
         let called = draft.sender.send_once(draft.command(), &request, sending).await;
@@ -154,15 +168,60 @@ impl Caller {
         Ok((revealed, mask))
     }
 
+    /// What this process is not told and cannot find out, though another one was or could.
+    fn lacks(&self, context: &Context, call: &StepCall) -> Option<Problem> {
+        let wanted = context.sealed.names(&call.arguments());
+        let mut own = wanted.iter().filter_map(|name| self.own(&context.run, name));
+        own.find_map(Result::err)
+    }
+
+    /// A secret that a run may hand on to one that its step starts. One of the vault is bound to
+    /// where it is sent, and is not handed on.
+    pub(crate) fn handed(&self, run: &str, name: &str) -> Result<Secret, Problem> {
+        self.own(run, name).unwrap_or_else(|| {
+            let message = format!("the secret `{name}` cannot be handed to another workflow");
+            let hint = "let that workflow read it with `secret()`";
+            Err(Problem::new(Code::SecretNotFound, message, hint))
+        })
+    }
+
+    /// A secret of a run itself, not of the vault: what it was given, or what the environment has.
+    fn own(&self, run: &str, name: &str) -> Option<Result<Secret, Problem>> {
+        if let Some(variable) = name.strip_prefix(ENV) {
+            let found = self.variable(variable);
+            return Some(found.ok_or_else(|| {
+                let message = format!("the variable `{variable}` is not set in this process");
+                let next = format!("milepost resume {run}");
+                let hint = format!("set it, then go on with `{next}`");
+                Problem::new(Code::SecretNotFound, message, hint).context("next", next)
+            }));
+        }
+        let input = name.strip_prefix(INPUT)?;
+        let inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+        let given = inputs.get(run).and_then(|own| own.get(input)).cloned();
+        drop(inputs);
+        let known = given.or_else(|| {
+            let run = RunId::parse(run).ok()?;
+            let flow = self.writer.reader.runs().defaults(&run, input)?;
+            inputs::secret_default(&self.writer.reader, flow.workflow(), input)
+        });
+        Some(known.ok_or_else(|| {
+            let message = format!("the secret input `{input}` was given to another process");
+            let next = format!("milepost resume {run} -i {input}=…");
+            let hint = format!("go on with `{next}`");
+            Problem::new(Code::SecretNotFound, message, hint).context("next", next)
+        }))
+    }
+
+    fn variable(&self, name: &str) -> Option<Secret> {
+        let allowed = self.writer.reader.config().ok()?.env_allow;
+        let value = allowed.iter().any(|allowed| allowed == name).then_some(name);
+        value.and_then(|name| self.writer.variable(name)).map(Secret::new)
+    }
+
     fn secret(&self, context: &Context, loaded: &Loaded, name: &str) -> Result<Secret, Problem> {
-        if let Some(input) = name.strip_prefix("input:") {
-            let inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
-            let known = inputs.get(&context.run).and_then(|own| own.get(input)).cloned();
-            return known.ok_or_else(|| {
-                let message = format!("the secret input `{input}` was given to another process");
-                let hint = format!("resume the run with `-i {input}=…`");
-                Problem::new(Code::SecretNotFound, message, hint)
-            });
+        if let Some(own) = self.own(&context.run, name) {
+            return own;
         }
         let parsed = SecretName::parse(name).map_err(|_| {
             let message = format!("`{name}` is no name of a secret");
@@ -238,6 +297,7 @@ impl Caller {
             return Ok(Prepared {
                 digest: hex(&Sha256::digest(call.arguments().to_string())),
                 request: call.command.clone(),
+                target: String::new(),
                 write: errand.writes(),
                 repeatable: true,
             });
@@ -263,9 +323,13 @@ impl Caller {
         digest.update(b"\n\n");
         digest.update(&request.body);
         let digest = hex(&digest.finalize());
+        // Its arguments are shown beside it, and a secret may be among them.
+        let (method, path) = (built.method.name(), &built.path_template);
+        let whole = base.as_str().trim_end_matches('/');
         Ok(Prepared {
             digest,
-            request: format!("{} {}", built.method.name(), built.path_template),
+            request: format!("{method} {path}"),
+            target: format!("{method} {whole}{path}"),
             write: is_write(command),
             repeatable: call.idempotent.unwrap_or(command.may_repeat),
         })

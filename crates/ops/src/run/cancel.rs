@@ -27,6 +27,7 @@ pub struct Cancel;
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The run.
+    #[schemars(extend("x-also" = "operation_id"))]
     pub run_id: String,
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,13 +48,13 @@ impl Later for Cancel {
         let drive = writer.drive()?;
         let run = drive.inner.sight.find(&request.run_id)?;
         let ended = drive.inner.sight.view(&run)?.next.is_none();
-        Ok((!ended).then(|| format!("Run `{run}` would be stopped where it is.")))
+        Ok((!ended).then(|| format!("This stops run `{run}` where it is.")))
     }
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<RunView, Problem> {
         let drive = writer.drive()?;
         let run = drive.inner.sight.find(&request.run_id)?;
-        let by = begin::actor(writer, call);
+        let by = begin::actor(call);
         let signal = Signal::Cancel { by, reason: request.reason };
         super::tell(&drive, &run, &signal).await?;
         drive.inner.sight.follow(&run, PATIENCE).await

@@ -101,6 +101,10 @@ async fn decide(
         let message = "only a person can decide this";
         return Err(Problem::new(Code::PresenceRequired, message, hint));
     }
+    if call.is_elicited() && request.digest.is_none() {
+        let message = "a decision in a client says what was shown there";
+        return Err(Problem::new(Code::ParamsInvalid, message, "give the digest of the question"));
+    }
     let drive = writer.drive()?;
     let runs = &drive.inner.runs;
     let run = drive.inner.sight.find(&request.run_id)?;
@@ -113,7 +117,7 @@ async fn decide(
         key: Key::of_walk(question.step.as_deref().unwrap_or_default()),
         digest,
         approve,
-        by: begin::actor(writer, call),
+        by: begin::actor(call),
         comment: request.comment,
         answer: request.answer,
         presence: Presence::Policy,

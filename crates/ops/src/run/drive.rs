@@ -22,12 +22,14 @@ use milepost_store::runs::{
 };
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
+use tracing::Instrument;
 
 use super::caller::Caller;
 use super::clock::{Clock, now_ms};
 use super::journal::{self, of_runs};
 use super::sight::{Active, Scene, Sight};
 use super::task::Task;
+use super::trace;
 
 /// For how long a process counts as alive without a sign of life.
 const TTL: Duration = Duration::from_secs(6);
@@ -127,7 +129,9 @@ impl Drive {
         let holder = inner.holder.clone();
         let created = wait(|done| inner.runs.create(new, Some(holder), done)).await;
         let Created { already, lease } = created.map_err(|error| of_runs(&error))?;
+        trace::started(&beginning.id, &pilot.state().head.workflow, already);
         if let Some(lease) = lease.filter(|_| !already) {
+            trace::happened(&entries);
             let written = Work { entries: Vec::new(), answers: Vec::new(), acts: work.acts };
             let (flow, state) = (pilot.flow().clone(), pilot.state().clone());
             let scene = Scene::of(flow, state, beginning.durability).with(entries);
@@ -167,13 +171,15 @@ impl Drive {
         let durability = if scene.relaxed { Durability::Relaxed } else { Durability::Full };
         let active = Arc::new(Active::new(scene));
         let run = lease.run.clone();
+        let span = trace::run(&run, &pilot.state().head.workflow);
         self.inner.sight.begin(run.clone(), Arc::clone(&active));
         let drive = self.clone();
-        tokio::spawn(async move {
+        let driven = async move {
             let task = Task::new(drive.clone(), lease, pilot, durability, Arc::clone(&active));
-            task.drive(work).await;
-            drive.inner.sight.leave(&run, &active);
-        });
+            let last = task.drive(work).await;
+            drive.inner.sight.leave(&run, &active, last);
+        };
+        tokio::spawn(driven.instrument(span));
     }
 
     /// The run, if this process drives it.

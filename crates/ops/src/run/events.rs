@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::sight::News;
+use super::sight::{News, Until};
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
@@ -30,6 +30,9 @@ pub struct Request {
     /// Seconds to wait when there is nothing yet; at most 25.
     #[serde(default)]
     pub wait_s: u64,
+    /// Waiting ends as well when all that goes on waits for somebody.
+    #[serde(default)]
+    pub until_rest: bool,
 }
 
 /// Events in order.
@@ -73,7 +76,8 @@ impl Later for Events {
         let run = runs.find(&request.run_id)?;
         if request.wait_s > 0 {
             let patience = Duration::from_secs(request.wait_s.min(super::WAIT_MAX_S));
-            runs.beyond(&run, request.after_seq, patience).await?;
+            let until = if request.until_rest { Until::Rest } else { Until::News };
+            runs.until(&run, request.after_seq, patience, until).await?;
         }
         let News { entries, seal, status } = runs.news(&run, request.after_seq)?;
         let events = entries.iter().map(|entry| {

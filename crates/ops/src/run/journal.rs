@@ -12,10 +12,10 @@ use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
-use milepost_store::Digest;
 use milepost_store::runs::{
     Events, NewEvent, RunRow, RunStatus, Runs, RunsError, RunsReader, Standing,
 };
+use milepost_store::{Digest, FileError};
 
 /// Events that are read at a time.
 const PAGE: usize = 1_000;
@@ -172,6 +172,11 @@ pub(crate) fn of_runs(error: &RunsError) -> Problem {
             Problem::new(Code::StorageFailed, message, hint)
         }
         RunsError::Busy => Problem::new(Code::StorageFailed, message, "say it again"),
+        // Only a backup is put where nothing may be yet.
+        RunsError::File(FileError::Exists { .. }) => {
+            let hint = "name a folder that is not there yet";
+            Problem::new(Code::FileRefused, message, hint)
+        }
         _ => {
             let hint = "look at the disk, then start the program anew";
             Problem::new(Code::StorageFailed, message, hint)

@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use milepost_model::id::WorkflowId;
+use milepost_model::id::{InputName, WorkflowId};
 use milepost_model::problem::{Code, Problem};
-use milepost_store::runs::PurgeFilter;
+use milepost_store::runs::{Forgetting, Forgotten, PurgeFilter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::clock::now_ms;
 use super::journal::of_runs;
-use crate::call::Call;
+use crate::call::{Call, Caller};
 use crate::later::Later;
 use crate::operation::Door;
 use crate::tool::Tool;
@@ -149,9 +150,12 @@ pub struct Forget;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForgetRequest {
-    /// Those of one workflow; all of them when absent.
+    /// Those of one workflow; of every workflow when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
+    /// Those of these inputs; of every input when absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub input_keys: Vec<String>,
 }
 
 /// What was forgotten.
@@ -159,6 +163,26 @@ pub struct ForgetRequest {
 pub struct ForgetResponse {
     /// How many values.
     pub removed: usize,
+    /// What they were of.
+    pub entries: Vec<ForgottenInput>,
+}
+
+/// Values of one input that were forgotten.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ForgottenInput {
+    /// The workflow.
+    pub workflow_id: String,
+    /// The input.
+    pub input_key: String,
+    /// How many: one for each folder it was given in.
+    pub values: usize,
+}
+
+impl From<Forgotten> for ForgottenInput {
+    fn from(forgotten: Forgotten) -> ForgottenInput {
+        let Forgotten { workflow, input, values } = forgotten;
+        ForgottenInput { workflow_id: workflow, input_key: input, values }
+    }
 }
 
 impl Later for Forget {
@@ -173,10 +197,30 @@ impl Later for Forget {
     const DOORS: &'static [Door] =
         &[Door::Tool(Tool::FULL.repeats()), Door::Command("inputs forget")];
 
-    fn loss(_: &Writer, request: &ForgetRequest) -> Result<Option<String>, Problem> {
+    /// What a model leaves out is no wish to lose everything: that is for a person to say.
+    fn admits(call: &dyn Call, request: &ForgetRequest) -> Result<(), Problem> {
+        let names_nothing = json!(request).as_object().is_none_or(serde_json::Map::is_empty);
+        if call.caller() == Caller::Person || !names_nothing {
+            return Ok(());
+        }
+        let message = "nothing says which inputs are to be forgotten";
+        let hint = "give `workflow_id` or `input_keys`; the inputs of all workflows are for a \
+                    person to forget, with `milepost inputs forget`";
+        Err(Problem::new(Code::ParamsInvalid, message, hint))
+    }
+
+    fn loss(writer: &Writer, request: &ForgetRequest) -> Result<Option<String>, Problem> {
+        let runs = &writer.drive()?.inner.runs;
+        if !runs.remembers_inputs(&forgetting(request)?).map_err(|error| of_runs(&error))? {
+            return Ok(None);
+        }
         let whose = request.workflow_id.as_ref();
         let whose = whose.map_or("all workflows".to_owned(), |id| format!("`{id}`"));
-        Ok(Some(format!("The remembered inputs of {whose} would be gone.")))
+        let which = match &request.input_keys[..] {
+            [] => "inputs".to_owned(),
+            some => format!("values of `{}`", some.join("`, `")),
+        };
+        Ok(Some(format!("The remembered {which} of {whose} would be gone.")))
     }
 
     async fn run(
@@ -185,18 +229,35 @@ impl Later for Forget {
         request: ForgetRequest,
     ) -> Result<ForgetResponse, Problem> {
         let drive = writer.drive()?;
-        let id = request.workflow_id.as_deref().map(workflow).transpose()?;
-        let removed = drive.inner.runs.forget_inputs(id).map_err(|error| of_runs(&error))?;
-        Ok(ForgetResponse { removed })
+        let what = forgetting(&request)?;
+        let forgotten = drive.inner.runs.forget_inputs(what).map_err(|error| of_runs(&error))?;
+        let removed = forgotten.iter().map(|forgotten| forgotten.values).sum();
+        let entries = forgotten.into_iter().map(ForgottenInput::from).collect();
+        Ok(ForgetResponse { removed, entries })
     }
 
     fn example() -> ForgetRequest {
-        ForgetRequest { workflow_id: Some("refund-order".to_owned()) }
+        ForgetRequest { workflow_id: Some("refund-order".to_owned()), input_keys: Vec::new() }
     }
+}
+
+fn forgetting(request: &ForgetRequest) -> Result<Forgetting, Problem> {
+    let inputs = request.input_keys.iter().map(|key| input(key));
+    Ok(Forgetting {
+        workflow: request.workflow_id.as_deref().map(workflow).transpose()?,
+        inputs: inputs.collect::<Result<_, _>>()?,
+    })
 }
 
 fn workflow(id: &str) -> Result<WorkflowId, Problem> {
     WorkflowId::parse(id).map_err(|error| {
         Problem::new(Code::IdInvalid, error.to_string(), "see `milepost workflow list`")
+    })
+}
+
+fn input(key: &str) -> Result<InputName, Problem> {
+    InputName::parse(key).map_err(|error| {
+        let hint = "see `milepost workflow inputs` for the inputs of a workflow";
+        Problem::new(Code::IdInvalid, error.to_string(), hint)
     })
 }

@@ -109,17 +109,30 @@ pub(crate) fn listed(runs: &Sight, rows: &[RunRow]) -> Result<Vec<Listed>, Probl
     let listed = rows.iter().map(|row| {
         let mut listed = Listed::of(row);
         let moves = matches!(row.standing.status, RunStatus::Pending | RunStatus::Running);
-        if moves && !row.quarantined && runs.is_adrift(&row.id)? {
+        if let Some(waiting) = moves.then(|| stands(runs, row)).transpose()?.flatten() {
             RunStatus::Waiting.as_str().clone_into(&mut listed.status);
-            let (parent, status) = (Some(row.id.clone()), Some(RunStatus::Waiting));
-            let filter = RunFilter { parent, status, ..RunFilter::default() };
-            let child = runs.list(&filter, 1)?;
-            let child = child.runs.first().map(|child| child.id.as_str().to_owned());
-            listed.waiting = Some(child.unwrap_or_else(|| ADRIFT.to_owned()));
+            listed.waiting = Some(waiting);
         }
         Ok(listed)
     });
     listed.collect()
+}
+
+/// What a run waits for that has something to do: the run of a step, or somebody who takes it up.
+fn stands(runs: &Sight, row: &RunRow) -> Result<Option<String>, Problem> {
+    if row.quarantined {
+        return Ok(None);
+    }
+    let filter =
+        RunFilter { parent: Some(row.id.clone()), open_only: true, ..RunFilter::default() };
+    if !runs.list(&filter, 1)?.runs.is_empty() {
+        let view = runs.view(&row.id)?;
+        let below = view.waiting.iter().find_map(|waiting| waiting.run_id.clone());
+        if below.is_some() {
+            return Ok(below);
+        }
+    }
+    Ok(runs.is_adrift(&row.id)?.then(|| ADRIFT.to_owned()))
 }
 
 impl Later for List {
@@ -147,7 +160,12 @@ impl Later for List {
             before,
             ..RunFilter::default()
         };
-        let limit = request.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
+        let limit = request.limit.unwrap_or(PAGE);
+        if !(1..=PAGE_MAX).contains(&limit) {
+            let message = format!("a page has 1 to {PAGE_MAX} runs, and not {limit}");
+            let hint = "give a limit in between";
+            return Err(Problem::new(Code::ParamsInvalid, message, hint));
+        }
         let runs = reader.runs();
         let page = runs.list(&filter, limit)?;
         Ok(Response {

@@ -13,6 +13,7 @@ pub(crate) mod fail;
 pub(crate) mod journal;
 pub mod keep;
 pub mod list;
+pub mod next;
 pub mod overview;
 mod past;
 pub mod pause;
@@ -26,6 +27,7 @@ pub mod start;
 pub mod status;
 pub mod submit;
 mod task;
+mod trace;
 pub mod view;
 
 use std::time::Duration;

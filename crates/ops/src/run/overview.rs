@@ -3,9 +3,11 @@
 use milepost_model::id::RunId;
 use milepost_model::problem::Problem;
 use milepost_store::runs::{RunFilter, RunStatus};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::list::{Listed, listed};
+use super::next::{Deed, Next};
 use super::view::{ADRIFT, RunView};
 use crate::reader::Reader;
 
@@ -15,7 +17,7 @@ const OPEN_MAX: usize = 50;
 const FIRST: &str = "milepost demo";
 
 /// How things stand.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Overview {
     /// The runs that have not ended, of every workspace, newest first.
     pub open: Vec<Listed>,
@@ -25,12 +27,15 @@ pub struct Overview {
     pub waits_on_you: Vec<Asked>,
     /// What waits for an agent.
     pub waits_on_agent: Vec<Asked>,
+    /// Why the configuration that counts here cannot be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
     /// The one command to type next.
     pub next: String,
 }
 
 /// What a run waits for.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Asked {
     /// The run.
     pub run_id: String,
@@ -57,6 +62,7 @@ pub fn overview(reader: &Reader) -> Result<Overview, Problem> {
         more: page.next.is_some(),
         waits_on_you: Vec::new(),
         waits_on_agent: Vec::new(),
+        fault: reader.config().err().map(|problem| problem.message),
         next: String::new(),
     };
     for run in &overview.open {
@@ -85,7 +91,8 @@ pub fn overview(reader: &Reader) -> Result<Overview, Problem> {
 
 /// What a run waits for: a person first, agents second.
 fn asked(view: &RunView) -> (Vec<Asked>, Vec<Asked>) {
-    let next = || view.next.clone().unwrap_or_else(|| format!("milepost show {}", view.run_id));
+    let look = || Next::new(&view.run_id, Deed::Look);
+    let next = || view.next.clone().unwrap_or_else(look).to_string();
     let of = |kind: &str, step: Option<String>, message: String| Asked {
         run_id: view.run_id.clone(),
         workflow: view.workflow.clone(),
@@ -107,6 +114,9 @@ fn asked(view: &RunView) -> (Vec<Asked>, Vec<Asked>) {
 
 /// The one command that is of most use now.
 fn next(reader: &Reader, overview: &Overview) -> Result<String, Problem> {
+    if overview.fault.is_some() {
+        return Ok("milepost doctor".to_owned());
+    }
     let yours = &overview.waits_on_you;
     let decides = yours.iter().find(|one| one.kind != ADRIFT).or(yours.first());
     if let Some(one) = decides.or(overview.waits_on_agent.first()) {

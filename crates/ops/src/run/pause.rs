@@ -38,7 +38,7 @@ impl Later for Pause {
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<RunView, Problem> {
         let drive = writer.drive()?;
         let run = drive.inner.sight.find(&request.run_id)?;
-        let by = begin::actor(writer, call);
+        let by = begin::actor(call);
         super::tell(&drive, &run, &Signal::Pause { by }).await?;
         drive.inner.sight.view(&run)
     }

@@ -1,19 +1,44 @@
 //! How a person shows to be there when they decide.
 
-use milepost_engine::event::{Presence, RunCreated};
+use milepost_engine::event::{Event, Presence, Proof, RunCreated};
 use milepost_engine::signal::Decided;
 use milepost_model::problem::{Code, Problem};
 use milepost_store::person::{self, Person, PersonError};
+use milepost_store::runs::RunFilter;
 
-use crate::call::Call;
+use super::drive::Drive;
+use super::journal;
+use crate::call::{Call, Caller, Untyped};
 use crate::problems;
 use crate::writer::Writer;
 
 pub(crate) use person::is_signed;
 
-/// The key that decisions in new runs are signed with, when the person set a PIN.
-pub(crate) fn key(writer: &Writer) -> Result<Option<String>, Problem> {
-    of(writer).key().map_err(|error| of_person(&error))
+/// Runs that are looked at for the PIN of earlier days.
+const EARLIER: usize = 16;
+
+/// The key that decisions in new runs are signed with, when the person set a PIN. One that was
+/// there and is gone is missed: without it anything with a terminal could decide.
+pub(crate) fn key(writer: &Writer, drive: &Drive) -> Result<Option<String>, Problem> {
+    let known = of(writer).key().map_err(|error| of_person(&error))?;
+    if known.is_none() && was_signed(drive)? {
+        let message = "decisions were signed with a PIN until now, and `person.json` is gone";
+        let hint = "restore it from a backup, or set a PIN with `milepost person set-pin`";
+        return Err(Problem::new(Code::PresenceRequired, message, hint));
+    }
+    Ok(known)
+}
+
+/// Whether decisions in one of the last runs need a signature.
+fn was_signed(drive: &Drive) -> Result<bool, Problem> {
+    let runs = &drive.inner.runs;
+    let page = drive.inner.sight.list(&RunFilter::default(), EARLIER)?;
+    let signed = page.runs.iter().any(|row| {
+        let first = runs.events(&row.id, 0, 1).ok().and_then(|page| page.events.into_iter().next());
+        let first = first.and_then(|event| serde_json::from_slice(&event.data).ok());
+        matches!(first, Some(Event::RunCreated(head)) if head.person.is_some())
+    });
+    Ok(signed)
 }
 
 pub(crate) fn of(writer: &Writer) -> Person {
@@ -27,28 +52,61 @@ pub(crate) fn present(
     head: &RunCreated,
     decided: &mut Decided,
 ) -> Result<(), Problem> {
+    if call.is_elicited() {
+        // A run that wants more than that refuses it by itself; a PIN is for a terminal alone.
+        decided.presence = Presence::Elicitation;
+        return if head.person.is_none() { Ok(()) } else { Err(with_pin()) };
+    }
     let word = if decided.approve { "approve" } else { "reject" };
+    let deed = format!("{word} `{}` of run `{}`", decided.key, head.run);
+    let proof = proof(writer, call, head, &deed, &decided.signed_text(&head.run))?;
+    (decided.presence, decided.signature) = (proof.presence, proof.signature);
+    Ok(())
+}
+
+/// The same for anything else that only a person decides: what is done, and the text that is
+/// signed.
+pub(crate) fn proof(
+    writer: &Writer,
+    call: &dyn Call,
+    head: &RunCreated,
+    deed: &str,
+    text: &str,
+) -> Result<Proof, Problem> {
+    if call.caller() != Caller::Person {
+        let hint = "stop, and tell the person to run `milepost inbox`";
+        let message = "only a person can decide this";
+        return Err(Problem::new(Code::PresenceRequired, message, hint));
+    }
     if head.person.is_none() {
-        let question = format!("{word} `{}` of run `{}`?", decided.key, head.run);
-        return match call.ask_in_person(&question) {
-            Some(true) => {
-                decided.presence = Presence::Terminal;
-                Ok(())
-            }
-            Some(false) => {
-                let hint = "nothing was decided; say yes when you mean it";
-                Err(Problem::new(Code::ConfirmationRequired, "it was declined", hint))
-            }
+        return match call.ask_in_person(&format!("{deed}?")) {
+            Some(true) => Ok(Proof::at_terminal()),
+            Some(false) => Err(undecided()),
             None => Err(absent()),
         };
     }
-    let question = format!("PIN to {word} `{}` of run `{}`: ", decided.key, head.run);
-    let pin = call.ask_pin(&question).ok_or_else(absent)?;
-    decided.presence = Presence::Pin;
-    let text = decided.signed_text(&head.run);
-    let signed = of(writer).sign(&pin, &text).map_err(|error| of_person(&error))?;
-    decided.signature = Some(signed);
-    Ok(())
+    let pin = call.ask_pin(&format!("PIN to {deed}: ")).map_err(untyped)?;
+    let signature = of(writer).sign(&pin, text).map_err(|error| of_person(&error))?;
+    Ok(Proof { presence: Presence::Pin, signature: Some(signature) })
+}
+
+fn with_pin() -> Problem {
+    let message = "this decision needs the person's PIN, which is typed in a terminal alone";
+    let hint = "decide with `milepost approve` in a terminal";
+    Problem::new(Code::PresenceRequired, message, hint)
+}
+
+fn undecided() -> Problem {
+    let hint = "run it again when you have decided";
+    Problem::new(Code::ConfirmationRequired, "you did not say yes: nothing was decided", hint)
+}
+
+/// What is said when no PIN was typed.
+pub(crate) fn untyped(why: Untyped) -> Problem {
+    match why {
+        Untyped::NoTerminal => absent(),
+        Untyped::GivenUp => undecided(),
+    }
 }
 
 fn absent() -> Problem {
@@ -71,6 +129,7 @@ pub(crate) fn of_person(error: &PersonError) -> Problem {
         PersonError::Damaged { .. } => "restore it from a backup",
         PersonError::NoRandomness => "look at the system",
         PersonError::File(error) => return problems::of_file(error),
+        PersonError::Chain(error) => return journal::of_runs(error),
     };
     Problem::new(Code::PresenceRequired, message, hint)
 }

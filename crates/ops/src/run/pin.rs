@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::person;
-use crate::call::{Call, Caller};
+use crate::call::{Call, Caller, Untyped};
 use crate::later::Later;
 use crate::operation::Door;
 use crate::writer::Writer;
@@ -38,21 +38,17 @@ impl Later for SetPin {
     const DOORS: &'static [Door] = &[Door::Command("person set-pin")];
 
     async fn run(writer: &Writer, call: &dyn Call, _: Request) -> Result<Response, Problem> {
-        let absent = || {
-            let message = "a PIN is typed by a person at a terminal, and there is none";
-            Problem::new(Code::PresenceRequired, message, "run this in a terminal of your own")
-        };
         if call.caller() != Caller::Person {
-            return Err(absent());
+            return Err(untyped(Untyped::NoTerminal));
         }
         let kept = person::of(writer);
         let known = kept.key().map_err(|error| person::of_person(&error))?;
         let old = match known {
-            Some(_) => Some(call.ask_pin("the PIN that is set: ").ok_or_else(absent)?),
+            Some(_) => Some(call.ask_pin("the PIN that is set: ").map_err(untyped)?),
             None => None,
         };
-        let pin = call.ask_pin("new PIN: ").ok_or_else(absent)?;
-        let again = call.ask_pin("again: ").ok_or_else(absent)?;
+        let pin = call.ask_pin("new PIN: ").map_err(untyped)?;
+        let again = call.ask_pin("again: ").map_err(untyped)?;
         if pin.reveal() != again.reveal() {
             let hint = "nothing was changed; type the same PIN twice";
             return Err(Problem::new(Code::ParamsInvalid, "the two PINs differ", hint));
@@ -64,5 +60,18 @@ impl Later for SetPin {
 
     fn example() -> Request {
         Request {}
+    }
+}
+
+fn untyped(why: Untyped) -> Problem {
+    match why {
+        Untyped::NoTerminal => {
+            let message = "a PIN is typed by a person at a terminal, and there is none";
+            Problem::new(Code::PresenceRequired, message, "run this in a terminal of your own")
+        }
+        Untyped::GivenUp => {
+            let hint = "run it again when you have a PIN";
+            Problem::new(Code::ConfirmationRequired, "no PIN was typed: nothing was changed", hint)
+        }
     }
 }

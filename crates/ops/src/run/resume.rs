@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use milepost_engine::event::Budget;
+use milepost_engine::event::{Budget, Resumption};
 use milepost_engine::resume::{self, Origin, ResumePlan, ResumeRequest, Tally, Verdict};
-use milepost_engine::signal::Signal;
+use milepost_engine::signal::{Signal, resumed_text};
 use milepost_engine::state::Status;
 use milepost_engine::view;
 use milepost_engine::{Flow, limits, sentinel};
+use milepost_model::id::RunId;
 use milepost_model::plan;
 use milepost_model::problem::{Code, Problem};
 use milepost_store::Digest;
@@ -15,13 +16,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::begin;
 use super::clock::now_ms;
 use super::drive::Drive;
 use super::journal::{self, Loaded, of_runs};
 use super::past::Journaled;
 use super::view::RunView;
+use super::{begin, person};
+use crate::author::no_secrets;
 use crate::call::Call;
+use crate::inputs::Origin::Given;
 use crate::inputs::{self, Subject};
 use crate::later::Later;
 use crate::operation::Door;
@@ -41,12 +44,19 @@ pub struct Request {
     /// `failed` unless given; `start`, or a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Only that step; else everything that depends on it as well.
+    /// `downstream` unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// `pinned` unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+    /// The same as the mode `only`.
     #[serde(default)]
     #[schemars(extend("x-rare" = true))]
     pub only: bool,
-    /// On the newest version of the workflow.
+    /// The same as the version `latest`.
     #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
     pub latest: bool,
     /// Inputs with another value.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -68,6 +78,26 @@ pub struct Request {
     /// Shows the plan and changes nothing.
     #[serde(default)]
     pub plan_only: bool,
+}
+
+/// How much of a run is done again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// The step alone.
+    Only,
+    /// The step, and everything that depends on it.
+    Downstream,
+}
+
+/// Which version of its workflow a run goes on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Version {
+    /// The one that it began with.
+    Pinned,
+    /// The newest.
+    Latest,
 }
 
 /// What is kept, what runs, and the run.
@@ -143,7 +173,7 @@ impl Later for Resume {
         let run = drive.inner.sight.find(&request.run_id)?;
         let loaded = journal::load(&drive.inner.runs, &run)?;
         if request.is_plain() && is_open(&loaded) {
-            let by = begin::actor(writer, call);
+            let by = begin::actor(call);
             match view::status(&loaded.flow, &loaded.state) {
                 Status::Paused => super::tell(&drive, &run, &Signal::Unpause { by }).await?,
                 _ => drop(drive.take_up(&run).await?),
@@ -151,6 +181,8 @@ impl Later for Resume {
             let run = drive.inner.sight.follow(&run, super::AFTER).await?;
             return Ok(Response { plan: Vec::new(), forecast: None, run });
         }
+        let view = drive.inner.sight.view(&run)?;
+        no_secrets(writer, &view, request.inputs.values().chain(request.overrides.values()))?;
         let wanted = Wanted::of(writer, call, &drive, &request, &loaded).await?;
         let planned = resume::plan(
             &loaded.flow,
@@ -162,11 +194,19 @@ impl Later for Resume {
         let planned = planned.map_err(|failure| super::refused(&failure, &run))?;
         let (plan, forecast) = told(&planned);
         if !request.plan_only {
+            let mut resumption = Box::new(planned.resumption);
+            resumption.given = wanted.given;
+            let seq = loaded.state.seq;
+            if resumption.decides() {
+                let head = &loaded.state.head;
+                let text = resumed_text(&head.run, seq, &resumption);
+                let deed = deed(&resumption, &run);
+                resumption.proof = Some(person::proof(writer, call, head, &deed, &text)?);
+            }
             drive.inner.caller.keep(run.as_str(), wanted.secrets);
             if let Some(text) = wanted.text {
                 drive.inner.runs.keep_text(text).map_err(|error| of_runs(&error))?;
             }
-            let (seq, resumption) = (loaded.state.seq, Box::new(planned.resumption));
             super::tell(&drive, &run, &Signal::Resume { seq, resumption }).await?;
         }
         let run = match request.plan_only {
@@ -186,10 +226,18 @@ impl Later for Resume {
 }
 
 impl Request {
+    fn is_only(&self) -> bool {
+        self.only || self.mode == Some(Mode::Only)
+    }
+
+    fn is_latest(&self) -> bool {
+        self.latest || self.version == Some(Version::Latest)
+    }
+
     /// Nothing is to be different: the run only goes on.
     fn is_plain(&self) -> bool {
         self.from.is_none()
-            && !self.latest
+            && !self.is_latest()
             && !self.plan_only
             && self.inputs.is_empty()
             && self.redo.is_empty()
@@ -209,6 +257,8 @@ struct Wanted {
     text: Option<String>,
     request: ResumeRequest,
     secrets: BTreeMap<String, milepost_model::secret::Secret>,
+    /// Those of them that were given, and not taken from a default.
+    given: Vec<String>,
 }
 
 impl Wanted {
@@ -220,14 +270,14 @@ impl Wanted {
         loaded: &Loaded,
     ) -> Result<Wanted, Problem> {
         let state = &loaded.state;
-        let mut wish = ResumeRequest::of(state, begin::actor(writer, call));
+        let mut wish = ResumeRequest::of(state, begin::actor(call));
         wish.origin = match request.from.as_deref() {
             None | Some("failed") => Origin::Failed,
             Some("start") => Origin::Start,
             Some(step) => Origin::Step(step.to_owned()),
         };
-        wish.only = request.only;
-        wish.latest = request.latest;
+        wish.only = request.is_only();
+        wish.latest = request.is_latest();
         wish.redo.clone_from(&request.redo);
         wish.overrides = request.overrides.clone().into_iter().collect();
         wish.reason.clone_from(&request.reason);
@@ -235,7 +285,7 @@ impl Wanted {
             wish.budget.insert(budget(name)?, *limit);
         }
         let (mut flow, mut text) = (loaded.flow.clone(), None);
-        if request.latest {
+        if request.is_latest() {
             let id = state.head.workflow.as_str();
             let document = Subject::find(&writer.reader, None, Some(id))?.document;
             let source = document.source.as_ref().map(|source| source.text().to_owned());
@@ -250,7 +300,7 @@ impl Wanted {
         let timeout = flow.workflow().timeout.as_ref().map(|period| period.0.as_millis());
         let timeout = timeout.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(limits::RUN_MS);
         wish.deadline_ms = now_ms() + timeout;
-        let mut secrets = BTreeMap::new();
+        let (mut secrets, mut named) = (BTreeMap::new(), Vec::new());
         if !request.inputs.is_empty() {
             let mut given = state.head.inputs.clone();
             state.head.secrets.iter().for_each(|name| drop(given.remove(name)));
@@ -258,6 +308,8 @@ impl Wanted {
             let past = Journaled { runs: &drive.inner.runs };
             let resolved = inputs::resolve(writer, call, flow.workflow(), given, &past).await?;
             secrets = resolved.secrets;
+            let is_given = |name: &&String| resolved.provenance.get(*name) == Some(&Given);
+            named = secrets.keys().filter(is_given).cloned().collect();
             for (name, value) in resolved.values {
                 if secrets.contains_key(&name) {
                     let sealed = sentinel(&state.head.seal, &format!("input:{name}"));
@@ -267,8 +319,24 @@ impl Wanted {
                 }
             }
         }
-        Ok(Wanted { flow, text, request: wish, secrets })
+        if request.is_latest() {
+            let read = begin::env(writer, flow.workflow(), &secrets, &state.head.seal)?;
+            let known = |name: &String| state.head.env.contains_key(name);
+            wish.env = read.into_iter().filter(|(name, _)| !known(name)).collect();
+        }
+        Ok(Wanted { flow, text, request: wish, secrets, given: named })
     }
+}
+
+/// What a person decides with a resumption, in words.
+fn deed(resumption: &Resumption, run: &RunId) -> String {
+    let set = resumption.overrides.iter().map(|(key, output)| format!("set `{key}` to {output}"));
+    let more = resumption.budget.iter().map(|(budget, limit)| {
+        let name = budget.name();
+        format!("allow {name}={limit}")
+    });
+    let all: Vec<String> = set.chain(more).collect();
+    format!("{} in run `{run}`", all.join(", "))
 }
 
 fn budget(name: &str) -> Result<Budget, Problem> {

@@ -3,14 +3,14 @@
 
 use milepost_engine::Key;
 use milepost_engine::event::Decision;
-use milepost_engine::signal::Signal;
+use milepost_engine::signal::{Signal, settled_text};
 use milepost_model::problem::{Code, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::view::RunView;
-use super::{begin, journal};
+use super::{begin, journal, person};
 use crate::call::{Call, Caller};
 use crate::later::Later;
 use crate::operation::Door;
@@ -77,13 +77,23 @@ impl Later for Settle {
         let asked = loaded.state.step(&key).and_then(|step| step.asked);
         let decision = match request.outcome {
             OutcomeWord::Happened => {
-                Decision::Happened { output: request.output.unwrap_or_default() }
+                let output = request.output.ok_or_else(|| untold(&key))?;
+                Decision::Happened { output }
             }
             OutcomeWord::DidNotHappen => Decision::DidNot,
             OutcomeWord::GiveUp => Decision::GiveUp,
         };
-        let by = begin::actor(writer, call);
-        let signal = Signal::Settle { key, by, decision, asked };
+        let by = begin::actor(call);
+        let head = &loaded.state.head;
+        let word = match request.outcome {
+            OutcomeWord::Happened => "happened",
+            OutcomeWord::DidNotHappen => "did not happen and is done again",
+            OutcomeWord::GiveUp => "has failed",
+        };
+        let deed = format!("say that `{key}` of run `{run}` {word}");
+        let text = settled_text(&head.run, &key, asked, &decision);
+        let proof = Some(person::proof(writer, call, head, &deed, &text)?);
+        let signal = Signal::Settle { key, by, decision, asked, proof };
         super::tell(&drive, &run, &signal).await?;
         drive.inner.sight.follow(&run, super::AFTER).await
     }
@@ -96,6 +106,13 @@ impl Later for Settle {
             output: None,
         }
     }
+}
+
+/// What happened has an output, which the steps behind it may read.
+fn untold(key: &Key) -> Problem {
+    let message = format!("what came of `{key}` is not said");
+    let hint = "add `--output` with JSON; `--output null` when nothing came of it";
+    Problem::new(Code::ParamsInvalid, message, hint)
 }
 
 /// The one step that waits for such a word.

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use milepost_engine::event::Entry;
 use milepost_engine::state::{Phase, State, Status};
-use milepost_engine::{Flow, view};
+use milepost_engine::{Flow, Key, view};
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
 use milepost_store::runs::{
-    Durability, Page, RunFilter, RunRow, RunStatus, Runs, RunsError, RunsReader,
+    Durability, Page, RunFilter, RunRow, RunStatus, Runs, RunsError, RunsReader, Tally,
 };
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -27,6 +27,9 @@ use crate::call::{Alone, Call};
 
 /// How often whoever waits for another process looks.
 const LOOK: Duration = Duration::from_millis(60);
+/// How long whoever looks waits for the driver of a run that has ended; without it, there is more
+/// to do and the same to see.
+const HAND_OVER: Duration = Duration::from_millis(50);
 /// Events of a driven run that are kept for those who follow it; who falls behind reads the disk.
 const RECENT: usize = 256;
 /// Runs of other processes, or that came to rest, that are kept for the next look.
@@ -57,7 +60,37 @@ pub(crate) struct Active {
     pub(crate) stalled: AtomicBool,
     /// Held while something is written down and not shown yet.
     pub(crate) writing: tokio::sync::Mutex<()>,
-    scene: Mutex<Scene>,
+    shown: Mutex<Shown>,
+}
+
+/// A driven run as it is shown. Most of those who follow it want no more than how it stands, so
+/// what happens is not taken into a state of its own before somebody looks.
+#[derive(Debug)]
+struct Shown {
+    scene: Scene,
+    /// How many of the last events are not in the state of the scene yet.
+    unseen: usize,
+    stand: Stand,
+}
+
+/// How a run stands, in short.
+#[derive(Debug, Clone)]
+struct Stand {
+    seq: u64,
+    status: Status,
+    /// The runs of its steps, when nothing else is going on.
+    children: Vec<RunId>,
+    /// Where it is, and what that does.
+    at: Option<(Key, &'static str)>,
+}
+
+/// What whoever follows a run waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// Something happens in it.
+    News,
+    /// That, or it has come to rest.
+    Rest,
 }
 
 /// A run as far as it is on disk.
@@ -96,6 +129,15 @@ impl Scene {
         self.recent.drain(..over);
     }
 
+    /// Takes in the last events that are kept.
+    fn catch_up(&mut self, last: usize) {
+        let known = self.recent.len().saturating_sub(last);
+        for entry in self.recent.iter().skip(known) {
+            // They were taken in before they were written: they fit.
+            drop(self.state.apply(entry));
+        }
+    }
+
     /// The events behind one of them; nothing when not all of them are kept.
     fn behind(&self, seq: u64) -> Option<Vec<Arc<Entry>>> {
         let first = self.recent.front().map_or(self.state.seq + 1, |entry| entry.seq);
@@ -106,41 +148,73 @@ impl Scene {
     fn view(&self) -> RunView {
         RunView::of(&self.flow, &self.state, self.relaxed)
     }
+}
 
-    /// The runs of its steps, when nothing else is going on.
-    fn children(&self) -> Vec<RunId> {
-        let mut children = Vec::new();
-        for (_, step) in self.state.open() {
-            match &step.phase {
-                Phase::Child(child) => children.extend(RunId::parse(child)),
-                phase if phase.is_busy() || phase.wakes_at().is_some() => return Vec::new(),
-                _ => {}
-            }
-        }
-        children
+impl Stand {
+    fn of(flow: &Flow, state: &State) -> Stand {
+        let at = state.open().next().map(|(key, step)| (key.clone(), step.phase.status()));
+        let status = view::status(flow, state);
+        Stand { seq: state.seq, status, children: children(state), at }
     }
+}
+
+/// The runs of a run's steps, when nothing else is going on.
+fn children(state: &State) -> Vec<RunId> {
+    let mut children = Vec::new();
+    for (_, step) in state.open() {
+        match &step.phase {
+            Phase::Child(child) => children.extend(RunId::parse(child)),
+            phase if phase.is_busy() || phase.wakes_at().is_some() => return Vec::new(),
+            _ => {}
+        }
+    }
+    children
 }
 
 impl Active {
     pub(crate) fn new(scene: Scene) -> Active {
         let (told, moved) = (Notify::new(), Notify::new());
         let (stalled, writing) = (AtomicBool::new(false), tokio::sync::Mutex::new(()));
-        Active { told, moved, stalled, writing, scene: Mutex::new(scene) }
+        let stand = Stand::of(&scene.flow, &scene.state);
+        let shown = Mutex::new(Shown { scene, unseen: 0, stand });
+        Active { told, moved, stalled, writing, shown }
     }
 
-    fn scene(&self) -> MutexGuard<'_, Scene> {
-        self.scene.lock().unwrap_or_else(PoisonError::into_inner)
+    fn shown(&self) -> MutexGuard<'_, Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows what was written down.
-    pub(crate) fn show(&self, flow: &Flow, entries: Vec<Entry>) {
-        let mut scene = self.scene();
-        scene.flow = flow.clone();
-        for entry in &entries {
-            // They were taken in before they were written: they fit.
-            drop(scene.state.apply(entry));
+    /// Looks at all that was written down.
+    fn look<T>(&self, look: impl FnOnce(&Scene) -> T) -> T {
+        let mut shown = self.shown();
+        let unseen = std::mem::take(&mut shown.unseen);
+        shown.scene.catch_up(unseen);
+        look(&shown.scene)
+    }
+
+    /// Shows what was written down, and how the run stands since.
+    pub(crate) fn show(&self, flow: &Flow, state: &State, entries: Vec<Entry>) {
+        let mut shown = self.shown();
+        shown.stand = Stand::of(flow, state);
+        shown.scene.flow = flow.clone();
+        // What would no longer be kept has to be taken in now.
+        if shown.unseen + entries.len() > RECENT {
+            let unseen = std::mem::take(&mut shown.unseen);
+            shown.scene.catch_up(unseen);
+            for entry in &entries {
+                drop(shown.scene.state.apply(entry));
+            }
+        } else {
+            shown.unseen += entries.len();
         }
-        scene.keep(entries.into_iter().map(Arc::new));
+        shown.scene.keep(entries.into_iter().map(Arc::new));
+    }
+
+    /// The scene of a run that is driven no longer, with what its driver had of it.
+    fn last_scene(&self, flow: Flow, state: State) -> Scene {
+        let scene = &mut self.shown().scene;
+        let recent = std::mem::take(&mut scene.recent);
+        Scene { flow, state, relaxed: scene.relaxed, recent }
     }
 }
 
@@ -159,11 +233,31 @@ impl Sight {
 
     /// The journal; nothing where there have never been runs.
     fn store(&self) -> Result<Option<&RunsReader>, Problem> {
+        self.opened().map_err(|error| of_runs(&error))
+    }
+
+    fn opened(&self) -> Result<Option<&RunsReader>, RunsError> {
         if let Some(store) = self.store.get() {
             return Ok(Some(store));
         }
-        let opened = RunsReader::open(&self.directory).map_err(|error| of_runs(&error))?;
+        let opened = RunsReader::open(&self.directory)?;
         Ok(opened.map(|store| self.store.get_or_init(|| store)))
+    }
+
+    /// How many runs there are.
+    pub(crate) fn tally(&self) -> Result<Tally, RunsError> {
+        match self.opened()? {
+            Some(store) => store.tally(),
+            None => Ok(Tally::default()),
+        }
+    }
+
+    /// Whether the journal answers; one that nobody has begun yet does.
+    pub(crate) fn answers(&self) -> Result<(), RunsError> {
+        if self.writer.get().is_some_and(Runs::has_failed) {
+            return Err(RunsError::Failed);
+        }
+        self.opened()?.map_or(Ok(()), RunsReader::answers)
     }
 
     fn store_of(&self, run: &RunId) -> Result<&RunsReader, Problem> {
@@ -181,8 +275,13 @@ impl Sight {
         match found.as_slice() {
             [one] => Ok(one.clone()),
             [] => {
-                let message = format!("there is no run `{named}`");
-                let hint = "list the runs with `milepost runs`";
+                let none = self.list(&RunFilter::default(), 1)?.runs.is_empty();
+                let (message, hint) = if none {
+                    ("there are no runs yet".to_owned(), "start one with `milepost run`")
+                } else {
+                    let message = format!("there is no run `{named}`");
+                    (message, "list the runs with `milepost runs`")
+                };
                 Err(Problem::new(Code::RunNotFound, message, hint).context("run_id", named))
             }
             several => {
@@ -202,7 +301,8 @@ impl Sight {
 
     /// A run as it stands on disk.
     pub(crate) fn view(&self, run: &RunId) -> Result<RunView, Problem> {
-        let (mut view, children) = self.look(run, |scene| (scene.view(), scene.children()))?;
+        let (mut view, children) =
+            self.look(run, |scene| (scene.view(), children(&scene.state)))?;
         if view.status != Status::Running.name() {
             return Ok(view);
         }
@@ -243,20 +343,36 @@ impl Sight {
         Ok(!driven.map_err(|error| of_runs(&error))?)
     }
 
+    /// The workflow of a run whose secret input has the value of its default.
+    pub(crate) fn defaults(&self, run: &RunId, input: &str) -> Option<Flow> {
+        let found = self.look(run, |scene| {
+            let defaulted = scene.state.head.defaulted.iter().any(|name| name == input);
+            defaulted.then(|| scene.flow.clone())
+        });
+        found.ok().flatten()
+    }
+
     /// What happened behind an event.
     pub(crate) fn news(&self, run: &RunId, seq: u64) -> Result<News, Problem> {
-        let news = |scene: &Scene| {
-            let status = view::status(&scene.flow, &scene.state);
-            (scene.behind(seq), scene.state.head.seal.clone(), status)
-        };
         // How it stands is told of no later moment than what happened.
-        let (kept, seal, status) = self.look(run, news)?;
+        let (kept, seal, status) = match self.active(run) {
+            Some(active) => {
+                let Shown { scene, stand, .. } = &*active.shown();
+                (scene.behind(seq), scene.state.head.seal.clone(), stand.status)
+            }
+            None => self.look(run, |scene| {
+                let status = view::status(&scene.flow, &scene.state);
+                (scene.behind(seq), scene.state.head.seal.clone(), status)
+            })?,
+        };
         let entries = if let Some(entries) = kept {
             entries
         } else {
             let read = journal::entries(self.store_of(run)?, run, seq)?;
             read.into_iter().map(Arc::new).collect()
         };
+        let waits = status == Status::Running && self.waits_below(run)?;
+        let status = if waits { Status::Waiting } else { status };
         Ok(News { entries, seal, status })
     }
 
@@ -275,24 +391,46 @@ impl Sight {
         let deadline = Instant::now() + patience;
         let mut told = None;
         loop {
-            let standing = |scene: &Scene| {
-                let status = view::status(&scene.flow, &scene.state);
-                let at = scene.state.open().next();
-                let at = at.map(|(key, step)| format!("`{key}` is {}", step.phase.status()));
-                (scene.state.seq, status, scene.children(), at)
-            };
-            let (seq, status, children, at) = self.look(run, standing)?;
-            if let Some(at) = at.filter(|at| told.as_ref() != Some(at)) {
-                call.progress(&at);
-                told = Some(at);
+            let Stand { seq, status, children, at } = self.stand(run)?;
+            if at.is_some() && told != at {
+                if let Some((key, does)) = &at {
+                    call.progress(&format!("`{key}` is {does}"));
+                }
+                told = at;
             }
             let left = deadline.saturating_duration_since(Instant::now());
+            if status.has_ended() {
+                self.let_go(run).await;
+            }
             let rests = !self.waiting(&children)?.is_empty() || self.is_adrift(run)?;
             if status != Status::Running || rests || left.is_zero() {
                 return self.view(run);
             }
-            self.beyond(run, seq, left).await?;
+            self.until(run, seq, left, Until::Rest).await?;
         }
+    }
+
+    /// Waits until the driver of a run that has ended hands over what it knows of it: that is all
+    /// there is to see, and nobody has to put it together again.
+    async fn let_go(&self, run: &RunId) {
+        let Some(active) = self.active(run) else { return };
+        let mut moved = std::pin::pin!(active.moved.notified());
+        moved.as_mut().enable();
+        if self.active(run).is_some() {
+            let _ = tokio::time::timeout(HAND_OVER, moved).await;
+        }
+    }
+
+    fn stand(&self, run: &RunId) -> Result<Stand, Problem> {
+        match self.active(run) {
+            Some(active) => Ok(active.shown().stand.clone()),
+            None => self.look(run, |scene| Stand::of(&scene.flow, &scene.state)),
+        }
+    }
+
+    /// Whether a run waits for what the runs of its steps wait for.
+    fn waits_below(&self, run: &RunId) -> Result<bool, Problem> {
+        Ok(!self.waiting(&self.stand(run)?.children)?.is_empty())
     }
 
     /// Waits until a run has gone beyond an event, at most for a time.
@@ -302,16 +440,32 @@ impl Sight {
         seq: u64,
         patience: Duration,
     ) -> Result<(), Problem> {
+        self.until(run, seq, patience, Until::News).await
+    }
+
+    /// Waits until a run has gone beyond an event, or for nothing more by itself.
+    pub(crate) async fn until(
+        &self,
+        run: &RunId,
+        seq: u64,
+        patience: Duration,
+        until: Until,
+    ) -> Result<(), Problem> {
         let deadline = Instant::now() + patience;
         loop {
             let active = self.active(run);
             let moved = active.as_ref().map(|active| active.moved.notified());
             self.writes(active.as_deref()).map_err(|error| unwritten(&error, run))?;
             let last = match &active {
-                Some(active) => active.scene().state.seq,
+                Some(active) => active.shown().stand.seq,
                 None => self.row(run)?.last_seq,
             };
             if last > seq || Instant::now() >= deadline {
+                return Ok(());
+            }
+            // What the runs of its steps wait for is no event of its own.
+            let below = until == Until::Rest && !self.stand(run)?.children.is_empty();
+            if below && self.waits_below(run)? {
                 return Ok(());
             }
             // Whoever drove it elsewhere may be gone: then nothing more comes.
@@ -320,7 +474,8 @@ impl Sight {
             }
             match moved {
                 Some(moved) => {
-                    let _ = tokio::time::timeout_at(deadline, moved).await;
+                    let look = if below { deadline.min(Instant::now() + LOOK) } else { deadline };
+                    let _ = tokio::time::timeout_at(look, moved).await;
                 }
                 None => tokio::time::sleep(LOOK).await,
             }
@@ -343,7 +498,7 @@ impl Sight {
     /// Looks at a run as it stands on disk.
     fn look<T>(&self, run: &RunId, look: impl FnOnce(&Scene) -> T) -> Result<T, Problem> {
         if let Some(active) = self.active(run) {
-            return Ok(look(&active.scene()));
+            return Ok(active.look(look));
         }
         let scene = self.caught_up(run, self.recall(run))?;
         let found = look(&scene);
@@ -419,12 +574,15 @@ impl Sight {
         self.driven().insert(run, active);
     }
 
-    /// This process has let go of a run, unless it took it up again meanwhile.
-    pub(crate) fn leave(&self, run: &RunId, active: &Arc<Active>) {
+    /// This process has let go of a run, unless it took it up again meanwhile. What its driver
+    /// knew is all that is on disk, or nothing when it was taken away.
+    pub(crate) fn leave(&self, run: &RunId, active: &Arc<Active>, last: Option<(Flow, State)>) {
         let mut driven = self.driven();
         if driven.get(run).is_some_and(|own| Arc::ptr_eq(own, active)) {
             driven.remove(run);
-            self.remember(run, active.scene().clone());
+            if let Some((flow, state)) = last {
+                self.remember(run, active.last_scene(flow, state));
+            }
         }
         drop(driven);
         active.moved.notify_waiters();

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::begin;
 use super::view::{IssueView, RunView};
+use crate::author::no_secrets;
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
@@ -73,12 +74,15 @@ impl Later for Submit {
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let drive = writer.drive()?;
         let run = drive.inner.sight.find(&request.run_id)?;
+        let view = drive.inner.sight.view(&run)?;
+        let context = Value::Object(request.context.clone());
+        no_secrets(writer, &view, request.output.iter().chain([&context]))?;
         let submitted = Submitted {
             step: request.step_id,
             attempt: request.attempt,
             output: request.output,
             context: request.context,
-            by: begin::actor(writer, call),
+            by: begin::actor(call),
         };
         let signal = Signal::Submit(submitted);
         let id = super::message_id("submit")?;

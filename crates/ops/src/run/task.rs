@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use milepost_engine::pilot::{Act, Input, Outcome, Pilot, Work};
 use milepost_engine::signal::{Reply, Signal};
-use milepost_engine::state::{Phase, Status};
-use milepost_engine::{Failure, Key, Trouble};
+use milepost_engine::state::{Phase, State, Status};
+use milepost_engine::{Failure, Flow, Key, Trouble};
 use milepost_model::id::RunId;
 use milepost_model::problem::Code;
 use milepost_store::runs::{Append, Durability, InboxId, Lease, RunsError};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
+use tracing::Instrument;
 
 use super::caller::Context;
 use super::clock::Clock;
@@ -21,6 +22,7 @@ use super::drive::{Child, Drive, ended, wait};
 use super::journal;
 use super::sealed::Sealed;
 use super::sight::Active;
+use super::trace;
 
 /// Ends of requests that wait to be looked at.
 const OUTCOMES: usize = 64;
@@ -40,6 +42,8 @@ pub(super) struct Task {
     durability: Durability,
     active: Arc<Active>,
     clock: Clock,
+    /// How it stood when that was last told.
+    told: Option<Status>,
     calls: HashMap<Key, AbortHandle>,
     sender: mpsc::Sender<(Key, Outcome)>,
     outcomes: mpsc::Receiver<(Key, Outcome)>,
@@ -56,11 +60,13 @@ impl Task {
         let (sender, outcomes) = mpsc::channel(OUTCOMES);
         let calls = HashMap::new();
         let clock = Clock::of(pilot.state().now_ms);
-        Task { drive, lease, pilot, durability, active, clock, calls, sender, outcomes }
+        let told = None;
+        Task { drive, lease, pilot, durability, active, clock, told, calls, sender, outcomes }
     }
 
-    /// Drives until the run ends, waits for somebody, or belongs to another process.
-    pub(super) async fn drive(mut self, work: Work) {
+    /// Drives until the run ends, waits for somebody, or belongs to another process. What is
+    /// returned is the run as it is on disk, unless it is another's now.
+    pub(super) async fn drive(mut self, work: Work) -> Option<(Flow, State)> {
         if self.commit(work).await.is_err() || self.hear().await.is_err() {
             return self.give_up();
         }
@@ -83,7 +89,7 @@ impl Task {
                 return self.give_up();
             }
         }
-        self.leave().await;
+        Some(self.leave().await)
     }
 
     /// Whether nothing is left to do here for now.
@@ -176,9 +182,15 @@ impl Task {
             if !work.entries.is_empty() || !work.answers.is_empty() {
                 self.write(&work).await?;
             }
+            trace::happened(&work.entries);
             if !work.entries.is_empty() {
-                self.active.show(self.pilot.flow(), work.entries);
+                self.active.show(self.pilot.flow(), self.pilot.state(), work.entries);
             }
+        }
+        let status = self.pilot.status();
+        if self.told != Some(status) {
+            trace::stands(self.told, status);
+            self.told = Some(status);
         }
         for act in work.acts {
             self.act(act);
@@ -187,13 +199,13 @@ impl Task {
         Ok(())
     }
 
-    async fn write(&self, work: &Work) -> Result<(), RunsError> {
+    fn append(&self, work: &Work) -> Result<Append, RunsError> {
         let Ok(events) = journal::written(&work.entries) else { return Err(RunsError::Failed) };
         let answers = work.answers.iter().filter_map(|(id, reply)| {
             Some((InboxId::parse(id).ok()?, serde_json::to_vec(reply).ok()?))
         });
         let first = work.entries.first().map(|entry| entry.seq - 1);
-        let append = Append {
+        Ok(Append {
             lease: self.lease.clone(),
             after_seq: first.unwrap_or(self.pilot.state().seq),
             events,
@@ -201,10 +213,13 @@ impl Task {
             answers: answers.collect(),
             at_ms: self.clock.now_ms(),
             durability: self.durability,
-        };
+        })
+    }
+
+    async fn write(&self, work: &Work) -> Result<(), RunsError> {
         loop {
-            let again = append.clone();
-            match wait(|done| self.drive.inner.runs.append(again, done)).await {
+            let append = self.append(work)?;
+            match wait(|done| self.drive.inner.runs.append(append, done)).await {
                 // Nothing was acted on, so the run stands still until there is room.
                 Err(RunsError::Full) => {
                     self.active.stalled.store(true, Ordering::Relaxed);
@@ -223,15 +238,19 @@ impl Task {
     fn act(&mut self, act: Act) {
         match act {
             Act::Call { key, call, idempotency_key } => {
-                let context = self.context();
+                let context = self.context(&key);
                 let (drive, sender) = (self.drive.clone(), self.sender.clone());
                 let own = key.clone();
-                let task = tokio::spawn(async move {
+                let span = trace::step(&key, &call.command, context.attempt);
+                // In a box of its own: what is spawned is moved, and a request is large.
+                let task = Box::pin(async move {
                     let caller = &drive.inner.caller;
                     let outcome = caller.call(&context, &call, &idempotency_key).await;
+                    trace::called(&outcome, context.mock);
                     // Without a receiver nobody drives the run here any more.
                     let _ = sender.send((own, outcome)).await;
                 });
+                let task = tokio::spawn(task.instrument(span));
                 self.calls.insert(key, task.abort_handle());
             }
             Act::Abort { key } => {
@@ -262,13 +281,18 @@ impl Task {
         }
     }
 
-    fn context(&self) -> Context {
+    fn context(&self, key: &Key) -> Context {
         let head = &self.pilot.state().head;
-        Context { run: head.run.clone(), sealed: Sealed(head.seal.clone()), mock: head.mock }
+        let attempt = match self.pilot.state().phase(key) {
+            Phase::Calling(attempt) => attempt.attempt,
+            _ => 1,
+        };
+        let (run, sealed) = (head.run.clone(), Sealed(head.seal.clone()));
+        Context { run, sealed, mock: head.mock, attempt }
     }
 
     /// Lets go of a run that has ended or waits, and tells the run above it.
-    async fn leave(self) {
+    async fn leave(self) -> (Flow, State) {
         let state = self.pilot.state();
         let outcome = ended(state);
         let above = state.head.parent.clone().zip(outcome);
@@ -288,11 +312,13 @@ impl Task {
             let drive = self.drive.clone();
             tokio::spawn(async move { drive.child_ended(&child, seq, outcome).await });
         }
+        self.pilot.into_parts()
     }
 
     /// Another process drives it now, or the disk failed: nothing more is done here.
-    fn give_up(self) {
+    fn give_up(self) -> Option<(Flow, State)> {
         self.calls.values().for_each(AbortHandle::abort);
+        None
     }
 }
 

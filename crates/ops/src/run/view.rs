@@ -1,13 +1,16 @@
 //! A run as people and agents see it: one shape for every door.
 
-use milepost_engine::event::{Budget, Request};
+use milepost_engine::event::{Actor, ActorKind, Presence, Request, RunCreated};
 use milepost_engine::state::{End, Phase, State, Status, StepState};
 use milepost_engine::view::{self, Brief, Waiting};
 use milepost_engine::{Failure, Flow, Key, shown};
 use milepost_model::problem::Code;
+use milepost_model::step::Action;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use super::next::{Deed, Next};
 
 /// A run.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +37,7 @@ pub struct RunView {
     pub due: Vec<DueView>,
     /// What to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
+    pub next: Option<Next>,
     /// The number of its last event.
     pub seq: u64,
     /// When it began, in milliseconds since 1970.
@@ -48,6 +51,9 @@ pub struct RunView {
     /// Every call is answered by the mock of its catalog.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mock: bool,
+    /// For whom an agent started it, where somebody has vouched for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<String>,
 }
 
 /// A step of a run.
@@ -55,12 +61,18 @@ pub struct RunView {
 pub struct StepView {
     /// The step, or one execution of it.
     pub id: String,
+    /// Its name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// `pending`, `running`, `waiting`, `succeeded`, `failed`, `skipped` or `canceled`.
     pub status: String,
     /// How often it was tried.
     pub attempts: u32,
     /// How long it took, waiting included.
     pub duration_ms: u64,
+    /// The run that worked on it, where it runs a workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
     /// What it came to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
@@ -100,6 +112,12 @@ pub struct WaitingView {
     /// The digest of what is shown; a decision names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// Who may decide, by the name of their account; anybody when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<String>,
+    /// The schema of the answer that a yes needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<Value>,
     /// What will be done after a yes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<ShownView>,
@@ -109,6 +127,9 @@ pub struct WaitingView {
     /// When it lapses, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_ms: Option<u64>,
+    /// How a person has to show to be there, at least: `elicitation`, `terminal` or `pin`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub presence: Option<String>,
 }
 
 /// A request that depends on an approval.
@@ -118,6 +139,9 @@ pub struct ShownView {
     pub step: String,
     /// The request in short.
     pub request: String,
+    /// The same with where it goes to.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub target: String,
     /// Its arguments.
     pub arguments: Value,
 }
@@ -189,10 +213,11 @@ impl RunView {
             Some(End::Failed(failure)) => (None, Some(ProblemView::of(failure))),
             Some(End::Canceled) | None => (None, None),
         };
+        let waiting = view::waiting(flow, state);
         let waiting: Vec<WaitingView> =
-            view::waiting(flow, state).iter().map(WaitingView::of).collect();
+            waiting.iter().map(|one| WaitingView::of(flow, state, one)).collect();
         let due: Vec<DueView> = view::briefs(flow, state).into_iter().map(DueView::of).collect();
-        let next = next(&state.head.run, status, &waiting);
+        let next = due_next(state, status).or_else(|| next(&state.head.run, status, &waiting));
         RunView {
             run_id: state.head.run.clone(),
             workflow: state.head.workflow.clone(),
@@ -208,6 +233,7 @@ impl RunView {
             inputs: view::shown_inputs(state),
             relaxed,
             mock: state.head.mock,
+            principal: principal(&state.head.actor),
         }
     }
 }
@@ -220,13 +246,16 @@ impl RunView {
             kind: ADRIFT.to_owned(),
             step: None,
             run_id: None,
-            message: "the process that drove it is gone".to_owned(),
+            message: "nothing is driving this run".to_owned(),
             digest: None,
+            by: Vec::new(),
+            form: None,
             shown: Vec::new(),
             changes: Vec::new(),
             expires_ms: None,
+            presence: None,
         });
-        self.next = Some(format!("milepost resume {}", self.run_id));
+        self.next = Some(Next::new(&self.run_id, Deed::GoOn));
     }
 
     /// Whether nobody drives it.
@@ -246,6 +275,11 @@ impl RunView {
     }
 }
 
+fn principal(actor: &Actor) -> Option<String> {
+    let is_named = actor.kind == ActorKind::Agent && !actor.name.is_empty();
+    is_named.then(|| actor.name.clone())
+}
+
 /// Steps in the order of the workflow, each with its executions behind it.
 fn steps(flow: &Flow, state: &State) -> Vec<StepView> {
     let mut all = Vec::new();
@@ -261,14 +295,14 @@ fn steps(flow: &Flow, state: &State) -> Vec<StepView> {
         let walked = own.is_none() && !inner.is_empty();
         if !walked {
             let pending = StepState::default();
-            all.push(step(&node.key, own.unwrap_or(&pending), state));
+            all.push(step(flow, &node.key, own.unwrap_or(&pending), state));
         }
-        all.extend(inner.into_iter().map(|(key, own)| step(key, own, state)));
+        all.extend(inner.into_iter().map(|(key, own)| step(flow, key, own, state)));
     }
     all
 }
 
-fn step(key: &Key, own: &StepState, state: &State) -> StepView {
+fn step(flow: &Flow, key: &Key, own: &StepState, state: &State) -> StepView {
     let end = own.ended_ms.unwrap_or(state.now_ms);
     let took = own.began_ms.map_or(0, |began| end.saturating_sub(began));
     let failed = matches!(own.phase, Phase::Failed | Phase::Backoff(_) | Phase::Unknown(_));
@@ -277,9 +311,11 @@ fn step(key: &Key, own: &StepState, state: &State) -> StepView {
     let output = own.output.as_ref().filter(|_| own.phase == Phase::Succeeded);
     StepView {
         id: key.as_str().to_owned(),
+        title: flow.of_key(key).and_then(|step| step.title.clone()),
         status: own.phase.status().to_owned(),
         attempts: own.attempts,
         duration_ms: took,
+        run_id: own.child.clone(),
         output: output.map(|output| shown(&state.head.seal, output)),
         problem: own.failure.as_ref().filter(|_| failed).map(ProblemView::of),
     }
@@ -302,19 +338,22 @@ impl ProblemView {
 }
 
 impl WaitingView {
-    fn of(waiting: &Waiting) -> WaitingView {
+    fn of(flow: &Flow, state: &State, waiting: &Waiting) -> WaitingView {
         let plain = |kind: &str, step: Option<&str>, message: String| WaitingView {
             kind: kind.to_owned(),
             step: step.map(str::to_owned),
             run_id: None,
             message,
             digest: None,
+            by: Vec::new(),
+            form: None,
             shown: Vec::new(),
             changes: Vec::new(),
             expires_ms: None,
+            presence: None,
         };
         match waiting {
-            Waiting::Approval(request) => approval(request),
+            Waiting::Approval(request) => approval(flow, state, request),
             Waiting::Unknown { key, failure } => {
                 plain("decision", Some(key.as_str()), failure.message.clone())
             }
@@ -324,12 +363,7 @@ impl WaitingView {
                 plain("person", Some(key.as_str()), message)
             }
             Waiting::Budget(budget) => {
-                let word = match budget {
-                    Budget::HttpCalls => "requests",
-                    Budget::Writes => "writes",
-                    Budget::Attempts => "attempts",
-                };
-                plain("budget", None, format!("the budget of {word} is used up"))
+                plain("budget", None, format!("the budget `{}` is used up", budget.name()))
             }
             Waiting::Agent(key) => {
                 plain("agent", Some(key.as_str()), "an agent works on it".to_owned())
@@ -345,8 +379,23 @@ impl WaitingView {
     }
 }
 
-fn approval(request: &Request) -> WaitingView {
+/// What the person of a run has to do at least. One with a PIN signs, whatever else is wanted.
+fn presence(head: &RunCreated) -> &'static str {
+    match (head.presence, &head.person) {
+        (Presence::Pin, _) | (_, Some(_)) => "pin",
+        (Presence::Terminal, None) => "terminal",
+        (Presence::Elicitation | Presence::Policy, None) => "elicitation",
+    }
+}
+
+fn approval(flow: &Flow, state: &State, request: &Request) -> WaitingView {
+    let authored = match flow.of_key(&request.key).map(|step| &step.action) {
+        Some(Action::Approve(approve)) => Some(approve),
+        _ => None,
+    };
     WaitingView {
+        by: authored.map(|approve| approve.by.clone()).unwrap_or_default(),
+        form: authored.and_then(|approve| Some(approve.form.as_ref()?.value.clone())),
         kind: "approval".to_owned(),
         step: Some(request.key.as_str().to_owned()),
         run_id: None,
@@ -358,6 +407,7 @@ fn approval(request: &Request) -> WaitingView {
             .map(|shown| ShownView {
                 step: shown.key.as_str().to_owned(),
                 request: shown.request.clone(),
+                target: shown.target.clone(),
                 arguments: shown.arguments.clone(),
             })
             .collect(),
@@ -371,6 +421,7 @@ fn approval(request: &Request) -> WaitingView {
             })
             .collect(),
         expires_ms: request.expires_at_ms,
+        presence: Some(presence(&state.head).to_owned()),
     }
 }
 
@@ -398,24 +449,42 @@ impl IssueView {
     }
 }
 
-/// The one thing to do next, by whom it concerns.
-fn next(run: &str, status: Status, waiting: &[WaitingView]) -> Option<String> {
-    let of = |kind: &str| waiting.iter().find(|one| one.kind == kind);
+/// What to do next where only the state knows it: what a process lacks, or a limit that is reached.
+fn due_next(state: &State, status: Status) -> Option<Next> {
     match status {
-        Status::Running => Some(format!("milepost show {run}")),
-        Status::Paused => Some(format!("milepost resume {run}")),
-        Status::Failed | Status::Canceled => Some(format!("milepost resume {run} --plan")),
-        Status::Succeeded => None,
-        Status::Waiting if of("approval").is_some() => Some(format!("milepost approve {run}")),
-        Status::Waiting if of("decision").or_else(|| of("person")).is_some() => {
-            Some(format!("milepost decide {run}"))
+        Status::Paused => state.open().find_map(|(_, step)| {
+            let context = step.failure.as_ref()?.context.as_deref()?;
+            context.get("next")?.as_str()?.parse().ok()
+        }),
+        Status::Waiting => {
+            let budget = state.parked?;
+            let limit = state.head.budget.get(&budget).copied().unwrap_or(0);
+            let (name, limit) = (budget.name().to_owned(), limit.saturating_mul(2).max(1));
+            Some(Next::new(&state.head.run, Deed::Budget { name, limit }))
         }
-        Status::Waiting if of("budget").is_some() => {
-            Some(format!("milepost resume {run} --budget"))
+        _ => None,
+    }
+}
+
+/// The one thing to do next, by whom it concerns.
+fn next(run: &str, status: Status, waiting: &[WaitingView]) -> Option<Next> {
+    let of = |kind: &str| waiting.iter().find(|one| one.kind == kind);
+    let deed = match status {
+        Status::Running => Deed::Look,
+        Status::Paused => Deed::GoOn,
+        Status::Failed | Status::Canceled => Deed::Plan,
+        Status::Succeeded => return None,
+        Status::Waiting if of("approval").is_some() => Deed::Approve,
+        Status::Waiting if of("decision").or_else(|| of("person")).is_some() => Deed::Decide,
+        Status::Waiting if of("variable").is_some() => {
+            let message = of("variable").map(|one| one.message.as_str()).unwrap_or_default();
+            let name = message.split('`').nth(1).unwrap_or_default().to_owned();
+            Deed::Context { name }
         }
         Status::Waiting => {
-            let step = waiting.iter().find_map(|one| one.step.clone()).unwrap_or_default();
-            Some(format!("milepost submit {run} {step} <file>"))
+            let step_id = waiting.iter().find_map(|one| one.step.clone()).unwrap_or_default();
+            Deed::Submit { step_id }
         }
-    }
+    };
+    Some(Next::new(run, deed))
 }

@@ -1,10 +1,11 @@
 //! `workflow.rename`: a workflow gets another id.
 
+use milepost_model::id::WorkflowId;
 use milepost_model::problem::{Code, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Written, change, expecting, id_of, problem, runners};
+use super::{Elsewhere, Written, change, elsewhere, expecting, id_of, problem, runners};
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
@@ -59,6 +60,11 @@ impl Later for Rename {
 
     async fn run(writer: &Writer, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let (from, to) = (id_of(&request.workflow_id)?, id_of(&request.new_id)?);
+        if from != to
+            && let Some((there, version)) = elsewhere(&writer.reader, &to)
+        {
+            return Err(taken(&to, &there, &version));
+        }
         let change = change(expecting(request.expected_version.as_deref())?);
         let saved = writer.workflows.rename(&from, &to, change);
         let saved = saved.map_err(|error| {
@@ -88,4 +94,13 @@ impl Later for Rename {
         let (workflow_id, new_id) = ("greet".to_owned(), "greet-newcomers".to_owned());
         Request { workflow_id, new_id, expected_version: None }
     }
+}
+
+/// The new id is that of a workflow in a source that is only read, which would be hidden.
+fn taken(id: &WorkflowId, there: &Elsewhere, version: &str) -> Problem {
+    let message = format!("there is a workflow `{id}` already ({})", there.source);
+    Problem::new(Code::WorkflowExists, message, "choose another id")
+        .context("workflow_id", id.as_str())
+        .context("version", version)
+        .context("path", there.path.as_str())
 }

@@ -4,6 +4,7 @@ mod depot;
 mod guide;
 mod inputs;
 mod preview;
+mod race;
 #[path = "../../../cli/tests/it/server.rs"]
 #[expect(dead_code, reason = "the tests of the binary ask more of it")]
 mod server;

@@ -1,0 +1,102 @@
+//! What runs leave in the log and in the counters. Ids, words and numbers alone: what a run was
+//! given, sends and gets back is in its journal, and nowhere else.
+
+use milepost_engine::Key;
+use milepost_engine::event::{Entry, Event};
+use milepost_engine::pilot::Outcome;
+use milepost_engine::state::Status;
+use milepost_model::id::RunId;
+use tracing::Span;
+
+const TARGET: &str = "milepost::run";
+
+/// All that is done for a run while this process drives it.
+pub(super) fn run(run: &RunId, workflow: &str) -> Span {
+    // It outlives the call that started it.
+    tracing::info_span!(target: TARGET, parent: None, "run", run_id = run.as_str(),
+        workflow_id = workflow)
+}
+
+/// One try of a step.
+pub(super) fn step(key: &Key, command: &str, attempt: u32) -> Span {
+    tracing::info_span!(target: TARGET, "step", step_id = key.as_str(), command, attempt)
+}
+
+/// A run is on disk, as the operation that is under way wanted it.
+pub(super) fn started(run: &RunId, workflow: &str, already: bool) {
+    let operation = Span::current();
+    operation.record("run_id", run.as_str());
+    operation.record("workflow_id", workflow);
+    if !already {
+        milepost_metrics::RUNS_STARTED.add(1);
+        tracing::info!(target: TARGET, run_id = run.as_str(), workflow_id = workflow,
+            "run started");
+    }
+}
+
+/// A run stands otherwise than before.
+pub(super) fn stands(before: Option<Status>, status: Status) {
+    let (before, status) = (before.map(Status::name), status.name());
+    tracing::info!(target: TARGET, before, status, "run status");
+}
+
+/// A try has ended.
+pub(super) fn called(outcome: &Outcome, mock: bool) {
+    match outcome {
+        Outcome::Answered { answer, duration_ms } => {
+            let status = answer.status;
+            tracing::debug!(target: TARGET, mock, status, duration_ms, "step answered");
+        }
+        Outcome::Failed { failure, unsent, .. } => {
+            let error_code = failure.code.as_str();
+            tracing::debug!(target: TARGET, mock, error_code, unsent, "step not answered");
+        }
+    }
+}
+
+/// What was written down: the name of each event and whose it is.
+pub(super) fn happened(entries: &[Entry]) {
+    for entry in entries {
+        let (event, seq) = (entry.event.name(), entry.seq);
+        let step = step_of(&entry.event).map(Key::as_str);
+        tracing::debug!(target: TARGET, seq, event, step_id = step, "event");
+        match event {
+            "step_succeeded" => milepost_metrics::STEPS.add("succeeded"),
+            "step_failed" => milepost_metrics::STEPS.add("failed"),
+            "step_skipped" => milepost_metrics::STEPS.add("skipped"),
+            "step_canceled" => milepost_metrics::STEPS.add("canceled"),
+            "run_succeeded" => milepost_metrics::RUNS_ENDED.add("succeeded"),
+            "run_failed" => milepost_metrics::RUNS_ENDED.add("failed"),
+            "run_canceled" => milepost_metrics::RUNS_ENDED.add("canceled"),
+            _ => {}
+        }
+    }
+}
+
+fn step_of(event: &Event) -> Option<&Key> {
+    match event {
+        Event::AttemptStarted(attempt) => Some(&attempt.key),
+        Event::SubmissionReceived(submission) | Event::SubmissionAccepted(submission) => {
+            Some(&submission.key)
+        }
+        Event::ApprovalRequested(request) => Some(&request.key),
+        Event::Approved(verdict) | Event::Rejected(verdict) => Some(&verdict.key),
+        Event::StepScheduled { key, .. }
+        | Event::AttemptSucceeded { key, .. }
+        | Event::AttemptFailed { key, .. }
+        | Event::AttemptUnknown { key, .. }
+        | Event::OutcomeDecided { key, .. }
+        | Event::StepSkipped { key, .. }
+        | Event::StepSucceeded { key, .. }
+        | Event::StepFailed { key, .. }
+        | Event::StepCanceled { key }
+        | Event::PromptOffered { key, .. }
+        | Event::SubmissionRejected { key, .. }
+        | Event::ApprovalVoided { key, .. }
+        | Event::TimerSet { key, .. }
+        | Event::TimerFired { key }
+        | Event::ChildStarted { key, .. }
+        | Event::ChildFinished { key, .. } => Some(key),
+        _ => None,
+    }
+}

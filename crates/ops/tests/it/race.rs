@@ -1,0 +1,287 @@
+//! `workflow.save` of many who have seen the same version: one is first, the others are told.
+//!
+//! Two processes, each with its operations and many threads, as two servers with many clients are.
+
+use std::env;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Barrier, Mutex};
+use std::thread;
+
+use milepost_ops::{Alone, Code, Operations, Reader, Writer};
+use milepost_store::secrets::Environment;
+use milepost_store::workflows::History;
+use milepost_store::{Digest, Locations};
+use serde_json::{Value, json};
+
+const THREADS: usize = 64;
+/// Rounds where all of them are played, and where somebody waits for the result.
+const ROUNDS: (usize, usize) = (1_000, 60);
+/// Rounds between two edits by other means.
+const EDIT_EVERY: usize = 20;
+/// Set where there is time: see `cargo xtask test`.
+const FULL: &str = "MILEPOST_TEST_FULL";
+/// Tells the other process what it is, and where.
+const DIRECTORY: &str = "MILEPOST_TEST_RACE_DIRECTORY";
+
+/// A text that nobody who writes it anew would write like this.
+fn text(who: &str) -> String {
+    format!(
+        "\u{feff}# of {who}\r\nworkflow:   race   # mine\r\nsteps:\n  \
+         - {{id: a,   prompt: \"Look, {who}\"}}\t \n\n\n# the end, without a line of its own"
+    )
+}
+
+fn locations(root: &Path) -> Locations {
+    let below = |name: &str| root.join(name).display().to_string();
+    let (home, run) = (below("home"), below("run"));
+    let variable = |name: &str| match name {
+        "HOME" => Some(home.clone()),
+        "REGISTRY_WORKFLOWS_PATH" => Some(run.clone()),
+        _ => None,
+    };
+    Locations::resolve(&variable, root)
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Digest::of(bytes).to_string()
+}
+
+/// What came of one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Told {
+    /// It was first; the version that is there now.
+    Won(String),
+    /// Another was first; the version that is there now.
+    Lost(String),
+}
+
+/// The threads of one process, which all call at once.
+struct Crowd<'c> {
+    operations: &'c Operations,
+    /// Each waits for the next round, and for its end.
+    gate: &'c Barrier,
+    /// The round: what is expected, and who is calling. Nothing ends them all.
+    round: &'c Mutex<Option<(String, String)>>,
+    told: &'c Mutex<Vec<Told>>,
+}
+
+impl Crowd<'_> {
+    fn join(&self, number: usize) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        loop {
+            self.gate.wait();
+            let round = self.round.lock().expect("is whole").clone();
+            let Some((expected, who)) = round else { return };
+            let content = text(&format!("{who} {number}"));
+            let arguments = json!({"content": content, "expected_version": expected});
+            let answer = self.operations.call_and_wait("workflow.save", &Alone, arguments);
+            let told = match runtime.block_on(answer) {
+                Ok(answer) => {
+                    let saved: Value = serde_json::from_str(answer.json()).expect("is JSON");
+                    assert_eq!(saved["previous_version"], expected);
+                    assert_eq!(saved["version"], digest(content.as_bytes()));
+                    Told::Won(digest(content.as_bytes()))
+                }
+                Err(problem) => {
+                    assert_eq!(problem.code, Code::WorkflowVersionConflict, "{problem:?}");
+                    assert_eq!(problem.context["expected"], expected);
+                    Told::Lost(problem.context["found"].as_str().expect("a version").to_owned())
+                }
+            };
+            self.told.lock().expect("is whole").push(told);
+            self.gate.wait();
+        }
+    }
+}
+
+/// Plays rounds with a crowd of this process: what each expects in, what each was told out.
+fn crowd<T>(root: &Path, play: impl FnOnce(&mut dyn FnMut(&str, &str) -> Vec<Told>) -> T) -> T {
+    let writer = Writer::open(Reader::open(locations(root)), Environment::default());
+    let operations = Operations::new(writer);
+    let (gate, round, told) = (Barrier::new(THREADS + 1), Mutex::default(), Mutex::default());
+    let crowd = Crowd { operations: &operations, gate: &gate, round: &round, told: &told };
+    thread::scope(|scope| {
+        for number in 0..THREADS {
+            let crowd = &crowd;
+            scope.spawn(move || crowd.join(number));
+        }
+        let ended = play(&mut |expected, who| {
+            *round.lock().expect("is whole") = Some((expected.to_owned(), who.to_owned()));
+            gate.wait();
+            gate.wait();
+            std::mem::take(&mut *told.lock().expect("is whole"))
+        });
+        *round.lock().expect("is whole") = None;
+        gate.wait();
+        ended
+    })
+}
+
+/// The one that was first, if there is one; the others must know the same version.
+fn winner(told: &[Told]) -> Option<String> {
+    assert_eq!(told.len(), THREADS, "each is answered");
+    let won = told.iter().filter_map(|one| match one {
+        Told::Won(version) => Some(version.clone()),
+        Told::Lost(_) => None,
+    });
+    let won: Vec<String> = won.collect();
+    assert!(won.len() <= 1, "{won:?}");
+    won.into_iter().next()
+}
+
+/// Everybody who lost was told of this version.
+fn lost_to(told: &[Told], version: &str) {
+    let right = |one: &Told| matches!(one, Told::Lost(found) if found == version);
+    let wrong = told.iter().filter(|one| matches!(one, Told::Lost(_)) && !right(one)).count();
+    assert_eq!(wrong, 0, "{told:?} against {version}");
+}
+
+/// The other process: what is expected on each line in, what was told on each line out.
+fn follow(root: &Path) {
+    crowd(root, |play| {
+        for (round, line) in io::stdin().lock().lines().enumerate() {
+            let told = play(&line.expect("reads"), &format!("second {round}"));
+            let won = winner(&told);
+            let seen = told.iter().find_map(|one| match one {
+                Told::Lost(found) => Some(found.clone()),
+                Told::Won(_) => None,
+            });
+            let seen = seen.expect("at least one loses");
+            lost_to(&told, &seen);
+            let won = won.unwrap_or_else(|| "-".to_owned());
+            writeln!(io::stdout(), "race: {won} {seen}").expect("somebody reads");
+        }
+    });
+}
+
+struct Follower {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Follower {
+    fn start(root: &Path) -> Follower {
+        let mut child = Command::new(env::current_exe().expect("has a path"))
+            .args(["--exact", "race::of_many_who_save_over_one_version_one_is_first"])
+            .arg("--nocapture")
+            .env(DIRECTORY, root)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let input = child.stdin.take().expect("is piped");
+        let output = BufReader::new(child.stdout.take().expect("is piped"));
+        Follower { child, input, output }
+    }
+
+    fn go(&mut self, expected: &str) {
+        writeln!(self.input, "{expected}").expect("is read");
+    }
+
+    /// The version it has won with, and the one that its losers were told of.
+    fn told(&mut self) -> (Option<String>, String) {
+        let mut line = String::new();
+        while !line.starts_with("race: ") {
+            line.clear();
+            assert_ne!(self.output.read_line(&mut line).expect("reads"), 0, "it has ended");
+        }
+        let mut words = line.split_whitespace().skip(1).map(str::to_owned);
+        let (won, seen) = (words.next().expect("a word"), words.next().expect("a word"));
+        ((won != "-").then_some(won), seen)
+    }
+}
+
+/// What has been played.
+struct Race<'r> {
+    file: PathBuf,
+    follower: Follower,
+    play: &'r mut dyn FnMut(&str, &str) -> Vec<Told>,
+    /// Rounds won by each process.
+    won: [usize; 2],
+}
+
+impl Race<'_> {
+    /// All save over a version that is there: one of all is first.
+    fn round(&mut self, number: usize, expected: &str) -> String {
+        self.follower.go(expected);
+        let told = (self.play)(expected, &format!("first {number}"));
+        let (ours, (theirs, seen)) = (winner(&told), self.follower.told());
+        let (first, won) = match (ours, theirs) {
+            (Some(ours), None) => (0, ours),
+            (None, Some(theirs)) => (1, theirs),
+            won => panic!("round {number}: {won:?}"),
+        };
+        self.won[first] += 1;
+        lost_to(&told, &won);
+        assert_eq!(seen, won, "round {number}");
+        // Its bytes are those of one who called, and no others.
+        let bytes = fs::read(&self.file).expect("reads");
+        assert_eq!(digest(&bytes), won, "round {number}");
+        won
+    }
+
+    /// Somebody else writes the file: nobody who has not seen that is first.
+    fn edited(&mut self, number: usize, expected: &str) -> String {
+        let edit = text(&format!("an editor {number}"));
+        fs::write(&self.file, &edit).expect("an editor writes");
+        let there = digest(edit.as_bytes());
+        self.follower.go(expected);
+        let told = (self.play)(expected, &format!("late {number}"));
+        let (theirs, seen) = self.follower.told();
+        assert_eq!((winner(&told), theirs), (None, None), "edit {number}");
+        lost_to(&told, &there);
+        assert_eq!(seen, there, "edit {number}");
+        assert_eq!(fs::read(&self.file).expect("reads"), edit.as_bytes(), "edit {number}");
+        there
+    }
+}
+
+#[test]
+fn of_many_who_save_over_one_version_one_is_first() {
+    if let Some(directory) = env::var_os(DIRECTORY) {
+        return follow(Path::new(&directory));
+    }
+    let rounds = if env::var_os(FULL).is_some() { ROUNDS.0 } else { ROUNDS.1 };
+    // In memory where there is such a place: what is tested is who wins, not the disk.
+    let memory = Path::new("/dev/shm");
+    let root = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    let root = root.expect("makes a directory");
+    let writer = Writer::open(Reader::open(locations(root.path())), Environment::default());
+    let first = text("the first");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let operations = Operations::new(writer);
+    let saved = operations.call_and_wait("workflow.save", &Alone, json!({"content": first}));
+    runtime.block_on(saved).expect("saves");
+    let (won, edits) = crowd(root.path(), |play| {
+        let follower = Follower::start(root.path());
+        let file = root.path().join("run/race.yaml");
+        let mut race = Race { file, follower, play, won: [0, 0] };
+        let (mut version, mut edits) = (digest(first.as_bytes()), 0);
+        for number in 0..rounds {
+            version = race.round(number, &version);
+            if number % EDIT_EVERY == EDIT_EVERY - 1 {
+                version = race.edited(number, &version);
+                edits += 1;
+            }
+        }
+        drop(race.follower.input);
+        assert!(race.follower.child.wait().expect("ends").success());
+        (race.won, edits)
+    });
+    assert_eq!(won[0] + won[1], rounds);
+    assert!(won.iter().all(|won| *won > 0), "both processes take part: {won:?}");
+    let history = History::open(&locations(root.path()));
+    let id = milepost_model::id::WorkflowId::parse("race").expect("is an id");
+    let bytes = fs::read(root.path().join("run/race.yaml")).expect("reads");
+    let current = Some((Digest::of(&bytes), milepost_model::source::Format::Yaml));
+    let versions = history.versions(&id, current).expect("reads");
+    let kept = versions.items.len();
+    assert!(
+        kept == rounds + edits + 1 || versions.cut,
+        "each winner is kept, and no other: {kept}"
+    );
+}
