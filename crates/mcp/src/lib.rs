@@ -12,6 +12,7 @@ pub mod guide;
 pub mod http;
 pub mod limits;
 pub mod message;
+mod observed;
 mod params;
 mod pipe;
 mod request;
@@ -19,6 +20,7 @@ mod scan;
 mod session;
 mod signals;
 mod stdio;
+mod trace;
 mod version;
 pub mod workflows;
 

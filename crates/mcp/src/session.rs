@@ -12,11 +12,12 @@
 //! A session reads nothing and writes nothing by itself: whoever owns the pipe drives it.
 
 use std::any::Any;
-use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 
 use milepost_model::suggest;
 use milepost_ops::Response;
+use milepost_ops::correlation::{self, Correlation};
 use serde_json::{Map, Value};
 
 use crate::answer::{self, Reply};
@@ -26,6 +27,7 @@ use crate::frame::Frame;
 use crate::limits;
 use crate::message::{self, Id, Incoming, Message, Params, Request};
 use crate::params;
+use crate::trace::{self, Outcome};
 use crate::version::{Options, Revision, Surface};
 
 /// What a request of the era without a handshake has in its `_meta`.
@@ -166,7 +168,15 @@ impl<'c> Session<'c> {
             }
             Message::Request(request) => request,
         };
-        match self.reply(request, &mut output.log) {
+        let began = Instant::now();
+        let replied = Correlation::current().within(|| self.reply(request, &mut output.log));
+        let outcome = match &replied {
+            Ok(Reply::Failed(_)) => Outcome::Failed,
+            Ok(_) => Outcome::Ok,
+            Err(_) => Outcome::Fault,
+        };
+        trace::answered(self.method(request), outcome, began);
+        match replied {
             Ok(reply) => {
                 answer::reply(&mut output.answers, request.id, &reply);
                 if request.method == "shutdown" { Flow::Exit } else { Flow::Continue }
@@ -176,6 +186,12 @@ impl<'c> Session<'c> {
                 Flow::Continue
             }
         }
+    }
+
+    /// What a method is counted as: those of the contract are tools as well.
+    fn method<'m>(&self, request: &'m Request<'_>) -> &'m str {
+        let method = request.method.as_ref();
+        if self.contract.names().contains(&method) { trace::GUIDE } else { method }
     }
 
     fn reply(&mut self, request: &Request<'_>, log: &mut String) -> Result<Reply<'c>, Fault> {
@@ -257,6 +273,9 @@ impl<'c> Session<'c> {
             .ok_or_else(|| Fault::invalid_params("name is required: it must be a string"))?;
         let names = self.contract.names();
         if !names.contains(&tool) {
+            if let Some(result) = self.contract.beyond(tool, arguments) {
+                return result.map(Reply::Made);
+            }
             let nearest = suggest::nearest(tool, names.iter().copied());
             return Err(Fault::unknown_tool(tool, nearest));
         }
@@ -305,7 +324,8 @@ pub(crate) fn guarded<T>(
         Err(panic) => said(&*panic),
     };
     // The client is told a number; what it stands for is for those who run the server.
-    let id = correlation_id();
+    let id = correlation::id();
+    trace::internal(&id, tool);
     log.extend(["internal error ", &id, ": tool `", tool, "`: ", &cause, "\n"]);
     Err(Fault::internal(&id))
 }
@@ -328,11 +348,4 @@ fn said(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("a panic without words").replace(['\n', '\r'], " ")
-}
-
-/// 128 bits that tell one failure from all others. They guard nothing, so the keys with which the
-/// standard library protects its maps are random enough.
-pub(crate) fn correlation_id() -> String {
-    let random = RandomState::new();
-    format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1))
 }

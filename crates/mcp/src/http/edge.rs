@@ -1,6 +1,7 @@
 //! What becomes of each request: an answer of the edge, or work for `rmcp`.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -22,8 +23,10 @@ use super::{Limits, Settings, reply};
 use crate::answer::{self, Reply};
 use crate::fault::{Fault, METHOD_NOT_FOUND};
 use crate::message::{self, Id, Incoming, Message, Request as Asked};
+use crate::observed::Observed;
 use crate::params;
 use crate::request::{self, DISCOVER, Era};
+use crate::trace::{self, Outcome};
 use crate::version::Options;
 use crate::workflows::Face;
 
@@ -32,7 +35,7 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// The endpoint: every request to it is answered once, whatever its bytes.
 pub(super) struct Edge<S> {
-    service: StreamableHttpService<S, Sessions>,
+    service: StreamableHttpService<Observed<S>, Sessions>,
     sessions: Arc<Sessions>,
     options: Options,
     face: Option<Face>,
@@ -80,7 +83,7 @@ impl<S: ServerHandler> Edge<S> {
             .disable_allowed_origins()
             .with_json_response(true)
             .with_max_request_body_bytes(usize::MAX);
-        let handler = move || Ok(handler());
+        let handler = move || Ok(Observed(handler()));
         Edge {
             service: StreamableHttpService::new(handler, Arc::clone(&sessions), config),
             sessions,
@@ -124,6 +127,7 @@ impl<S: ServerHandler> Edge<S> {
     }
 
     async fn post(&self, head: Parts, body: Body) -> Response {
+        let wants_events = reply::wants_events(&head.headers);
         let body = match reply::body(body, self.limits.body_bytes).await {
             Ok(body) => body,
             Err((status, fault)) => return reply::fault(status, Id::NULL, &fault),
@@ -132,6 +136,7 @@ impl<S: ServerHandler> Edge<S> {
             Incoming::One(Message::Request(asked)) => {
                 let id = asked.id;
                 return match self.request(head, &asked).await {
+                    Ok(response) if wants_events => reply::as_event(response),
                     Ok(response) => response,
                     Err(refused) => refused.response(id),
                 };
@@ -174,6 +179,16 @@ impl<S: ServerHandler> Edge<S> {
         head: Parts,
         asked: &Asked<'_>,
     ) -> Result<Response, Refused> {
+        let began = Instant::now();
+        let answered = self.decided(head, asked).await;
+        // What was handed on is told of by whoever answered it.
+        if answered.is_err() {
+            trace::answered(&asked.method, Outcome::Fault, began);
+        }
+        answered
+    }
+
+    async fn decided(&self, head: Parts, asked: &Asked<'_>) -> Result<Response, Refused> {
         let session = self.session(&head)?;
         let method = asked.method.as_ref();
         let params = params::object(asked.params).map_err(|fault| {
@@ -270,7 +285,9 @@ impl<S: ServerHandler> Edge<S> {
         {
             return None;
         }
+        let began = Instant::now();
         let response = self.face.as_ref()?.at_once(params)?;
+        trace::answered(&asked.method, Outcome::Ok, began);
         let mut text = Vec::new();
         answer::reply(&mut text, asked.id, &Reply::Gave(response));
         Some(reply::json(StatusCode::OK, text))

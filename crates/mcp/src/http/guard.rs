@@ -19,6 +19,7 @@ use subtle::ConstantTimeEq;
 
 use super::jwt::TokenFault;
 use super::oauth::{Denied, METADATA, OAuthError, ResourceServer};
+use super::probe::HEALTH;
 use crate::fault::{Fault, SERVER_ERROR};
 
 /// What a client has to show.
@@ -34,7 +35,14 @@ pub enum Access {
 
 /// Who asks, where a token says so.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Principal(Option<String>);
+pub(crate) struct Principal(Option<String>);
+
+impl Principal {
+    /// As the token names them.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+}
 
 /// A text that names no host or origin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -132,6 +140,10 @@ impl Guard {
     /// Whether a request may go on, and who asks.
     pub(super) async fn admit(&self, head: &Parts) -> Result<Principal, Refusal> {
         self.comes_from(&head.uri, &head.headers)?;
+        // Whoever watches whether the server is well needs no token, and learns no more than that.
+        if matches!(head.method, Method::GET | Method::HEAD) && head.uri.path() == HEALTH {
+            return Ok(Principal::default());
+        }
         match &self.access {
             Access::Anybody => Ok(Principal::default()),
             Access::Token(token) => is_token(token, &head.headers),

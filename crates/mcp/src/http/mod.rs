@@ -15,6 +15,7 @@ mod edge;
 mod guard;
 mod jwt;
 mod oauth;
+mod probe;
 mod reply;
 mod sessions;
 mod shutdown;
@@ -34,12 +35,14 @@ use axum::routing::{any, get};
 use rmcp::handler::server::ServerHandler;
 use tokio::net::TcpListener;
 
+pub(crate) use self::guard::Principal;
 pub use self::guard::{Access, Guard, NoPlace};
 pub use self::oauth::{KeySource, OAuthError, ResourceServer};
 use crate::limits;
 use crate::version::Options;
 use crate::workflows::Face;
 use edge::Edge;
+use probe::Probe;
 use shutdown::Shutdown;
 
 /// Where the protocol is spoken.
@@ -124,19 +127,25 @@ impl Bound {
         let shutdown = Shutdown::default();
         let edge = Arc::new(Edge::new(handler, &settings, shutdown.clone()));
         let sweeper = tokio::spawn(sessions::sweep(edge.sessions(), settings.limits.session_idle));
-        let app = router(edge, Arc::new(settings.guard));
+        let probe = Probe::new(settings.face, edge.sessions());
+        let app = router(edge, Arc::new(settings.guard), probe);
         connections::serve(self.listener, app, settings.limits, stop, &shutdown).await;
         sweeper.abort();
     }
 }
 
 /// Every route, behind the one guard.
-fn router<S: ServerHandler>(edge: Arc<Edge<S>>, guard: Arc<Guard>) -> Router {
+fn router<S: ServerHandler>(edge: Arc<Edge<S>>, guard: Arc<Guard>, probe: Probe) -> Router {
+    let probe = Arc::new(probe);
+    let (health, metrics) = (Arc::clone(&probe), probe);
     let mcp = move |request: Request| {
         let edge = Arc::clone(&edge);
         async move { edge.answer(request).await }
     };
-    let mut routes = Router::new().route(PATH, any(mcp));
+    let mut routes = Router::new()
+        .route(PATH, any(mcp))
+        .route(probe::HEALTH, get(move || async move { health.health().await }))
+        .route(probe::METRICS, get(move || async move { metrics.metrics().await }));
     if let Access::OAuth(server) = guard.access() {
         let text = server.metadata().to_string();
         let metadata = move || async move { reply::json(StatusCode::OK, text.into_bytes()) };
@@ -147,7 +156,8 @@ fn router<S: ServerHandler>(edge: Arc<Edge<S>>, guard: Arc<Guard>) -> Router {
         let guard = Arc::clone(&guard);
         async move { admitted(&guard, request, next).await }
     };
-    routes.fallback(|| async { reply::no_route() }).layer(middleware::from_fn(admit))
+    let routes = routes.fallback(|| async { reply::no_route() });
+    routes.layer(middleware::from_fn(admit)).layer(middleware::from_fn(probe::watched))
 }
 
 async fn admitted(guard: &Guard, request: Request, next: Next) -> Response {

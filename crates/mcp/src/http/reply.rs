@@ -1,8 +1,10 @@
 //! Answers of the edge, and those of `rmcp` in the words of the edge.
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::header::{
+    ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, WWW_AUTHENTICATE,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use futures_util::{Stream, StreamExt, stream};
 
@@ -111,6 +113,45 @@ pub(super) async fn worded(mut response: Response, id: Id<'_>) -> Response {
     response
 }
 
+/// Whether a client would rather have a stream than one JSON: it gives it more weight, or names it
+/// first. Every client must take both; those that care put first what they read best.
+pub(super) fn wants_events(headers: &HeaderMap) -> bool {
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let place = |name: &str| accept.split(',').position(|range| kind(range) == name);
+    let weight = |place: usize| accept.split(',').nth(place).map_or(0.0, weight);
+    match (place(EVENTS), place("application/json")) {
+        (Some(events), Some(json)) => {
+            let (of_events, of_json) = (weight(events), weight(json));
+            of_events > of_json || (of_events.total_cmp(&of_json).is_eq() && events < json)
+        }
+        _ => false,
+    }
+}
+
+fn kind(range: &str) -> &str {
+    range.split(';').next().unwrap_or_default().trim()
+}
+
+fn weight(range: &str) -> f32 {
+    let said = range.split(';').skip(1).find_map(|part| part.trim().strip_prefix("q="));
+    said.and_then(|said| said.parse().ok()).unwrap_or(1.0)
+}
+
+/// An answer in JSON as a stream that has this one event and ends.
+pub(super) fn as_event(mut response: Response) -> Response {
+    if response.status() != StatusCode::OK || !of_type(&response, "application/json") {
+        return response;
+    }
+    response.headers_mut().remove(CONTENT_LENGTH);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(EVENTS));
+    let part =
+        |text: &'static str| stream::once(async move { Ok(Bytes::from_static(text.as_bytes())) });
+    response.map(|body| {
+        // One line of JSON: it has no line break that would end the event early.
+        Body::from_stream(part("data: ").chain(body.into_data_stream()).chain(part("\n\n")))
+    })
+}
+
 pub(super) fn is_events(response: &Response) -> bool {
     of_type(response, EVENTS)
 }
@@ -174,4 +215,24 @@ pub(super) fn until_closing(response: Response, open: OpenStream, shutdown: &Shu
         });
         Body::from_stream(chunks)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wants(accept: &'static str) -> bool {
+        wants_events(&HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]))
+    }
+
+    #[test]
+    fn a_stream_is_for_those_that_would_rather_have_it() {
+        assert!(wants("text/event-stream, application/json"));
+        assert!(wants("application/json;q=0.5, text/event-stream"));
+        assert!(!wants("application/json, text/event-stream"));
+        assert!(!wants("text/event-stream;q=0.1, application/json"));
+        assert!(!wants("application/json"));
+        assert!(!wants("*/*"));
+        assert!(!wants_events(&HeaderMap::new()));
+    }
 }

@@ -1,6 +1,7 @@
 //! What becomes of each message: an answer of the edge, or work for `rmcp`.
 
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use rmcp::model::{GetExtensions, JsonRpcMessage};
 use rmcp::service::{RoleServer, RxJsonRpcMessage};
@@ -17,6 +18,7 @@ use crate::message::{self, Id, Incoming, Message, Request};
 use crate::params;
 use crate::request::{self, DISCOVER, Era};
 use crate::session;
+use crate::trace::{self, Outcome};
 use crate::version::{Options, Revision};
 use crate::workflows::Face;
 
@@ -40,6 +42,8 @@ pub(super) struct Edge {
     agreed: Option<Revision>,
     /// A request that stands alone was made: there need not be a handshake.
     stateless: bool,
+    /// What is being answered, as it is counted, and since when.
+    asked: (&'static str, Instant),
 }
 
 type InBatch<'b> = Option<&'b Arc<Mutex<Batch>>>;
@@ -52,7 +56,8 @@ impl Edge {
         inbox: mpsc::Sender<RxJsonRpcMessage<RoleServer>>,
     ) -> Edge {
         let runtime = Handle::current();
-        Edge { face, options, outbox, inbox, runtime, agreed: None, stateless: false }
+        let asked = (trace::known(""), Instant::now());
+        Edge { face, options, outbox, inbox, runtime, agreed: None, stateless: false, asked }
     }
 
     pub(super) fn line(&mut self, frame: Frame<'_>) -> Verdict {
@@ -60,6 +65,7 @@ impl Edge {
             Frame::Line(line) => message::read(line),
             Frame::Oversized => Incoming::Unreadable(Fault::oversized_line()),
         };
+        self.asked = (trace::known(""), Instant::now());
         match incoming {
             Incoming::Nothing => Verdict::More,
             Incoming::One(one) => self.message(&one, None),
@@ -116,6 +122,7 @@ impl Edge {
 
     fn request(&mut self, request: &Request<'_>, batch: InBatch<'_>) -> Verdict {
         let method = request.method.as_ref();
+        self.asked = (trace::known(method), Instant::now());
         let params = match params::object(request.params) {
             Ok(params) => params,
             Err(fault) => return self.refuse(request.id, &fault, batch),
@@ -195,6 +202,7 @@ impl Edge {
         arguments: Map<String, Value>,
         batch: InBatch<'_>,
     ) -> Verdict {
+        self.asked.0 = trace::GUIDE;
         let mut log = String::new();
         let called = session::guarded(method, &mut log, |log| {
             self.face.guides().call(method, arguments, log)
@@ -243,6 +251,7 @@ impl Edge {
     }
 
     fn reply(&mut self, id: Id<'_>, reply: &Reply<'_>, batch: InBatch<'_>) -> Verdict {
+        trace::answered(self.asked.0, Outcome::Ok, self.asked.1);
         let mut text = Vec::new();
         answer::reply(&mut text, id, reply);
         self.outbox.answer(text, batch);
@@ -250,6 +259,7 @@ impl Edge {
     }
 
     fn refuse(&mut self, id: Id<'_>, fault: &Fault, batch: InBatch<'_>) -> Verdict {
+        trace::answered(self.asked.0, Outcome::Fault, self.asked.1);
         let mut text = Vec::new();
         answer::fault(&mut text, id, fault);
         self.outbox.answer(text, batch);

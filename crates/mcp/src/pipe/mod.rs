@@ -21,6 +21,7 @@ use rmcp::service::serve_server;
 
 use crate::frame::Framer;
 use crate::limits;
+use crate::observed::Observed;
 use crate::stdio::ServeError;
 use crate::version::Options;
 use crate::workflows::Face;
@@ -51,7 +52,7 @@ pub async fn serve_pipe(
     });
     // What is not the beginning of a session is answered, and the next one awaited.
     while !wire.is_closed() {
-        if let Ok(service) = serve_server(face.clone(), wire.clone()).await {
+        if let Ok(service) = serve_server(Observed(face.clone()), wire.clone()).await {
             let _ = service.waiting().await;
         }
     }

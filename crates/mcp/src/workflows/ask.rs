@@ -3,8 +3,7 @@
 
 use rmcp::model::{
     ClientCapabilities, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationSchema, InputRequest, InputRequests, InputRequiredResult, InputResponses,
-    ProtocolVersion,
+    ElicitationSchema, InputRequest, InputRequests, ProtocolVersion,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
@@ -17,14 +16,17 @@ pub(super) enum Asked {
     Declined,
     /// Nobody can be asked.
     Nobody,
+    /// The call was canceled while they were asked: whatever they say is for nobody.
+    Gone,
     /// The answer comes with another request.
-    Later(Box<InputRequiredResult>),
+    Later(InputRequests),
 }
 
-/// Asks for a form to be filled in. `answers` are those that came with the request.
+/// Asks for a form to be filled in. `answer` is the one that came with the request, to this very
+/// question.
 pub(super) async fn form(
     context: &RequestContext<RoleServer>,
-    answers: Option<&InputResponses>,
+    answer: Option<&Value>,
     key: &str,
     message: &str,
     schema: Map<String, Value>,
@@ -32,25 +34,43 @@ pub(super) async fn form(
     if !has_forms(context.client_capabilities().as_ref()) {
         return Asked::Nobody;
     }
-    if let Some(answer) = answers.and_then(|answers| answers.get(key)) {
-        let answer = serde_json::from_value(answer.clone());
-        return answer.map_or(Asked::Declined, result);
+    if let Some(answer) = answer {
+        return self::answer(answer);
     }
-    let Ok(requested_schema) = ElicitationSchema::from_json_schema(schema) else {
-        return Asked::Nobody;
-    };
-    let params = ElicitRequestParams::FormElicitationParams {
-        meta: None,
-        message: message.to_owned(),
-        requested_schema,
-    };
+    let Some(params) = params(message, schema) else { return Asked::Nobody };
     if is_stateless(context) {
         let request = InputRequest::Elicitation(ElicitRequest::new(params));
-        let requests = InputRequests::from([(key.to_owned(), request)]);
-        return Asked::Later(Box::new(InputRequiredResult::from_input_requests(requests)));
+        return Asked::Later(InputRequests::from([(key.to_owned(), request)]));
+    }
+    let asked = tokio::select! {
+        biased;
+        () = context.ct.cancelled() => return Asked::Gone,
+        asked = context.peer.create_elicitation(params) => asked,
+    };
+    if context.ct.is_cancelled() {
+        return Asked::Gone;
     }
     // A client that says it asks people, and then cannot, has asked nobody.
-    context.peer.create_elicitation(params).await.map_or(Asked::Nobody, result)
+    asked.map_or(Asked::Nobody, result)
+}
+
+/// A form as a client is asked to show it.
+pub(super) fn params(message: &str, schema: Map<String, Value>) -> Option<ElicitRequestParams> {
+    let requested_schema = ElicitationSchema::from_json_schema(schema).ok()?;
+    let message = message.to_owned();
+    Some(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
+}
+
+/// What an answer that came with a request says.
+pub(super) fn answer(answer: &Value) -> Asked {
+    serde_json::from_value(answer.clone()).map_or(Asked::Declined, result)
+}
+
+/// Whether a client knows results with a structure, and addresses in them.
+pub(super) fn reads_structure(context: &RequestContext<RoleServer>) -> bool {
+    let known = context.peer.peer_info().map(|info| info.protocol_version.clone());
+    // What comes without a handshake is of a later revision.
+    known.is_none_or(|version| version >= ProtocolVersion::V_2025_06_18)
 }
 
 /// The form for a yes.
@@ -63,7 +83,7 @@ pub(super) fn yes_or_no(question: &str) -> Map<String, Value> {
     schema.as_object().cloned().unwrap_or_default()
 }
 
-fn result(result: ElicitResult) -> Asked {
+pub(super) fn result(result: ElicitResult) -> Asked {
     match (result.action, result.content) {
         (ElicitationAction::Accept, Some(Value::Object(given))) => Asked::Given(given),
         (ElicitationAction::Accept, _) => Asked::Given(Map::new()),

@@ -7,28 +7,36 @@ use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio::sync::mpsc;
 
+use super::who;
 use crate::limits;
 
 /// The client behind a call.
 pub(super) struct Told {
     context: RequestContext<RoleServer>,
-    /// A yes that was given before the call was made.
-    yes: bool,
+    /// The questions that were answered with yes before the call was made.
+    yes: Vec<String>,
+    principal: Option<String>,
     warnings: Mutex<Vec<String>>,
     progress: Option<mpsc::Sender<String>>,
 }
 
 impl Told {
     /// A caller, and what tells them how far the work is where they want to know.
-    pub(super) fn new(context: RequestContext<RoleServer>, yes: bool) -> (Told, Option<Teller>) {
-        let (progress, teller) = match context.meta.get_progress_token() {
+    pub(super) fn new(
+        context: RequestContext<RoleServer>,
+        yes: Vec<String>,
+        wants_notes: bool,
+    ) -> (Told, Option<Teller>) {
+        let token = context.meta.get_progress_token().filter(|_| wants_notes);
+        let (progress, teller) = match token {
             Some(token) => {
                 let (progress, steps) = mpsc::channel(limits::NOTES);
                 (Some(progress), Some(Teller { peer: context.peer.clone(), token, steps }))
             }
             None => (None, None),
         };
-        (Told { context, yes, warnings: Mutex::default(), progress }, teller)
+        let principal = who::principal(&context);
+        (Told { context, yes, principal, warnings: Mutex::default(), progress }, teller)
     }
 
     /// What the people who run the server should know.
@@ -50,8 +58,12 @@ impl Call for Told {
         warnings.push(message.replace(['\n', '\r'], " "));
     }
 
-    fn ask(&self, _question: &str) -> Option<bool> {
-        self.yes.then_some(true)
+    fn ask(&self, question: &str) -> Option<bool> {
+        self.yes.iter().any(|asked| asked == question).then_some(true)
+    }
+
+    fn principal(&self) -> Option<&str> {
+        self.principal.as_deref()
     }
 
     fn cancelled(&self) -> bool {

@@ -12,13 +12,12 @@ use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::json;
 use tokio::task::AbortHandle;
 
+use super::who::session;
 use super::{Face, prompts, resources};
 use crate::limits;
 
 /// How often watched things are looked at.
 const LOOK: Duration = Duration::from_secs(1);
-/// Where a client of HTTP says which session is its own.
-const SESSION: &str = "mcp-session-id";
 
 /// Resources that clients watch, each by its session and address.
 #[derive(Debug, Default)]
@@ -69,7 +68,7 @@ impl Listed {
 
 /// What a resource says, or that it cannot be read.
 async fn said(face: &Face, uri: &str) -> u64 {
-    let read = resources::read(face.operations(), face.shared.look.profile, uri).await;
+    let read = resources::read(face.operations(), face.shared.look, uri).await;
     let text = match read {
         Some(Ok(contents)) => serde_json::to_string(&contents).unwrap_or_default(),
         Some(Err(_)) | None => String::new(),
@@ -199,11 +198,4 @@ impl Subscriptions {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(String, String), AbortHandle>> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The session of a client; a pipe is one by itself.
-fn session(context: &RequestContext<RoleServer>) -> String {
-    let parts = context.extensions.get::<axum::http::request::Parts>();
-    let session = parts.and_then(|parts| parts.headers.get(SESSION)?.to_str().ok());
-    session.unwrap_or_default().to_owned()
 }

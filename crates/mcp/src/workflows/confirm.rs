@@ -1,4 +1,4 @@
-//! A yes that a person gave, carried by a model: one token for exactly one call.
+//! What was asked and is answered by another call: one token for exactly one call.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -14,21 +14,28 @@ const VALID: Duration = Duration::from_mins(5);
 /// Tokens that are kept; the oldest goes first.
 const KEPT: usize = 256;
 
-/// The tokens that were given out and not used yet.
-#[derive(Debug, Default)]
-pub(super) struct Confirmations {
-    open: Mutex<HashMap<String, Open>>,
+/// The tokens that were given out and not used yet, each with what it stands for.
+#[derive(Debug)]
+pub(super) struct Tokens<T> {
+    open: Mutex<HashMap<String, Open<T>>>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct Open<T> {
     call: String,
     since: Instant,
+    what: T,
 }
 
-impl Confirmations {
+impl<T> Default for Tokens<T> {
+    fn default() -> Tokens<T> {
+        Tokens { open: Mutex::default() }
+    }
+}
+
+impl<T> Tokens<T> {
     /// A token for one call.
-    pub(super) fn give(&self, tool: &str, arguments: &Map<String, Value>) -> String {
+    pub(super) fn give(&self, call: String, what: T) -> String {
         let token = token();
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|_, one| one.since.elapsed() < VALID);
@@ -38,21 +45,20 @@ impl Confirmations {
         {
             open.remove(&oldest);
         }
-        let call = call(tool, arguments);
-        open.insert(token.clone(), Open { call, since: Instant::now() });
+        open.insert(token.clone(), Open { call, since: Instant::now(), what });
         token
     }
 
-    /// Whether a token was given for this call; it is used up either way.
-    pub(super) fn take(&self, token: &str, tool: &str, arguments: &Map<String, Value>) -> bool {
+    /// What a token stands for, when it was given for this call; it is used up either way.
+    pub(super) fn take(&self, token: &str, call: &str) -> Option<T> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.remove(token)
-            .is_some_and(|one| one.since.elapsed() < VALID && one.call == call(tool, arguments))
+        let one = open.remove(token)?;
+        (one.since.elapsed() < VALID && one.call == call).then_some(one.what)
     }
 }
 
 /// A call as text: the same arguments in another order are another call, which is only asked again.
-fn call(tool: &str, arguments: &Map<String, Value>) -> String {
+pub(super) fn call(tool: &str, arguments: &Map<String, Value>) -> String {
     let mut text = tool.to_owned();
     text.push_str(&serde_json::to_string(arguments).unwrap_or_default());
     text
@@ -60,7 +66,7 @@ fn call(tool: &str, arguments: &Map<String, Value>) -> String {
 
 /// 128 bits. They guard against a model that makes one up, which is asked not to, and is bound to
 /// this process.
-fn token() -> String {
+pub(super) fn token() -> String {
     let random = RandomState::new();
     format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1))
 }
@@ -71,14 +77,17 @@ mod tests {
 
     #[test]
     fn a_token_is_good_once_and_for_its_call_alone() {
-        let confirmations = Confirmations::default();
-        let arguments = |id: &str| Map::from_iter([("workflow_id".to_owned(), id.into())]);
-        let token = confirmations.give("workflow.delete", &arguments("a"));
-        assert!(!confirmations.take("made-up", "workflow.delete", &arguments("a")));
-        assert!(confirmations.take(&token, "workflow.delete", &arguments("a")));
-        assert!(!confirmations.take(&token, "workflow.delete", &arguments("a")));
-        let token = confirmations.give("workflow.delete", &arguments("a"));
-        assert!(!confirmations.take(&token, "workflow.delete", &arguments("b")));
-        assert!(!confirmations.take(&token, "workflow.delete", &arguments("a")));
+        let tokens = Tokens::default();
+        let call = |id: &str| {
+            let arguments = Map::from_iter([("workflow_id".to_owned(), id.into())]);
+            call("workflow.delete", &arguments)
+        };
+        let token = tokens.give(call("a"), 1);
+        assert_eq!(tokens.take("made-up", &call("a")), None);
+        assert_eq!(tokens.take(&token, &call("a")), Some(1));
+        assert_eq!(tokens.take(&token, &call("a")), None);
+        let token = tokens.give(call("a"), 2);
+        assert_eq!(tokens.take(&token, &call("b")), None);
+        assert_eq!(tokens.take(&token, &call("a")), None);
     }
 }

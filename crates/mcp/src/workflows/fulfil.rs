@@ -1,28 +1,34 @@
-//! What an orchestration waits for, asked of the client that follows it: a draft or a correction of
-//! the model behind it, inputs of the person behind it. Where a client has neither, or declines,
-//! the step stays due, and whoever likes hands it in.
+//! Following a task for its client: telling how it stands, and asking for what it waits for. A
+//! draft or a correction is asked of the model behind the client, inputs and decisions of the
+//! person. Where a client has neither, or declines, the step stays due for whoever can do it.
 #![expect(deprecated, reason = "clients of 2025-11-25 are asked in this way")]
 
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use milepost_ops::author::{DRAFT, INPUTS};
+use milepost_ops::author::{DRAFT, INPUTS, ROUNDS, is_orchestration};
 use milepost_ops::{Alone, Operations, Problem};
 use rmcp::model::{
-    ClientCapabilities, CreateMessageRequest, CreateMessageRequestParams, ElicitRequest,
-    ElicitRequestParams, ElicitationSchema, InputRequest, RequestParamsMeta, SamplingMessage,
+    ClientCapabilities, CreateMessageRequest, CreateMessageRequestParams, CustomNotification,
+    ElicitRequest, ElicitRequestParams, ElicitationSchema, InputRequest, NotificationMetaObject,
+    ProgressNotificationParam, RequestParamsMeta, SamplingMessage, ServerNotification,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
 
-use super::{Face, ask, missing, tasks};
+use super::approve::APPROVAL;
+use super::{Face, ask, missing, tasks, who};
 use crate::pipe::Outbox;
 
-/// The runs whose steps are asked of a client.
-const ORCHESTRATIONS: [&str; 2] = ["milepost.author-and-run", "milepost.repair-and-rerun"];
 /// Tokens of a draft.
 const DRAFT_TOKENS: u32 = 16_000;
 /// Between two looks at a run that waits for somebody else.
-const REST: Duration = Duration::from_secs(1);
+const REST: Duration = Duration::from_millis(250);
+/// Between two notes on a run, however much happens in it.
+const BREATH: Duration = Duration::from_millis(100);
+/// The notification of a task that stands otherwise now.
+const STATUS: &str = "notifications/tasks/status";
 const SYSTEM: &str = "You write Milepost workflows. Answer with what is asked for alone: no \
     explanation, no code fence.";
 
@@ -35,29 +41,64 @@ pub(super) struct Wanted {
 
 /// What a client that can do as much is asked for.
 pub(super) async fn wanted(
-    operations: &Operations,
+    face: &Face,
+    run: &Value,
+    context: &RequestContext<RoleServer>,
+) -> Option<Wanted> {
+    let capabilities = context.client_capabilities();
+    if ask::has_forms(capabilities.as_ref())
+        && let Some(question) = face.question(run, context)
+        && let Some(params) = question.params()
+    {
+        let task = run["run_id"].as_str()?;
+        let key = face.shared.questions.key(task, &question);
+        return Some(Wanted {
+            key,
+            request: InputRequest::Elicitation(ElicitRequest::new(params)),
+        });
+    }
+    step(face, run, capabilities.as_ref()).await
+}
+
+/// The step of an orchestration that a client is asked to do, until its rounds are used up.
+async fn step(
+    face: &Face,
     run: &Value,
     capabilities: Option<&ClientCapabilities>,
 ) -> Option<Wanted> {
-    let due = is_orchestration(run).then(|| run["due"].get(0)).flatten()?;
+    let operations = face.operations();
+    let is_ours = run["workflow"].as_str().is_some_and(is_orchestration);
+    let due = is_ours.then(|| run["due"].get(0)).flatten()?;
+    if due["attempt"].as_u64().is_some_and(|attempt| attempt > u64::from(ROUNDS)) {
+        return None;
+    }
     let step = due["step_id"].as_str()?;
     let form = match step == INPUTS && ask::has_forms(capabilities) {
         true => form(operations, run).await,
         false => None,
     };
     let can_sample = capabilities.is_some_and(|can| can.sampling.is_some());
-    let request = match form {
-        Some(form) => InputRequest::Elicitation(ElicitRequest::new(form)),
+    let key = format!("{step}:{}", due["attempt"]);
+    let (key, request) = match form {
+        Some(form) => (key, InputRequest::Elicitation(ElicitRequest::new(form))),
         None if can_sample => {
-            InputRequest::CreateMessage(CreateMessageRequest::new(question(due, None)))
+            let (key, question) = match block(face, run, due).filter(|_| step == DRAFT) {
+                Some((question, 0)) => (key, question),
+                Some((question, asked)) => (format!("{key}:{asked}"), question),
+                None => (key, question(due, None)),
+            };
+            (key, InputRequest::CreateMessage(CreateMessageRequest::new(question)))
         }
         None => return None,
     };
-    Some(Wanted { key: format!("{step}:{}", due["attempt"]), request })
+    Some(Wanted { key, request })
 }
 
-fn is_orchestration(run: &Value) -> bool {
-    ORCHESTRATIONS.iter().any(|one| run["workflow"] == *one)
+/// The question for the next block of a draft, and how many there were before it.
+fn block(face: &Face, run: &Value, due: &Value) -> Option<(CreateMessageRequestParams, u32)> {
+    let (messages, asked) = face.shared.drafts.question(run["run_id"].as_str()?, due)?;
+    let question = CreateMessageRequestParams::new(messages, DRAFT_TOKENS);
+    Some((question.with_system_prompt(SYSTEM), asked))
 }
 
 /// The form for the inputs of the workflow that is to be run.
@@ -98,15 +139,29 @@ fn question(due: &Value, last: Option<&str>) -> CreateMessageRequestParams {
     CreateMessageRequestParams::new(messages, DRAFT_TOKENS).with_system_prompt(SYSTEM)
 }
 
-/// Hands in what a client answered to a question; `false` when it declined.
+/// Takes what a client answered to a question; `false` when it declined, or was not asked.
 pub(super) async fn take(
-    operations: &Operations,
+    face: &Face,
+    context: &RequestContext<RoleServer>,
     run: &str,
     key: &str,
     answer: &Value,
 ) -> Result<bool, Problem> {
+    let operations = face.operations();
     let (step, attempt) = key.split_once(':').unwrap_or((key, ""));
-    let Some(output) = output(step, answer) else { return Ok(false) };
+    if step == APPROVAL {
+        return face.answered_in_task(context, run, key, answer).await;
+    }
+    let attempt = attempt.split(':').next().unwrap_or_default();
+    let Some(mut output) = output(step, answer) else { return Ok(false) };
+    if step == DRAFT && attempt == "1" && answer["action"].is_null() {
+        let text = output["manifest"].as_str().unwrap_or_default().to_owned();
+        match face.shared.drafts.take(operations, run, text).await {
+            Some(whole) => output["manifest"] = whole.into(),
+            // Another block of it is asked for.
+            None => return Ok(true),
+        }
+    }
     let mut arguments = json!({"run_id": run, "step_id": step, "output": output});
     if let Ok(attempt) = attempt.parse::<u32>() {
         arguments["attempt"] = attempt.into();
@@ -142,30 +197,116 @@ fn said(answer: &Value) -> Option<String> {
     Some(text + "\n")
 }
 
-/// Asks the client that made a task for what its run waits for, for as long as both are there.
-pub(super) async fn follow(face: Face, context: RequestContext<RoleServer>, id: String) {
-    // A client knows its task before it is asked something for it.
-    if let Some(outbox) = context.extensions.get::<Outbox>() {
-        outbox.answered(&context.id).await;
+/// The tasks that are followed, each for one client.
+#[derive(Debug, Default)]
+pub(super) struct Followed {
+    tasks: Mutex<HashSet<String>>,
+}
+
+impl Followed {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// From when on a task is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Since {
+    /// At once: its client knows it.
+    Now,
+    /// When the request is answered: its client is to know a task before it hears of it.
+    Answered,
+}
+
+/// Follows a task for a client that shook hands, for as long as both are there, unless it is
+/// followed already: tells how it stands, and asks for what it waits for.
+pub(super) fn follow(face: &Face, context: &RequestContext<RoleServer>, run: Value, since: Since) {
+    let id = run["run_id"].as_str().unwrap_or_default().to_owned();
+    let name = format!("{}\n{id}", who::of(context));
+    if !face.shared.followed.lock().insert(name.clone()) {
+        return;
+    }
+    let (face, context) = (face.clone(), context.clone());
+    tokio::spawn(async move {
+        if since == Since::Answered
+            && let Some(outbox) = context.extensions.get::<Outbox>()
+        {
+            outbox.answered(&context.id).await;
+        }
+        let asked = tokio::spawn(ask_for(face.clone(), context.clone(), id));
+        tell(&face, &context, run).await;
+        asked.abort();
+        face.shared.followed.lock().remove(&name);
+    });
+}
+
+/// Tells how a task stands each time that changes, until it ends.
+async fn tell(face: &Face, context: &RequestContext<RoleServer>, mut run: Value) {
+    let token = context.meta.get_progress_token();
+    let (mut status, mut progress) = (tasks::legacy(&run)["status"].clone(), Value::Null);
+    let mut count = 0.0;
+    loop {
+        let seen = tasks::progress(&run);
+        if let Some(token) = token.clone().filter(|_| seen != progress) {
+            count += 1.0;
+            let mut note = ProgressNotificationParam::new(token, count);
+            note.message = seen["summary"].as_str().map(str::to_owned);
+            note.meta = Some(NotificationMetaObject(tasks::meta(&run)));
+            // A client that cannot be told is gone, which is seen next.
+            let _ = context.peer.notify_progress(note).await;
+            progress = seen;
+        }
+        let task = tasks::legacy(&run);
+        if task["status"] != status {
+            status = task["status"].clone();
+            let note = CustomNotification::new(STATUS, Some(task));
+            let note = ServerNotification::CustomNotification(note);
+            let _ = context.peer.send_notification(note).await;
+        }
+        if tasks::has_ended(&run) || context.peer.is_transport_closed() {
+            return;
+        }
+        tokio::time::sleep(BREATH).await;
+        let id = run["run_id"].as_str().unwrap_or_default();
+        let seq = run["seq"].as_u64().unwrap_or_default();
+        run = match tasks::news(face.operations(), id, seq).await {
+            Ok(run) => run,
+            Err(_) => return,
+        };
+    }
+}
+
+/// Asks a client for what a task waits for. What was declined is not asked again.
+async fn ask_for(face: Face, context: RequestContext<RoleServer>, id: String) {
     let capabilities = context.client_capabilities();
-    let mut asked = String::new();
+    let (mut asked, mut seq) = (HashSet::new(), 0);
     let mut last: Option<String> = None;
     while !context.peer.is_transport_closed() {
-        let Ok(run) = tasks::look(face.operations(), &id, true).await else { return };
+        let Ok(run) = tasks::news(face.operations(), &id, seq).await else { return };
         if tasks::has_ended(&run) {
             return;
         }
-        let wanted = wanted(face.operations(), &run, capabilities.as_ref()).await;
-        // One that was declined is not asked again.
-        let Some(wanted) = wanted.filter(|wanted| wanted.key != asked) else {
+        seq = run["seq"].as_u64().unwrap_or_default();
+        if ask::has_forms(capabilities.as_ref())
+            && let Some(open) = face.question(&run, &context)
+            && asked.insert(open.name(""))
+        {
+            face.ask_in_task(&context, &id, &open).await;
+            continue;
+        }
+        let wanted = step(&face, &run, capabilities.as_ref()).await;
+        let Some(wanted) = wanted.filter(|wanted| asked.insert(wanted.key.clone())) else {
             tokio::time::sleep(REST).await;
             continue;
         };
-        asked.clone_from(&wanted.key);
         let answer = match wanted.request {
-            InputRequest::CreateMessage(_) => {
-                let mut question = question(&run["due"][0], last.as_deref());
+            InputRequest::CreateMessage(request) => {
+                let mut question = match &last {
+                    Some(last) if run["due"][0]["attempt"] != 1 => {
+                        question(&run["due"][0], Some(last))
+                    }
+                    _ => request.params,
+                };
                 question.meta = Some(tasks::related(&id));
                 let answer = context.peer.create_message(question).await;
                 answer.ok().and_then(|answer| serde_json::to_value(answer).ok())
@@ -180,7 +321,7 @@ pub(super) async fn follow(face: Face, context: RequestContext<RoleServer>, id: 
         let Some(answer) = answer else { continue };
         last = said(&answer).or(last);
         // What was handed in meanwhile by somebody else counts.
-        let _ = take(face.operations(), &id, &asked, &answer).await;
+        let _ = take(&face, &context, &id, &wanted.key, &answer).await;
     }
 }
 

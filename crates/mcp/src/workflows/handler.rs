@@ -3,37 +3,33 @@
 use std::borrow::Cow;
 
 use milepost_model::suggest;
-use milepost_ops::{Code, Confirm, Operation, Problem, Profile, Safety, Task};
+use milepost_ops::{Code, Operation, Problem, Task, correlation};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
     CompleteRequestParams, CompleteResult, CompletionInfo, ContentBlock, CreateTaskResult,
     CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
-    GetPromptResult, GetTaskParams, GetTaskResult, Implementation, InputResponses, JsonObject,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, PromptMessage, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Role, ServerCapabilities, ServerConfig,
-    SubscribeRequestParams, SubscriptionFilter, TASKS_EXTENSION_ID, Tool, UnsubscribeRequestParams,
-    UpdateTaskParams,
+    GetPromptResult, GetTaskParams, GetTaskResult, Implementation, JsonObject, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    PromptMessage, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, Role, ServerCapabilities, ServerConfig, SubscribeRequestParams,
+    SubscriptionFilter, TASKS_EXTENSION_ID, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Map, Value, json};
 
-use super::ask::{self, Asked};
+use super::act::{self, Acted, Calling};
+use super::ask;
 use super::call::Told;
 use super::names::{self, Meant};
 use super::next::{self, Next};
 use super::repeats::ENOUGH;
 use super::{
-    Errors, Face, changes, confirm, fulfil, inline, missing, payload, prompts, resources, tasks,
+    DRY_RUN, Errors, Face, changes, confirm, fulfil, inline, payload, prompts, resources, tasks,
+    who,
 };
 use crate::contract::Contract;
-use crate::session::correlation_id;
-
-/// The key of the one question that a destructive call asks.
-const CONFIRMATION: &str = "confirmation";
-/// The key of the form for inputs that are missing.
-const INPUTS: &str = "inputs";
+use crate::trace;
 
 impl ServerHandler for Face {
     fn get_info(&self) -> ServerConfig {
@@ -62,43 +58,53 @@ impl ServerHandler for Face {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         one_page(request.as_ref())?;
         let tools = self.tools().iter().map(|tool| serde_json::from_value::<Tool>(tool.clone()));
         let tools = tools.collect::<Result<_, _>>().map_err(|error| {
             ErrorData::internal_error(format!("a tool cannot be shown: {error}"), None)
         })?;
-        Ok(ListToolsResult::with_all_items(tools))
+        let mut listed = ListToolsResult::with_all_items(tools);
+        listed.ttl_ms = ask::is_stateless(&context).then_some(resources::FIXED_MS);
+        Ok(listed)
     }
 
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         one_page(request.as_ref())?;
-        Ok(ListResourcesResult::with_all_items(resources::list()))
+        let mut listed = ListResourcesResult::with_all_items(resources::list());
+        listed.ttl_ms = ask::is_stateless(&context).then_some(resources::FIXED_MS);
+        Ok(listed)
     }
 
     async fn list_resource_templates(
         &self,
         request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         one_page(request.as_ref())?;
         let templates = resources::templates(self.shared.look.profile);
-        Ok(ListResourceTemplatesResult::with_all_items(templates))
+        let mut listed = ListResourceTemplatesResult::with_all_items(templates);
+        listed.ttl_ms = ask::is_stateless(&context).then_some(resources::FIXED_MS);
+        Ok(listed)
     }
 
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let profile = self.shared.look.profile;
-        match resources::read(self.operations(), profile, &request.uri).await {
-            Some(Ok(contents)) => Ok(ReadResourceResult::new(vec![contents]).into()),
+        match resources::read(self.operations(), self.shared.look, &request.uri).await {
+            Some(Ok(contents)) => {
+                let mut read = ReadResourceResult::new(vec![contents]);
+                let lives_ms = resources::lives_ms(&request.uri);
+                read.ttl_ms = lives_ms.filter(|_| ask::is_stateless(&context));
+                Ok(read.into())
+            }
             Some(Err(problem)) => Err(self.refused(&request.uri, &problem)),
             None => {
                 let data = json!({"uri": request.uri});
@@ -174,8 +180,10 @@ impl ServerHandler for Face {
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let argument = &request.argument;
-        let mut values =
-            resources::complete(self.operations(), &argument.name, &argument.value).await;
+        let run = request.context.as_ref().and_then(|known| known.get_argument("run_id"));
+        let run = run.map(String::as_str);
+        let (name, typed) = (&argument.name, &argument.value);
+        let mut values = resources::complete(self.operations(), name, typed, run).await;
         let total = values.len();
         values.truncate(CompletionInfo::MAX_VALUES);
         let info = CompletionInfo::with_pagination(
@@ -191,10 +199,11 @@ impl ServerHandler for Face {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let run = tasks::watched(self.operations(), &request.task_id).await;
-        let run = run.map_err(|problem| self.no_task(&request.task_id, &problem))?;
-        let can = context.client_capabilities();
-        let wanted = fulfil::wanted(self.operations(), &run, can.as_ref()).await;
+        let who = who::principal(&context);
+        let run = tasks::watched(self.operations(), who.as_deref(), &request.task_id).await;
+        let mut run = run.map_err(|problem| self.no_task(&request.task_id, &problem))?;
+        next::run(&mut run, self.shared.look);
+        let wanted = fulfil::wanted(self, &run, &context).await;
         let requests = wanted.map(|wanted| (wanted.key, wanted.request)).into_iter().collect();
         let mut result = GetTaskResult::new(tasks::detailed(&run, requests));
         result.meta = Some(tasks::meta(&run));
@@ -205,13 +214,14 @@ impl ServerHandler for Face {
     async fn update_task(
         &self,
         request: UpdateTaskParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let id = &request.task_id;
         let no_task = |problem: Problem| self.no_task(id, &problem);
-        tasks::look(self.operations(), id, false).await.map_err(no_task)?;
+        let who = who::principal(&context);
+        tasks::look(self.operations(), who.as_deref(), id, false).await.map_err(no_task)?;
         for (key, answer) in &request.input_responses {
-            fulfil::take(self.operations(), id, key, answer).await.map_err(no_task)?;
+            fulfil::take(self, &context, id, key, answer).await.map_err(no_task)?;
         }
         Ok(())
     }
@@ -219,9 +229,10 @@ impl ServerHandler for Face {
     async fn cancel_task(
         &self,
         request: CancelTaskParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let canceled = tasks::cancel(self.operations(), &request.task_id).await;
+        let who = who::principal(&context);
+        let canceled = tasks::cancel(self.operations(), who.as_deref(), &request.task_id).await;
         match canceled {
             Ok(_) => Ok(()),
             // That it has ended already is what a client that cancels wants.
@@ -235,12 +246,12 @@ impl ServerHandler for Face {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = request.arguments.unwrap_or_default();
+        let mut request = request;
+        let arguments = request.arguments.take().unwrap_or_default();
         match self.meant(&request.name) {
             Some(Meant::Guide(tool)) => Ok(self.guide(tool, arguments).into()),
             Some(Meant::Operation(operation)) => {
-                let answers = request.input_responses.as_ref();
-                self.operation(operation, arguments, answers, context).await
+                self.operation(operation, arguments, &request, context).await
             }
             None => Err(self.unknown(&request.name)),
         }
@@ -256,28 +267,26 @@ impl ServerHandler for Face {
 }
 
 impl Face {
-    /// What a called name means. Whoever is only to work calls nothing that shows the text of a
-    /// workflow, listed or not.
+    /// What a called name means.
     pub(super) fn meant(&self, name: &str) -> Option<Meant> {
-        let meant = names::meant(name, self.shared.look.surface)?;
-        let is_for_work = match meant {
-            Meant::Operation(operation) => {
-                operation.tool().is_some_and(|tool| tool.profile == Profile::Work)
-            }
-            Meant::Guide(_) => false,
+        let look = self.shared.look;
+        let meant = names::meant(name, look.surface)?;
+        let has = match meant {
+            Meant::Operation(operation) => operation.tool().is_some_and(|tool| look.has(tool)),
+            Meant::Guide(_) => !self.only_works(),
         };
-        (is_for_work || !self.only_works()).then_some(meant)
+        has.then_some(meant)
     }
 
     pub(super) fn unknown(&self, name: &str) -> ErrorData {
-        let known: Vec<String> = names::known(self.shared.look.spelling).collect();
+        let known: Vec<String> = names::known(self.shared.look).collect();
         let nearest = suggest::nearest(name, known.iter().map(String::as_str));
         let fault = crate::fault::Fault::unknown_tool(name, nearest);
         ErrorData::invalid_params(fault.message, Some(fault.data))
     }
 
     /// A tool of the other contract, in the words of that one.
-    fn guide(&self, tool: &str, arguments: Map<String, Value>) -> CallToolResult {
+    pub(super) fn guide(&self, tool: &str, arguments: Map<String, Value>) -> CallToolResult {
         let mut log = String::new();
         let called = self.guides().call(tool, arguments, &mut log);
         self.log_lines(&log);
@@ -285,98 +294,43 @@ impl Face {
             Ok(response) => CallToolResult::structured(
                 serde_json::from_str(response.json()).unwrap_or_default(),
             ),
-            Err(fault) => CallToolResult::structured_error(fault.to_value()),
+            Err(fault) => {
+                trace::declined();
+                CallToolResult::structured_error(fault.to_value())
+            }
         }
     }
 
     async fn operation(
         &self,
         operation: &'static Operation,
-        mut arguments: JsonObject,
-        answers: Option<&InputResponses>,
+        arguments: JsonObject,
+        request: &CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if operation.tool().is_some_and(|tool| tool.task == Task::Required)
-            && !knows_tasks(&context)
-        {
-            return Err(self.needs_tasks(operation, &context));
+        let knows_tasks = knows_tasks(&context);
+        if operation.tool().is_some_and(|tool| tool.task == Task::Required) && !knows_tasks {
+            return Err(self.needs_tasks(operation, ask::is_stateless(&context)));
         }
-        let token = arguments.remove(confirm::ARGUMENT);
-        let token = token.as_ref().and_then(Value::as_str);
-        let confirmations = &self.shared.confirmations;
-        let wanted = self.operations().confirm();
-        let yes = token.is_some_and(|token| confirmations.take(token, operation.name, &arguments))
-            && wanted != Confirm::Person;
-        if wanted == Confirm::Writes && operation.safety == Safety::Standard && !yes {
-            let problem = unconfirmed(operation);
-            match self.confirmed(&problem, answers, &context).await {
-                Asked::Given(given) if given.get("confirm") == Some(&Value::Bool(true)) => {}
-                Asked::Given(_) | Asked::Declined => {
-                    return self.failed(operation, &arguments, &declined(), false);
-                }
-                Asked::Later(unfinished) => return Ok((*unfinished).into()),
-                Asked::Nobody => return self.failed(operation, &arguments, &problem, true),
-            }
+        if self.only_works() && arguments.get(DRY_RUN).is_some_and(|asked| *asked != false) {
+            return self.failed(operation, &arguments, &only_for_authors(), false);
         }
-        let mut done = self.once(operation, &arguments, yes, &context).await;
-        if let Err(problem) = &done {
-            match self.filled(problem, &arguments, answers, &context).await {
-                Asked::Given(filled) => {
-                    arguments = filled;
-                    done = self.once(operation, &arguments, yes, &context).await;
-                }
-                Asked::Later(unfinished) => return Ok((*unfinished).into()),
-                Asked::Declined | Asked::Nobody => {}
-            }
-        }
-        if let Err(problem) = &done
-            && problem.code == Code::ConfirmationRequired
-            && !yes
-        {
-            match self.confirmed(problem, answers, &context).await {
-                Asked::Given(given) if given.get("confirm") == Some(&Value::Bool(true)) => {
-                    done = self.once(operation, &arguments, true, &context).await;
-                }
-                Asked::Given(_) | Asked::Declined => done = Err(declined()),
-                Asked::Later(unfinished) => return Ok((*unfinished).into()),
-                Asked::Nobody => {
-                    let may_carry = wanted != Confirm::Person;
-                    return self.failed(operation, &arguments, problem, may_carry);
-                }
-            }
-        }
-        self.answered(operation, &arguments, done, &context).await
-    }
-
-    /// Asks for the inputs that a problem says are missing: given are all arguments with them.
-    pub(super) async fn filled(
-        &self,
-        problem: &Problem,
-        arguments: &JsonObject,
-        answers: Option<&InputResponses>,
-        context: &RequestContext<RoleServer>,
-    ) -> Asked {
-        let Some(form) = missing::form(self.operations(), problem, arguments).await else {
-            return Asked::Nobody;
+        let calling = Calling {
+            operation,
+            arguments,
+            answers: request.input_responses.as_ref(),
+            state: request.request_state.as_deref(),
+            context: &context,
+            is_task: is_task(operation) && knows_tasks,
         };
-        let message = format!("The run needs what it was not given: {}.", problem.message);
-        match ask::form(context, answers, INPUTS, &message, form).await {
-            Asked::Given(given) => Asked::Given(missing::with(arguments, given)),
-            other => other,
+        // Apart: every request would carry the room for it.
+        match Box::pin(self.act(calling)).await {
+            Acted::Done(arguments, done) => {
+                self.answered(operation, &arguments, done, &context).await
+            }
+            Acted::Unsaid(arguments, problem) => self.failed(operation, &arguments, &problem, true),
+            Acted::Later(unfinished) => Ok((*unfinished).into()),
         }
-    }
-
-    /// Asks whether what a problem names may be lost.
-    async fn confirmed(
-        &self,
-        problem: &Problem,
-        answers: Option<&InputResponses>,
-        context: &RequestContext<RoleServer>,
-    ) -> Asked {
-        let question = problem.context.get("loss").and_then(Value::as_str);
-        let question = format!("{} Go on?", question.unwrap_or("This cannot be taken back."));
-        let form = ask::yes_or_no(&question);
-        ask::form(context, answers, CONFIRMATION, &question, form).await
     }
 
     /// What was done as an answer: a task where the client follows one.
@@ -389,32 +343,31 @@ impl Face {
     ) -> Result<CallToolResponse, ErrorData> {
         match done {
             Ok(run) if is_task(operation) && knows_tasks(context) => {
-                let run = tasks::look(self.operations(), &text(&run["run_id"]), false).await;
+                let who = who::principal(context);
+                let id = text(&run["run_id"]);
+                let run = tasks::look(self.operations(), who.as_deref(), &id, false).await;
                 let run = run.map_err(|problem| self.refused(operation.name, &problem))?;
                 let made = CreateTaskResult::new(tasks::task(&run)).with_meta(tasks::meta(&run));
                 Ok(made.into())
             }
             Ok(mut result) => {
                 self.shared.repeats.forget(operation.name);
-                inline::shorten(&mut result, inline::bound(arguments));
-                Ok(CallToolResult::structured(result).into())
+                next::reword(&mut result, operation.name, arguments, self.shared.look);
+                let links = inline::shorten(&mut result, inline::bound(arguments));
+                Ok(inline::result(result, &links, ask::reads_structure(context)).into())
             }
             Err(problem) => self.failed(operation, arguments, &problem, false),
         }
     }
 
     /// A client that knows no tasks called what has to be one.
-    fn needs_tasks(
-        &self,
-        operation: &Operation,
-        context: &RequestContext<RoleServer>,
-    ) -> ErrorData {
+    pub(super) fn needs_tasks(&self, operation: &Operation, is_stateless: bool) -> ErrorData {
         let message = format!("`{}` needs a client that knows MCP tasks", operation.name);
         let hint = "connect with a tasks-capable client, or use workflow_run and workflow_status";
         let problem = Problem::new(Code::TaskCapabilityRequired, message, hint);
         let mut error = self.refused(operation.name, &problem);
         error.code = ErrorCode::METHOD_NOT_FOUND;
-        if ask::is_stateless(context) {
+        if is_stateless {
             error.code = ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
             if let Some(data) = &mut error.data {
                 data["requiredCapabilities"] = json!({"extensions": {TASKS_EXTENSION_ID: {}}});
@@ -423,18 +376,21 @@ impl Face {
         error
     }
 
-    /// Does it, and tells how far it is while it does.
+    /// Does it, unless nobody wants it any more, and tells how far it is while it does.
     pub(super) async fn once(
         &self,
-        operation: &Operation,
-        arguments: &JsonObject,
-        yes: bool,
-        context: &RequestContext<RoleServer>,
+        calling: &Calling<'_>,
+        yes: &[String],
     ) -> Result<Value, Problem> {
-        let (told, teller) = Told::new(context.clone(), yes);
+        let operation = calling.operation;
+        if calling.context.ct.is_cancelled() {
+            return Err(act::gone());
+        }
+        // Of a task it is told for as long as it lives, by whoever follows it.
+        let (told, teller) = Told::new(calling.context.clone(), yes.to_vec(), !calling.is_task);
         // Work that does not wait would keep a teller on its own thread from telling.
         let teller = teller.map(|teller| tokio::spawn(teller.tell()));
-        let arguments = Value::Object(arguments.clone());
+        let arguments = Value::Object(calling.arguments.clone());
         let done = self.operations().call_and_wait(operation.name, &told, arguments).await;
         for warning in told.into_warnings() {
             self.log(&format!("warning: {warning}"));
@@ -459,13 +415,16 @@ impl Face {
 
     /// A failure of what is no tool: there is no other form for it.
     pub(super) fn refused(&self, what: &str, problem: &Problem) -> ErrorData {
-        let id = correlation_id();
+        let id = correlation::id();
+        // What it is about may be a text of the client's: that is for standard error alone.
+        trace::failed(&id, None, problem);
         self.log(&format!("failed {id}: {what}: {}: {}", problem.code.name(), problem.message));
-        payload::error(problem, payload::of(problem, &id, None))
+        let next = next::after(problem, &Map::new(), self.shared.look);
+        payload::error(problem, payload::of(problem, &id, next.as_ref(), self.shared.look))
     }
 
     /// A failure in the form that the client wants.
-    fn failed(
+    pub(super) fn failed(
         &self,
         operation: &Operation,
         arguments: &JsonObject,
@@ -474,17 +433,18 @@ impl Face {
     ) -> Result<CallToolResponse, ErrorData> {
         let look = self.shared.look;
         let next = match with_token {
-            true => Some(self.token(operation, arguments)),
-            false => next::after(problem, arguments, look.spelling),
+            true => Some(self.token(operation, arguments, act::question(problem))),
+            false => next::after(problem, arguments, look),
         };
-        let id = correlation_id();
+        let id = correlation::id();
+        trace::failed(&id, Some(operation.name), problem);
         self.log(&format!(
             "failed {id}: {}: {}: {}",
             operation.name,
             problem.code.name(),
             problem.message
         ));
-        let mut payload = payload::of(problem, &id, next.as_ref());
+        let mut payload = payload::of(problem, &id, next.as_ref(), look);
         if self.shared.repeats.count(operation.name, &problem.message) >= ENOUGH {
             payload["schema"] = (operation.request)();
             payload["example"] = (operation.example)();
@@ -498,14 +458,28 @@ impl Face {
         Ok(result.into())
     }
 
+    /// A call that was to be a task and needs a yes first, which the model may carry.
+    pub(super) fn unsaid(
+        &self,
+        operation: &Operation,
+        arguments: &JsonObject,
+        problem: &Problem,
+    ) -> ErrorData {
+        let next = self.token(operation, arguments, act::question(problem));
+        let id = correlation::id();
+        trace::failed(&id, Some(operation.name), problem);
+        payload::error(problem, payload::of(problem, &id, Some(&next), self.shared.look))
+    }
+
     /// The same call with a token, for a model that asked its person.
-    fn token(&self, operation: &Operation, arguments: &JsonObject) -> Next {
-        let token = self.shared.confirmations.give(operation.name, arguments);
+    fn token(&self, operation: &Operation, arguments: &JsonObject, question: String) -> Next {
+        let call = confirm::call(operation.name, arguments);
+        let token = self.shared.confirmations.give(call, question);
         let mut arguments = arguments.clone();
         arguments.insert(confirm::ARGUMENT.to_owned(), token.into());
         let why = "tell the user what would be lost and ask; only after their yes make the call \
                    in `next`, within five minutes";
-        Next::new(operation.name, self.shared.look.spelling, arguments, why)
+        Next::new(operation.name, self.shared.look, arguments, why)
     }
 }
 
@@ -524,17 +498,10 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// What the configuration wants to be asked before anything is changed.
-fn unconfirmed(operation: &Operation) -> Problem {
-    let loss = format!("An agent wants to call `{}`.", operation.name);
-    let message = format!("`{}` needs a yes: the configuration asks for one", operation.name);
-    Problem::new(Code::ConfirmationRequired, message, "ask the person, then say it again")
-        .context("loss", loss)
-}
-
-fn declined() -> Problem {
-    let hint = "nothing was changed; do not ask again unless the user brings it up";
-    Problem::new(Code::ConfirmationRequired, "the user declined", hint)
+/// What is not shown to those who are only to work.
+fn only_for_authors() -> Problem {
+    let message = "`dry_run` shows steps that are not due yet, and this server shows none";
+    Problem::new(Code::ParamsInvalid, message, "leave out `dry_run`")
 }
 
 /// A list that fits one page: nobody was ever given a cursor into it.

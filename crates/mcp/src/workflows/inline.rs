@@ -1,50 +1,247 @@
-//! What a run came to, as far as it fits a reply: a model reads every byte of one. What is larger
-//! is shown by its ends, with the resource that holds the whole.
+//! What an answer about a run holds, as far as it fits a reply: a model reads every byte of one.
+//! What is too large is shown by its ends, with the resource that holds the whole, the largest
+//! first, until the reply as a whole fits.
 
-use serde_json::{Value, json};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use rmcp::model::{CallToolResult, ContentBlock, Resource};
+use serde_json::{Map, Value, json};
 
-/// Bytes of a value that a reply holds unless asked otherwise, and at most.
+/// Bytes of a reply unless asked otherwise, and at most.
 pub(super) const USUAL: usize = 8 * 1024;
 pub(super) const MOST: usize = 256 * 1024;
-/// Characters of each end.
-const END: usize = 400;
+/// Bytes of a prompt that is due: that is what a caller came for.
+const PROMPT: usize = 64 * 1024;
+/// Characters of each end: of few values, of many, of very many.
+const ENDS: [usize; 3] = [400, 80, 0];
+/// A value that is no longer takes less than its address.
+const SMALL: usize = 200;
+/// Bytes of a result that is also told as text. A longer one is whole in one form only.
+const TWICE: usize = 32 * 1024;
+
+/// What is escaped of an id in an address.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+
+/// A value that is not in a reply.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    uri: String,
+    bytes: usize,
+}
 
 /// The bound that a caller asked for.
-pub(super) fn bound(arguments: &serde_json::Map<String, Value>) -> usize {
+pub(super) fn bound(arguments: &Map<String, Value>) -> usize {
     let asked = arguments.get("inline_max").and_then(Value::as_u64);
     asked.and_then(|asked| usize::try_from(asked).ok()).map_or(USUAL, |asked| asked.min(MOST))
 }
 
-/// Shortens the values of a run, or of an answer that has one.
-pub(super) fn shorten(answer: &mut Value, most: usize) {
-    if answer["run"]["run_id"].is_string() {
-        return shorten(&mut answer["run"], most);
+/// A result, with an address for each value that it only shows the ends of. Its text repeats it
+/// unless it is long; a client that reads nothing but text gets all of it there.
+pub(super) fn result(value: Value, links: &[Link], reads_structure: bool) -> CallToolResult {
+    let text = value.to_string();
+    let text = if reads_structure && text.len() > TWICE { gist(&value) } else { text };
+    let mut result = CallToolResult::structured(value);
+    result.content = vec![ContentBlock::text(text)];
+    if reads_structure {
+        let link = |link: &Link| {
+            let name = link.uri.trim_start_matches("milepost://").to_owned();
+            let resource = Resource::new(link.uri.clone(), name)
+                .with_mime_type("application/json")
+                .with_size(link.bytes as u64);
+            ContentBlock::resource_link(resource)
+        };
+        result.content.extend(links.iter().map(link));
     }
-    let Some(run) = answer["run_id"].as_str().map(str::to_owned) else { return };
-    for step in answer["steps"].as_array_mut().into_iter().flatten() {
-        let id = step["id"].as_str().unwrap_or_default().to_owned();
-        let uri = format!("milepost://run/{run}/step/{id}/output");
-        if let Some(output) = step.get_mut("output") {
-            cut(output, most, &uri);
-        }
-    }
-    let uri = format!("milepost://run/{run}");
-    for name in ["final_output", "inputs"] {
-        if let Some(value) = answer.get_mut(name) {
-            cut(value, most, &uri);
-        }
-    }
+    result
 }
 
-fn cut(value: &mut Value, most: usize, uri: &str) {
-    let text = value.to_string();
-    if text.len() <= most {
-        return;
+/// The short fields of a long result.
+fn gist(value: &Value) -> String {
+    let fields = value.as_object().into_iter().flatten().map(|(name, value)| {
+        let bytes = value.to_string().len();
+        let shown = match bytes <= 2 * SMALL {
+            true => value.clone(),
+            false => format!("{bytes} bytes: see structuredContent").into(),
+        };
+        (name.clone(), shown)
+    });
+    Value::Object(fields.collect()).to_string()
+}
+
+/// Shortens a run, or an answer that has one, until it fits.
+pub(super) fn shorten(answer: &mut Value, most: usize) -> Vec<Link> {
+    let nested = answer.pointer("/run/run_id").is_some_and(Value::is_string);
+    let at = if nested { "/run" } else { "" };
+    let run = answer.pointer(&format!("{at}/run_id")).and_then(Value::as_str);
+    let Some(run) = run.map(str::to_owned) else { return Vec::new() };
+    let mut fitting = Fitting { size: answer.to_string().len(), answer, cuts: Vec::new() };
+    let slots = slots(fitting.answer, at, &run);
+    fitting.drop_repeated(at, &slots);
+    let exempt: usize = fitting.prompts(at).map(|prompt| prompt.len().min(PROMPT)).sum();
+    let most = most + exempt;
+    fitting.cut(&slots, most);
+    fitting.cut_prompts(at, &run);
+    for ends in &ENDS[1..] {
+        if fitting.size > most {
+            fitting.trim_ends(*ends);
+        }
     }
-    let head: String = text.chars().take(END).collect();
-    let skipped = text.chars().count().saturating_sub(END);
-    let tail: String = text.chars().skip(skipped).collect();
-    *value = json!({"resource": uri, "bytes": text.len(), "head": head, "tail": tail});
+    if fitting.size > most {
+        fitting.drop_steps(at, &run, most);
+    }
+    fitting.cuts.into_iter().map(|cut| Link { uri: cut.slot.uri, bytes: cut.bytes }).collect()
+}
+
+/// A value that may be cut, and where it is whole.
+#[derive(Debug, Clone)]
+struct Slot {
+    pointer: String,
+    uri: String,
+}
+
+struct Cut {
+    slot: Slot,
+    bytes: usize,
+}
+
+struct Fitting<'a> {
+    answer: &'a mut Value,
+    /// Bytes of the answer.
+    size: usize,
+    cuts: Vec<Cut>,
+}
+
+/// Every value of a run that a resource holds.
+fn slots(answer: &Value, at: &str, run: &str) -> Vec<Slot> {
+    let whole = address(run);
+    let mut slots = Vec::new();
+    let mut add = |pointer: String, uri: &str| slots.push(Slot { pointer, uri: uri.to_owned() });
+    let list = |name: &str| answer.pointer(&format!("{at}/{name}")).and_then(Value::as_array);
+    for (number, step) in list("steps").into_iter().flatten().enumerate() {
+        let id = step["id"].as_str().unwrap_or_default();
+        let id = utf8_percent_encode(id, ESCAPED).to_string();
+        add(format!("{at}/steps/{number}/output"), &format!("{whole}/step/{id}/output"));
+        add(format!("{at}/steps/{number}/problem/context"), &whole);
+    }
+    let inputs = answer.pointer(&format!("{at}/inputs")).and_then(Value::as_object);
+    for name in inputs.into_iter().flat_map(Map::keys) {
+        let name = name.replace('~', "~0").replace('/', "~1");
+        add(format!("{at}/inputs/{name}"), &whole);
+    }
+    for number in 0..list("waiting").map_or(0, Vec::len) {
+        add(format!("{at}/waiting/{number}/shown"), &whole);
+        add(format!("{at}/waiting/{number}/changes"), &whole);
+    }
+    add(format!("{at}/final_output"), &whole);
+    add(format!("{at}/problem/context"), &whole);
+    slots
+}
+
+fn address(run: &str) -> String {
+    format!("milepost://run/{run}")
+}
+
+impl Fitting<'_> {
+    fn prompts(&self, at: &str) -> impl Iterator<Item = &str> {
+        let due = self.answer.pointer(&format!("{at}/due")).and_then(Value::as_array);
+        due.into_iter().flatten().filter_map(|due| due["prompt"].as_str())
+    }
+
+    /// A prompt that is due is told once, wherever else it stands.
+    fn drop_repeated(&mut self, at: &str, slots: &[Slot]) {
+        let prompts: Vec<String> =
+            self.prompts(at).filter(|one| one.len() > SMALL).map(str::to_owned).collect();
+        for slot in slots {
+            let value = self.answer.pointer(&slot.pointer).and_then(Value::as_str);
+            if value.is_some_and(|value| prompts.iter().any(|prompt| prompt.contains(value)))
+                && value.is_some_and(|value| value.len() > SMALL)
+            {
+                self.put_link(slot);
+            }
+        }
+    }
+
+    /// The largest first, until it fits.
+    fn cut(&mut self, slots: &[Slot], most: usize) {
+        let bytes = |slot: &Slot| Some(self.answer.pointer(&slot.pointer)?.to_string().len());
+        let is_cut = |slot: &Slot| self.cuts.iter().any(|cut| cut.slot.pointer == slot.pointer);
+        let whole = slots.iter().filter(|slot| !is_cut(slot));
+        let mut sized: Vec<(usize, Slot)> = whole
+            .filter_map(|slot| Some((bytes(slot)?, slot.clone())))
+            .filter(|(bytes, _)| *bytes > SMALL)
+            .collect();
+        sized.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+        for (_, slot) in &sized {
+            if self.size <= most {
+                return;
+            }
+            self.put_link(slot);
+        }
+    }
+
+    fn cut_prompts(&mut self, at: &str, run: &str) {
+        let count = self.prompts(at).count();
+        for number in 0..count {
+            let pointer = format!("{at}/due/{number}/prompt");
+            let slot = Slot { pointer, uri: address(run) };
+            let prompt = self.answer.pointer(&slot.pointer).and_then(Value::as_str);
+            if prompt.is_some_and(|prompt| prompt.len() > PROMPT) {
+                self.put_link(&slot);
+            }
+        }
+    }
+
+    fn put_link(&mut self, slot: &Slot) {
+        let Some(value) = self.answer.pointer_mut(&slot.pointer) else { return };
+        let text = value.to_string();
+        let head: String = text.chars().take(ENDS[0]).collect();
+        let skipped = text.chars().count().saturating_sub(ENDS[0]);
+        let tail: String = text.chars().skip(skipped).collect();
+        let bytes = text.len();
+        *value = json!({"resource": slot.uri, "bytes": bytes, "head": head, "tail": tail});
+        self.size = self.size - bytes + value.to_string().len();
+        self.cuts.push(Cut { slot: slot.clone(), bytes });
+    }
+
+    /// Many values: less of each.
+    fn trim_ends(&mut self, ends: usize) {
+        for cut in &self.cuts {
+            let Some(link) = self.answer.pointer_mut(&cut.slot.pointer) else { continue };
+            let before = link.to_string().len();
+            let end = |name: &str| link[name].as_str().unwrap_or_default().to_owned();
+            let (head, tail) = (end("head"), end("tail"));
+            link["head"] = head.chars().take(ends).collect::<String>().into();
+            let skipped = tail.chars().count().saturating_sub(ends);
+            link["tail"] = tail.chars().skip(skipped).collect::<String>().into();
+            self.size = self.size - before + link.to_string().len();
+        }
+    }
+
+    /// More steps than fit: those that are done, or have yet to come, are left to the resource.
+    fn drop_steps(&mut self, at: &str, run: &str, most: usize) {
+        let Some(answer) = self.answer.pointer_mut(at) else { return };
+        let Some(steps) = answer.get_mut("steps").and_then(Value::as_array_mut) else { return };
+        let (mut size, count) = (self.size, steps.len());
+        let mut dropped = Vec::new();
+        steps.retain(|step| {
+            let matters = ["running", "waiting", "failed"].iter().any(|one| step["status"] == *one);
+            if matters || size <= most {
+                return true;
+            }
+            size = size.saturating_sub(step.to_string().len() + 1);
+            dropped.push(step["id"].as_str().unwrap_or_default().to_owned());
+            false
+        });
+        let omitted = count - steps.len();
+        answer["steps_omitted"] = json!({"count": omitted, "resource": address(run)});
+        let gone = |cut: &Cut| {
+            let steps = dropped.iter().map(|id| utf8_percent_encode(id, ESCAPED));
+            steps.into_iter().any(|id| cut.slot.uri.ends_with(&format!("/step/{id}/output")))
+        };
+        self.cuts.retain(|cut| !gone(cut));
+        self.cuts
+            .push(Cut { slot: Slot { pointer: String::new(), uri: address(run) }, bytes: size });
+        self.size = self.answer.to_string().len();
+    }
 }
 
 #[cfg(test)]
@@ -59,16 +256,68 @@ mod tests {
             "steps": [{"id": "a", "output": long}, {"id": "b", "output": "short"}],
             "final_output": {"long": long},
         });
-        shorten(&mut run, USUAL);
+        let links = shorten(&mut run, USUAL);
         assert_eq!(run["steps"][0]["output"]["resource"], "milepost://run/run_1/step/a/output");
         assert_eq!(run["steps"][0]["output"]["bytes"], 2 * USUAL + 2);
         assert_eq!(run["steps"][1]["output"], "short");
         assert_eq!(run["final_output"]["resource"], "milepost://run/run_1");
+        assert_eq!(links.len(), 2);
         assert!(run.to_string().len() < USUAL, "{run}");
         let mut nested = json!({"accepted": true, "run": {"run_id": "r", "final_output": long}});
         shorten(&mut nested, MOST);
         assert_eq!(nested["run"]["final_output"], long);
-        shorten(&mut nested, bound(&serde_json::Map::new()));
+        shorten(&mut nested, bound(&Map::new()));
         assert_eq!(nested["run"]["final_output"]["bytes"], 2 * USUAL + 2);
+    }
+
+    /// Many values of a size that each would be shown whole do not fit together.
+    #[test]
+    fn a_reply_fits_as_a_whole() {
+        for (steps, bytes) in [(20, 7_000), (60, 500), (400, 300), (2_000, 10)] {
+            let steps: Vec<Value> = (0..steps)
+                .map(|number| {
+                    let output = "x".repeat(bytes);
+                    json!({"id": format!("s{number}"), "status": "succeeded", "output": output})
+                })
+                .collect();
+            let count = steps.len();
+            let mut run = json!({"run_id": "run_1", "steps": steps, "status": "succeeded"});
+            let links = shorten(&mut run, USUAL);
+            assert!(run.to_string().len() <= USUAL + 100, "{count}: {}", run.to_string().len());
+            assert!(!links.is_empty());
+            let kept = run["steps"].as_array().expect("steps").len();
+            let omitted = run["steps_omitted"]["count"].as_u64().unwrap_or_default();
+            assert_eq!(kept as u64 + omitted, count as u64);
+        }
+    }
+
+    #[test]
+    fn a_prompt_that_is_due_is_whole_and_told_once() {
+        let prompt = "Do this. ".repeat(3_000);
+        let mut run = json!({
+            "run_id": "run_1", "steps": [], "inputs": {"task": prompt, "name": "x"},
+            "due": [{"step_id": "a", "prompt": prompt}],
+        });
+        shorten(&mut run, USUAL);
+        assert_eq!(run["due"][0]["prompt"], prompt.as_str());
+        assert_eq!(run["inputs"]["task"]["resource"], "milepost://run/run_1");
+        assert_eq!(run["inputs"]["name"], "x");
+        assert!(run.to_string().len() < prompt.len() + 2_000);
+        let mut huge = json!({"run_id": "r", "due": [{"prompt": "x".repeat(PROMPT + 1)}]});
+        shorten(&mut huge, USUAL);
+        assert_eq!(huge["due"][0]["prompt"]["resource"], "milepost://run/r");
+    }
+
+    #[test]
+    fn a_long_result_is_whole_in_one_form() {
+        let short = result(json!({"a": 1}), &[], true);
+        assert_eq!(serde_json::to_value(&short.content[0]).expect("JSON")["text"], "{\"a\":1}");
+        let long = json!({"workflow_id": "w", "content": "x".repeat(TWICE)});
+        let text = |reads| {
+            let result = result(long.clone(), &[], reads);
+            serde_json::to_value(&result.content[0]).expect("JSON")["text"].to_string()
+        };
+        assert!(text(true).len() < 500 && text(true).contains("structuredContent"));
+        assert!(text(false).len() > TWICE);
     }
 }

@@ -8,13 +8,18 @@
 //! resource or a prompt is comes from the table of operations; nothing here knows one by name but
 //! where the contract gives it a meaning of its own.
 
+mod act;
+mod approve;
 mod ask;
+mod blocks;
+mod both;
 mod call;
 mod changes;
 mod confirm;
 mod fulfil;
 mod handler;
 mod inline;
+mod instructions;
 mod missing;
 mod names;
 mod next;
@@ -26,21 +31,31 @@ mod repeats;
 mod resources;
 mod tasks;
 mod tools;
+mod who;
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use milepost_ops::{Operations, Profile};
+use milepost_metrics::Journal;
+use milepost_ops::{Operations, Profile, Tool};
 use serde_json::Value;
 use tokio::sync::watch;
 
+pub use self::both::Both;
 pub use self::names::Spelling;
 use crate::contract::Contract;
 use crate::guide::Guides;
 use crate::version::Surface;
+use act::Round;
+use approve::Questions;
+use blocks::Drafts;
 use changes::Subscriptions;
-use confirm::Confirmations;
+use confirm::Tokens;
+use fulfil::Followed;
 use repeats::Repeats;
+
+/// The argument that shows steps before they are due: not for whoever is only to work.
+const DRY_RUN: &str = "dry_run";
 
 /// How a failed call is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,6 +80,14 @@ pub struct Look {
     pub errors: Errors,
 }
 
+impl Look {
+    /// Whether a tool can be called, listed or not. Whoever is only to work calls nothing that
+    /// shows the text of a workflow.
+    fn has(self, tool: Tool) -> bool {
+        self.profile > Profile::Work || tool.profile == Profile::Work
+    }
+}
+
 impl Default for Look {
     fn default() -> Look {
         Look {
@@ -86,9 +109,16 @@ struct Shared {
     guides: Guides,
     look: Look,
     tools: OnceLock<Vec<Value>>,
-    confirmations: Confirmations,
+    instructions: OnceLock<String>,
+    /// Yeses that a model may carry, each with its question.
+    confirmations: Tokens<String>,
+    /// Calls that are asked something in the place of an answer.
+    rounds: Tokens<Round>,
+    questions: Questions,
+    followed: Followed,
     subscriptions: Subscriptions,
     repeats: Repeats,
+    drafts: Drafts,
     /// Whether nobody is left to listen.
     ended: watch::Sender<bool>,
     log: Mutex<Box<dyn Write + Send>>,
@@ -109,21 +139,27 @@ impl Face {
                 guides: Guides::new(operations),
                 look,
                 tools: OnceLock::new(),
-                confirmations: Confirmations::default(),
+                instructions: OnceLock::new(),
+                confirmations: Tokens::default(),
+                rounds: Tokens::default(),
+                questions: Questions::default(),
+                followed: Followed::default(),
                 subscriptions: Subscriptions::default(),
                 repeats: Repeats::default(),
+                drafts: Drafts::default(),
                 ended: watch::Sender::new(false),
                 log: Mutex::new(log),
             }),
         }
     }
 
-    /// How to use the tools, for the model.
-    pub fn instructions(&self) -> &'static str {
+    /// How to use the tools, for the model: those that it has, under the names that it sees.
+    pub fn instructions(&self) -> &str {
         match self.shared.look.surface {
             Surface::Workflowlookup => self.shared.guides.instructions(),
             Surface::Auto | Surface::Workflows | Surface::All => {
-                include_str!("instructions.md").trim_end()
+                let look = self.shared.look;
+                self.shared.instructions.get_or_init(|| instructions::of(look))
             }
         }
     }
@@ -150,6 +186,16 @@ impl Face {
     /// for.
     pub(crate) fn end_listening(&self) {
         self.shared.ended.send_replace(true);
+    }
+
+    /// Whether runs can be read.
+    pub(crate) fn is_healthy(&self) -> bool {
+        self.operations().is_healthy()
+    }
+
+    /// How all runs stand, unless they cannot be read.
+    pub(crate) fn standing(&self) -> Option<Journal> {
+        self.operations().standing().ok()
     }
 
     /// Takes up runs that nobody drives, for as long as the process lives.

@@ -6,6 +6,7 @@
 
 use milepost_ops::{OPERATIONS, Operation};
 
+use super::Look;
 use crate::version::Surface;
 
 /// How names are shown.
@@ -34,6 +35,16 @@ pub(super) fn spelled(name: &str, spelling: Spelling) -> String {
     }
 }
 
+/// An operation's name as this client is shown it: one that means what is meant. Where a name with
+/// an underscore is the other contract's, ours has its dot.
+pub(super) fn shown(name: &str, look: Look) -> String {
+    let spelled = spelled(name, look.spelling);
+    match meant(&spelled, look.surface) {
+        Some(Meant::Guide(_)) => name.to_owned(),
+        Some(Meant::Operation(_)) | None => spelled,
+    }
+}
+
 /// What a called name means on a surface; `None` when it is no tool's.
 pub(super) fn meant(name: &str, surface: Surface) -> Option<Meant> {
     let tools = || OPERATIONS.iter().filter(|operation| operation.tool().is_some());
@@ -53,10 +64,10 @@ pub(super) fn meant(name: &str, surface: Surface) -> Option<Meant> {
     }
 }
 
-/// Every name that is understood, for the nearest of them.
-pub(super) fn known(spelling: Spelling) -> impl Iterator<Item = String> {
-    let tools = OPERATIONS.iter().filter(|operation| operation.tool().is_some());
-    tools.map(move |operation| spelled(operation.name, spelling))
+/// Every name that a client may call, for the nearest of them.
+pub(super) fn known(look: Look) -> impl Iterator<Item = String> {
+    let has = move |operation: &&Operation| operation.tool().is_some_and(|tool| look.has(tool));
+    OPERATIONS.iter().filter(has).map(move |operation| shown(operation.name, look))
 }
 
 /// Whether a name is that of an operation with its dots as underscores.

@@ -8,10 +8,11 @@ use rmcp::model::{CallToolRequestParams, CustomRequest, CustomResult, ErrorCode,
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 
-use super::ask::Asked;
+use super::act::{Acted, Calling};
+use super::fulfil::Since;
 use super::handler::is_task;
 use super::names::Meant;
-use super::{Face, fulfil, tasks};
+use super::{Face, fulfil, next, tasks, who};
 use crate::request::OLDER;
 
 impl Face {
@@ -25,23 +26,22 @@ impl Face {
         let params = request.params.clone().unwrap_or_default();
         let id = params["taskId"].as_str().unwrap_or_default();
         let no_task = |problem: Problem| self.no_task(id, &problem);
+        let who = who::principal(&context);
+        let (who, operations) = (who.as_deref(), self.operations());
         let answer = match method {
             "tools/list" => Ok(json!({"tools": self.tools_with_tasks()})),
             "tools/call" => self.begin(params, context).await,
             "tasks/get" => {
-                let run = tasks::look(self.operations(), id, false).await;
+                let run = tasks::look(operations, who, id, false).await;
                 run.map(|run| tasks::legacy(&run)).map_err(no_task)
             }
             "tasks/cancel" => {
-                let run = tasks::cancel(self.operations(), id).await;
+                let run = tasks::cancel(operations, who, id).await;
                 run.map(|run| tasks::legacy(&run)).map_err(no_task)
             }
-            "tasks/result" => {
-                let run = tasks::ended(self.operations(), id).await;
-                run.map(|run| tasks::legacy_result(&run)).map_err(no_task)
-            }
+            "tasks/result" => self.ended(&context, id).await.map_err(no_task),
             "tasks/list" => {
-                let listed = tasks::list(self.operations(), params["cursor"].as_str()).await;
+                let listed = tasks::list(operations, who, params["cursor"].as_str()).await;
                 listed.map_err(|problem| self.no_task("tasks/list", &problem))
             }
             other => {
@@ -50,6 +50,12 @@ impl Face {
             }
         };
         answer.map(CustomResult::new)
+    }
+
+    /// A run with what comes next in the words of tools.
+    fn told(&self, mut run: Value) -> Value {
+        next::run(&mut run, self.shared.look);
+        run
     }
 
     /// The tools, each with whether it may be a task.
@@ -88,19 +94,44 @@ impl Face {
             None => return Err(self.unknown(&call.name)),
         };
         let refused = |problem: Problem| self.refused(operation.name, &problem);
-        let arguments = call.arguments.unwrap_or_default();
-        let mut begun = self.once(operation, &arguments, false, &context).await;
-        if let Err(problem) = &begun
-            && let Asked::Given(filled) = self.filled(problem, &arguments, None, &context).await
-        {
-            begun = self.once(operation, &filled, false, &context).await;
+        let calling = Calling {
+            operation,
+            arguments: call.arguments.unwrap_or_default(),
+            answers: None,
+            state: None,
+            context: &context,
+            is_task: true,
+        };
+        let run = match Box::pin(self.act(calling)).await {
+            Acted::Done(_, done) => done.map_err(refused)?,
+            Acted::Unsaid(arguments, problem) => {
+                return Err(self.unsaid(operation, &arguments, &problem));
+            }
+            Acted::Later(_) => {
+                let message = "the client has to be asked first, which it cannot be";
+                return Err(ErrorData::internal_error(message, None));
+            }
+        };
+        let (who, id) = (who::principal(&context), run["run_id"].as_str().unwrap_or_default());
+        let run = tasks::look(self.operations(), who.as_deref(), id, false).await;
+        let run = run.map_err(refused)?;
+        let made = json!({"task": tasks::legacy(&run), "_meta": tasks::meta(&run)});
+        fulfil::follow(self, &context, run, Since::Answered);
+        Ok(made)
+    }
+
+    /// What a task came to, once it has. Whoever waits for it is asked what it needs.
+    async fn ended(
+        &self,
+        context: &RequestContext<RoleServer>,
+        id: &str,
+    ) -> Result<Value, Problem> {
+        let who = who::principal(context);
+        let run = tasks::look(self.operations(), who.as_deref(), id, false).await?;
+        if !tasks::has_ended(&run) {
+            fulfil::follow(self, context, run, Since::Now);
         }
-        let run = begun.map_err(refused)?;
-        let id = run["run_id"].as_str().unwrap_or_default();
-        let run = tasks::look(self.operations(), id, false).await.map_err(refused)?;
-        if operation.tool().is_some_and(|tool| tool.task == Task::Required) {
-            tokio::spawn(fulfil::follow(self.clone(), context, id.to_owned()));
-        }
-        Ok(json!({"task": tasks::legacy(&run), "_meta": tasks::meta(&run)}))
+        let run = tasks::ended(self.operations(), who.as_deref(), id).await?;
+        Ok(tasks::legacy_result(&self.told(run)))
     }
 }

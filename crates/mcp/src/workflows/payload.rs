@@ -1,35 +1,48 @@
 //! A problem as the object that the contract prescribes: built once, sent as a tool's result or as
 //! the data of a JSON-RPC error.
 
-use milepost_model::problem::{Argument, Category, Problem};
+use milepost_model::problem::{Argument, Category, Code, Problem};
 use milepost_model::violation;
 use rmcp::model::{ErrorCode, ErrorData};
 use serde_json::{Map, Value, json};
 
-use super::next::Next;
+use super::Look;
+use super::next::{self, Next};
 
 /// What `context` may name; everything else a problem knows stands beside it.
 const PLACES: [&str; 6] = ["workflow_id", "run_id", "step_id", "path", "line", "column"];
+/// What a step is called inside, and what would be lost without a yes.
+const STEP: &str = "step";
+const LOSS: &str = "loss";
 /// What a failed execution tells besides.
 const EXECUTION: [&str; 3] = ["step_id", "command", "response_payload"];
 
 /// The object of a problem.
-pub(super) fn of(problem: &Problem, correlation_id: &str, next: Option<&Next>) -> Value {
+pub(super) fn of(
+    problem: &Problem,
+    correlation_id: &str,
+    next: Option<&Next>,
+    look: Look,
+) -> Value {
     let mut object = Map::new();
     object.insert("error_code".into(), problem.code.name().into());
     object.insert("category".into(), problem.code.category().name().into());
     object.insert("message".into(), problem.message.as_str().into());
-    let place = |name: &&str| Some(((*name).to_owned(), problem.context.get(*name)?.clone()));
-    let context: Map<String, Value> = PLACES.iter().filter_map(place).collect();
+    let place = |name: &&str| Some(((*name).to_owned(), known(problem, name)?.clone()));
+    let mut context: Map<String, Value> = PLACES.iter().filter_map(place).collect();
+    if problem.code == Code::ConfirmationRequired {
+        context.extend(place(&LOSS));
+    }
     object.insert("context".into(), Value::Object(context));
     object.insert("retryable".into(), problem.code.is_retryable().into());
-    object.insert("suggested_action".into(), action(problem, next).into());
+    object.insert("suggested_action".into(), action(problem, next, look).into());
     object.insert("correlation_id".into(), correlation_id.into());
     if problem.code.category() == Category::Execution {
         object.extend(EXECUTION.iter().filter_map(place));
     }
     for (name, value) in problem.context.iter() {
-        if !PLACES.contains(&name.as_str()) && !object.contains_key(name) {
+        let is_placed = PLACES.contains(&name.as_str()) || [STEP, LOSS].contains(&name.as_str());
+        if !is_placed && !object.contains_key(name) {
             object.insert(name.clone(), value.clone());
         }
     }
@@ -44,11 +57,21 @@ pub(super) fn of(problem: &Problem, correlation_id: &str, next: Option<&Next>) -
     Value::Object(object)
 }
 
+/// What a problem knows under a name of the contract. The engine calls a step a step.
+fn known<'p>(problem: &'p Problem, name: &str) -> Option<&'p Value> {
+    let other = || problem.context.get(STEP).filter(|_| name == "step_id");
+    problem.context.get(name).or_else(other)
+}
+
 /// The one next action. A call that would do it comes first.
-fn action(problem: &Problem, next: Option<&Next>) -> String {
+fn action(problem: &Problem, next: Option<&Next>, look: Look) -> String {
     match next {
         Some(next) => next.why.clone(),
-        None => problem.hint.clone(),
+        // Whoever may not say yes in the place of a person cannot say it again either.
+        None if problem.hint.contains("`--yes`") => {
+            "stop now; tell the user what would be lost, and to do it on the command line".into()
+        }
+        None => next::worded(&problem.hint, look),
     }
 }
 

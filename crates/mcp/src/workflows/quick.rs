@@ -10,10 +10,14 @@ use milepost_ops::{Call, Operation, Response, Safety, Task};
 use serde_json::{Map, Value};
 
 use super::names::Meant;
-use super::{Face, inline};
+use super::{Face, inline, next};
 
 /// What a call may say to be one of these: whoever says more wants more than the result.
 const KNOWN: [&str; 2] = ["name", "arguments"];
+
+/// The operation that shows a run, and what it says of one that asks a person.
+const STATUS: &str = "workflow.status";
+const ASKS: &str = "\"kind\":\"approval\"";
 
 impl Face {
     /// What a call comes to, when there is nothing to wait for and nobody to ask. `None` sends it
@@ -35,17 +39,37 @@ impl Face {
             return None;
         }
         let unseen = Unseen::default();
-        let arguments = Value::Object(arguments);
-        let done = pin!(self.operations().call_and_wait(operation.name, &unseen, arguments));
+        let asked = Value::Object(arguments.clone());
+        let done = pin!(self.operations().call_and_wait(operation.name, &unseen, asked));
         let Poll::Ready(Ok(response)) = done.poll(&mut Context::from_waker(Waker::noop())) else {
             return None;
         };
+        // Somebody may have to be asked what the run waits for.
+        if operation.name == STATUS && response.json().contains(ASKS) {
+            return None;
+        }
         // What is longer is shortened on the way.
         if response.json().len() > inline::USUAL || unseen.has_warnings() {
             return None;
         }
         self.shared.repeats.forget(operation.name);
-        Some(response)
+        Some(self.worded(operation, &arguments, response))
+    }
+
+    /// A response with every hint in the words of tools. Most have none.
+    fn worded(
+        &self,
+        operation: &Operation,
+        arguments: &Map<String, Value>,
+        response: Response,
+    ) -> Response {
+        let is_run = operation.name == "workflow.status";
+        if !is_run && !response.json().contains("`milepost ") && !response.json().contains("`--") {
+            return response;
+        }
+        let Ok(mut answer) = serde_json::from_str(response.json()) else { return response };
+        next::reword(&mut answer, operation.name, arguments, self.shared.look);
+        Response::from(answer.to_string())
     }
 }
 

@@ -6,15 +6,21 @@ use milepost_ops::{Alone, Code, Operations, Problem, Profile};
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Map, Value, json};
 
+use super::{Look, next};
+
 const MARKDOWN: &str = "text/markdown";
 const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
 /// What addresses of ours begin with.
 const SCHEME: &str = "milepost://";
 
+/// How long what comes with the program may be kept by a client: it changes with the program alone.
+pub(super) const FIXED_MS: u64 = 3_600_000;
+
 /// The pages that come with the program.
 pub(super) const DOCS: &[(&str, &str, &str)] = &[
     ("workflows", "Writing workflows", include_str!("../../../../docs/workflows.md")),
+    ("expressions", "Writing expressions", include_str!("../../../../docs/expressions.md")),
     ("guides", "Writing guides", include_str!("../../../../docs/guides.md")),
     ("catalogs", "Working with catalogs", include_str!("../../../../docs/catalogs.md")),
     ("durability", "What a run survives", include_str!("../../../../docs/durability.md")),
@@ -83,7 +89,11 @@ pub(super) fn templates(profile: Profile) -> Vec<ResourceTemplate> {
     templates.collect()
 }
 
-/// Reads what an address names; `None` when it names nothing.
+/// How long what is at an address may be kept; none when it may change at any time.
+pub(super) fn lives_ms(uri: &str) -> Option<u64> {
+    matches!(named(uri)?, Named::Spec | Named::Schema | Named::Docs(_)).then_some(FIXED_MS)
+}
+
 /// Whether an address names something that can be there.
 pub(super) fn is_known(uri: &str) -> bool {
     named(uri).is_some()
@@ -92,19 +102,20 @@ pub(super) fn is_known(uri: &str) -> bool {
 /// What is at an address; `None` when nothing can be.
 pub(super) async fn read(
     operations: &Operations,
-    profile: Profile,
+    look: Look,
     uri: &str,
 ) -> Option<Result<ResourceContents, Problem>> {
     let named = named(uri)?;
-    if profile == Profile::Work && matches!(named, Named::Manifest(_)) {
+    if look.profile == Profile::Work && matches!(named, Named::Manifest(_)) {
         return None;
     }
-    let read = contents(operations, &named).await;
+    let read = contents(operations, look, &named).await;
     Some(read.map(|(text, kind)| ResourceContents::text(text, uri).with_mime_type(kind)))
 }
 
 async fn contents(
     operations: &Operations,
+    look: Look,
     named: &Named,
 ) -> Result<(String, &'static str), Problem> {
     match named {
@@ -138,7 +149,9 @@ async fn contents(
         }
         Named::Providers => Ok(json_of(&called(operations, "provider.list", json!({})).await?)),
         Named::Run(run) => {
-            Ok(json_of(&called(operations, "workflow.status", json!({"run_id": run})).await?))
+            let mut seen = called(operations, "workflow.status", json!({"run_id": run})).await?;
+            next::run(&mut seen, look);
+            Ok(json_of(&seen))
         }
         Named::Output { run, step } => {
             let seen = called(operations, "workflow.status", json!({"run_id": run})).await?;
@@ -177,8 +190,14 @@ async fn called(operations: &Operations, name: &str, arguments: Value) -> Result
     Ok(serde_json::from_str(response.json()).unwrap_or_default())
 }
 
-/// What completes a blank of a template, given what was typed of it.
-pub(super) async fn complete(operations: &Operations, blank: &str, typed: &str) -> Vec<String> {
+/// What completes a blank of a template, given what was typed of it, and the run that another blank
+/// of it was filled with.
+pub(super) async fn complete(
+    operations: &Operations,
+    blank: &str,
+    typed: &str,
+    run: Option<&str>,
+) -> Vec<String> {
     let list = |value: &Value, list: &str, name: &str| -> Vec<String> {
         let items = value[list].as_array().into_iter().flatten();
         items.filter_map(|item| item[name].as_str().map(str::to_owned)).collect()
@@ -190,6 +209,9 @@ pub(super) async fn complete(operations: &Operations, blank: &str, typed: &str) 
         "run_id" => called(operations, "workflow.status", json!({}))
             .await
             .map(|open| list(&open, "runs", "run_id")),
+        "step_id" => called(operations, "workflow.status", json!({"run_id": run}))
+            .await
+            .map(|seen| list(&seen, "steps", "id")),
         "catalog" => called(operations, "catalog.list", json!({}))
             .await
             .map(|listed| list(&listed, "catalogs", "catalog_id")),

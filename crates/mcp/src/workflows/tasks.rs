@@ -71,14 +71,15 @@ pub(super) fn detailed(run: &Value, input_requests: InputRequests) -> DetailedTa
 
 /// What a call of the run's tool would have answered, had it waited.
 pub(super) fn result(run: &Value) -> CallToolResult {
-    if run["status"] != "failed" {
-        return CallToolResult::structured(run.clone());
-    }
-    let mut failed = run.clone();
-    if let Some(object) = failed.as_object_mut() {
+    let mut shown = run.clone();
+    let links = inline::shorten(&mut shown, inline::USUAL);
+    let has_failed = run["status"] == "failed";
+    if let Some(object) = shown.as_object_mut().filter(|_| has_failed) {
         object.extend(failure(run));
     }
-    CallToolResult::structured_error(failed)
+    let mut result = inline::result(shown, &links, true);
+    result.is_error = Some(has_failed);
+    result
 }
 
 /// Why a run failed, in the fields that every failure has.
@@ -87,6 +88,7 @@ fn failure(run: &Value) -> Map<String, Value> {
     let code = Code::ALL.iter().find(|code| problem["code"] == code.name());
     let steps = run["steps"].as_array().into_iter().flatten();
     let step = steps.into_iter().find(|step| step["status"] == "failed");
+    let child = step.map_or(Value::Null, |step| step["run_id"].clone());
     let step = step.map_or(Value::Null, |step| step["id"].clone());
     let context = &problem["context"];
     let fields = [
@@ -101,6 +103,7 @@ fn failure(run: &Value) -> Map<String, Value> {
         ("suggested_action", problem["hint"].clone()),
         ("correlation_id", run["run_id"].clone()),
         ("step_id", step),
+        ("child_run_id", child),
         ("command", context["command"].clone()),
         ("response_payload", context["body"].clone()),
     ];
@@ -138,31 +141,51 @@ pub(super) fn related(id: &str) -> RequestMetaObject {
     meta
 }
 
-/// Looks at a run.
-pub(super) async fn look(operations: &Operations, id: &str, wait: bool) -> Result<Value, Problem> {
-    let mut arguments = json!({"run_id": id});
-    if wait {
-        arguments["wait_s"] = WAIT_S.into();
-    }
-    let mut run = called(operations, "workflow.status", arguments).await?;
+/// Looks at a run for somebody: one that is somebody else's is not there.
+pub(super) async fn look(
+    operations: &Operations,
+    who: Option<&str>,
+    id: &str,
+    wait: bool,
+) -> Result<Value, Problem> {
+    let wait_s = if wait { WAIT_S } else { 0 };
+    let mut run =
+        called(operations, "workflow.status", json!({"run_id": id, "wait_s": wait_s})).await?;
     // Only the whole id of a task is one: the beginning of it is for people.
-    if run["run_id"] != id {
+    if run["run_id"] != id || who.is_some_and(|who| run["principal"] != who) {
         return Err(unknown(id));
     }
+    dated(operations, &mut run).await;
+    Ok(run)
+}
+
+/// The next news of a run behind an event, or how it stands after a second: what a run of one of
+/// its steps waits for is no event of its own.
+pub(super) async fn news(operations: &Operations, id: &str, seq: u64) -> Result<Value, Problem> {
+    let arguments = json!({"run_id": id, "wait_s": 1, "after_seq": seq});
+    let mut run = called(operations, "workflow.status", arguments).await?;
+    dated(operations, &mut run).await;
+    Ok(run)
+}
+
+/// Adds when something happened last.
+async fn dated(operations: &Operations, run: &mut Value) {
     let before = run["seq"].as_u64().unwrap_or_default().saturating_sub(1);
-    let events = json!({"run_id": id, "after_seq": before});
+    let events = json!({"run_id": run["run_id"], "after_seq": before});
     let events = called(operations, "run.events", events).await;
     let last = events.ok().and_then(|events| events["events"].as_array()?.last().cloned());
     let at = last.map_or_else(|| run["started_ms"].clone(), |event| event["at_ms"].clone());
     run["updated_ms"] = at;
-    inline::shorten(&mut run, inline::USUAL);
-    Ok(run)
 }
 
 /// Waits until a run has ended.
-pub(super) async fn ended(operations: &Operations, id: &str) -> Result<Value, Problem> {
+pub(super) async fn ended(
+    operations: &Operations,
+    who: Option<&str>,
+    id: &str,
+) -> Result<Value, Problem> {
     loop {
-        let run = look(operations, id, true).await?;
+        let run = look(operations, who, id, true).await?;
         match status(&run) {
             TaskStatus::Working => {}
             // Looking again at once would not wait: somebody has to do something first.
@@ -179,21 +202,29 @@ const LOOKS: usize = 4;
 
 /// Looks at a run for a client of the extension. One that waits for somebody is shown when it goes
 /// on, or after a second: a client that finds nothing to answer in it may ask again at once.
-pub(super) async fn watched(operations: &Operations, id: &str) -> Result<Value, Problem> {
-    let mut run = look(operations, id, false).await?;
+pub(super) async fn watched(
+    operations: &Operations,
+    who: Option<&str>,
+    id: &str,
+) -> Result<Value, Problem> {
+    let mut run = look(operations, who, id, false).await?;
     for _ in 0..LOOKS {
         if status(&run) != TaskStatus::InputRequired {
             break;
         }
         tokio::time::sleep(REST).await;
-        run = look(operations, id, false).await?;
+        run = look(operations, who, id, false).await?;
     }
     Ok(run)
 }
 
 /// Stops a run. It is the client's own act, which nobody has to confirm.
-pub(super) async fn cancel(operations: &Operations, id: &str) -> Result<Value, Problem> {
-    let run = look(operations, id, false).await?;
+pub(super) async fn cancel(
+    operations: &Operations,
+    who: Option<&str>,
+    id: &str,
+) -> Result<Value, Problem> {
+    let run = look(operations, who, id, false).await?;
     if has_ended(&run) {
         return Err(Problem::new(
             Code::RunConflict,
@@ -203,17 +234,23 @@ pub(super) async fn cancel(operations: &Operations, id: &str) -> Result<Value, P
     }
     let arguments = json!({"run_id": id, "reason": "the client canceled the task"});
     operations.call_and_wait("workflow.cancel", &Agreed, arguments).await?;
-    look(operations, id, false).await
+    look(operations, who, id, false).await
 }
 
-/// A page of tasks, newest first.
-pub(super) async fn list(operations: &Operations, cursor: Option<&str>) -> Result<Value, Problem> {
+/// A page of somebody's tasks, newest first. It may hold fewer than there is room for.
+pub(super) async fn list(
+    operations: &Operations,
+    who: Option<&str>,
+    cursor: Option<&str>,
+) -> Result<Value, Problem> {
     let mut arguments = json!({"limit": PAGE});
     if let Some(cursor) = cursor {
         arguments["cursor"] = cursor.into();
     }
     let listed = called(operations, "runs.list", arguments).await?;
+    let owner = who.map(|who| format!("agent {who}"));
     let runs = listed["runs"].as_array().into_iter().flatten();
+    let runs = runs.filter(|run| owner.as_ref().is_none_or(|owner| run["actor"] == **owner));
     let mut page = Map::new();
     page.insert("tasks".into(), runs.map(legacy).collect());
     if let Some(cursor) = listed["next_cursor"].as_str() {
@@ -250,11 +287,12 @@ fn poll_ms(status: TaskStatus) -> u64 {
 }
 
 /// How far a run is, in the words of the contract.
-fn progress(run: &Value) -> Value {
+pub(super) fn progress(run: &Value) -> Value {
     let step = current(run);
     json!({
         "run_id": run["run_id"],
         "step_id": step.map_or(Value::Null, |step| step["id"].clone()),
+        "title": step.map_or(Value::Null, |step| step["title"].clone()),
         "state": match run["status"].as_str() {
             Some(ended @ ("succeeded" | "failed" | "canceled")) => ended,
             Some("pending") => "pending",
@@ -278,7 +316,7 @@ fn summary(run: &Value) -> String {
     if let Some(waiting) = run["waiting"].as_array().and_then(|all| all.first()) {
         let (kind, step) = (&waiting["kind"], &waiting["step"]);
         let (kind, step) = (kind.as_str().unwrap_or("somebody"), step.as_str().unwrap_or("a step"));
-        return format!("{status} at `{step}` for {kind}");
+        return format!("{status} at `{step}` for {kind}{}", refused(run, step));
     }
     if let Some(message) = run["problem"]["message"].as_str() {
         return format!("{status}: {message}");
@@ -289,12 +327,28 @@ fn summary(run: &Value) -> String {
     }
 }
 
+/// What was wrong with what was handed in last for a step.
+fn refused(run: &Value, step: &str) -> String {
+    let mut due = run["due"].as_array().into_iter().flatten();
+    let due = due.find(|due| due["step_id"] == step);
+    let issues = due.and_then(|due| due["issues"].as_array()).into_iter().flatten();
+    let issues: Vec<&str> = issues.filter_map(|issue| issue["message"].as_str()).collect();
+    if issues.is_empty() {
+        return String::new();
+    }
+    let all: String = issues.join("\n").chars().take(ISSUES).collect();
+    format!("; the last one would not do: {all}")
+}
+
+/// Characters of what was wrong that a summary quotes.
+const ISSUES: usize = 2_000;
+
 fn moment(milliseconds: &Value) -> String {
     milepost_ops::rfc3339(milliseconds.as_u64().unwrap_or_default())
 }
 
 /// A caller who has said yes already.
-struct Agreed;
+pub(super) struct Agreed;
 
 impl milepost_ops::Call for Agreed {
     fn progress(&self, _message: &str) {}

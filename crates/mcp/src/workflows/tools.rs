@@ -14,7 +14,13 @@ use super::names::{self, Spelling};
 pub(super) fn list(profile: Profile, spelling: Spelling) -> Vec<Value> {
     let tools = OPERATIONS.iter().filter_map(|operation| {
         let tool = operation.tool().filter(|tool| tool.profile <= profile)?;
-        Some(one(operation, tool, spelling))
+        let mut one = one(operation, tool, spelling);
+        if profile == Profile::Work
+            && let Some(arguments) = one["inputSchema"]["properties"].as_object_mut()
+        {
+            arguments.remove(super::DRY_RUN);
+        }
+        Some(one)
     });
     tools.collect()
 }
@@ -66,13 +72,23 @@ fn confirmable(operation: &Operation, tool: Tool, mut schema: Value) -> Value {
 /// listed.
 fn input(schema: &Value) -> Value {
     let properties = schema["properties"].as_object().into_iter().flatten();
-    let listed = properties.filter(|(_, value)| value["x-rare"] != true);
-    let listed: Map<String, Value> =
-        listed.map(|(name, value)| (name.clone(), argument(value))).collect();
+    let shown = properties.filter(|(_, value)| value["x-rare"] != true);
+    let (mut listed, mut either) = (Map::new(), Vec::new());
+    for (name, value) in shown {
+        listed.insert(name.clone(), argument(value));
+        // One thing with two names: which of them is given is seen when it is called.
+        if let Some(also) = value["x-also"].as_str() {
+            listed.insert(also.to_owned(), json!({"type": value["type"]}));
+            either.push(name);
+        }
+    }
     let mut object = Map::new();
     object.insert("type".into(), "object".into());
     object.insert("properties".into(), Value::Object(listed));
-    if let Some(required) = schema["required"].as_array().filter(|all| !all.is_empty()) {
+    let required = schema["required"].as_array().into_iter().flatten();
+    let required: Vec<&Value> =
+        required.filter(|name| either.iter().all(|other| *name != other.as_str())).collect();
+    if !required.is_empty() {
         object.insert("required".into(), json!(required));
     }
     Value::Object(object)
@@ -81,7 +97,13 @@ fn input(schema: &Value) -> Value {
 /// What an argument may be. A caller cannot use that it may be null, what it is when it is left
 /// out, or how wide a number we keep it in; and a name of few words needs no others.
 fn argument(schema: &Value) -> Value {
-    let mut kept = Map::new();
+    let forms = schema["anyOf"].as_array().into_iter().flatten();
+    let mut kept = match forms.into_iter().find(|form| form["type"] != "null") {
+        Some(form) => argument(form).as_object().cloned().unwrap_or_default(),
+        None => Map::new(),
+    };
+    // What is said of its words is said of none of them.
+    kept.remove("description");
     if let Some(kind) = schema.get("type") {
         kept.insert("type".into(), not_null(kind));
     }
@@ -123,19 +145,38 @@ fn not_null(kind: &Value) -> Value {
 /// Fields of a result that are listed.
 const FIELDS: usize = 4;
 
-/// The result: the first fields that it always has, with their types. None is required, because a
-/// failed call has an error in their place, which clients check too.
+/// The result: the first fields that it always has; or the word of a failure, which clients check
+/// too. Types are told where something depends on them.
 fn output(schema: &Value) -> Value {
-    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let fields: Map<String, Value> = required
-        .take(FIELDS)
-        .map(|name| {
-            let kind = schema["properties"][name].get("type");
-            (name.to_owned(), kind.map_or_else(|| json!({}), |kind| json!({"type": kind})))
-        })
-        .collect();
-    json!({"type": "object", "properties": fields})
+    let one = [schema.clone()];
+    let forms = schema["anyOf"].as_array().map_or(one.as_slice(), Vec::as_slice);
+    let (mut fields, mut always) = (Map::new(), Vec::new());
+    for form in forms {
+        let required = form["required"].as_array().into_iter().flatten();
+        let required: Vec<&str> = required.filter_map(Value::as_str).take(FIELDS).collect();
+        let is_choice = |name: &&&str| form["properties"][**name]["type"] == "boolean";
+        for name in required.iter().filter(is_choice) {
+            fields.insert((*name).to_owned(), json!({"type": "boolean"}));
+        }
+        always.push(required);
+    }
+    always.push(vec![ERROR]);
+    // A form that has all of another's fields says nothing more.
+    let says = |form: &[&str]| {
+        let has_all = |other: &Vec<&str>| other.iter().all(|name| form.contains(name));
+        always.iter().filter(|other| has_all(other)).count() == 1
+    };
+    let forms = always.iter().filter(|form| says(form));
+    let forms: Vec<Value> = forms.map(|form| json!({"required": form})).collect();
+    let mut output = json!({"type": "object", "anyOf": forms});
+    if !fields.is_empty() {
+        output["properties"] = Value::Object(fields);
+    }
+    output
 }
+
+/// What every failure has.
+const ERROR: &str = "error_code";
 
 /// A text in which every operation is called as its tool is.
 fn described(text: &str, spelling: Spelling) -> String {

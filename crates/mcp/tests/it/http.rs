@@ -43,10 +43,14 @@ fn serve(limits: Limits, work: impl FnOnce(SocketAddr)) {
 }
 
 fn post(address: SocketAddr, body: &str) -> TcpStream {
+    post_for(address, "application/json, text/event-stream", body)
+}
+
+fn post_for(address: SocketAddr, accept: &str, body: &str) -> TcpStream {
     let stream = connect(address);
     let head = format!(
         "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {}\r\n\
-         Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\r\n",
+         Content-Type: application/json\r\nAccept: {accept}\r\n\r\n",
         body.len()
     );
     (&stream).write_all(head.as_bytes()).expect("writes");
@@ -74,6 +78,30 @@ fn any_handler_is_served() {
         // It has no older tasks, so nobody is told of any.
         assert!(answer.contains("\"protocolVersion\":\"2025-11-25\""), "{answer}");
         assert!(!answer.contains("\"tasks\""), "{answer}");
+    });
+}
+
+#[test]
+fn a_client_that_would_rather_read_a_stream_gets_one() {
+    const ALONE: &str = concat!(
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":{"#,
+        r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+        r#""io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"#,
+        r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#,
+    );
+    let headers = "\r\nMcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list";
+    serve(Limits::default(), |address| {
+        let asked = |accept: &str| rest(&post_for(address, &format!("{accept}{headers}"), ALONE));
+        let plain = asked("application/json, text/event-stream");
+        let (head, json) = plain.split_once("\r\n\r\n").expect("has a body");
+        assert!(head.contains("content-type: application/json"), "{plain}");
+        let streamed = asked("text/event-stream, application/json");
+        assert!(streamed.contains("content-type: text/event-stream"), "{streamed}");
+        assert!(!streamed.contains("content-length"), "{streamed}");
+        assert!(streamed.contains("data: ") && streamed.contains(json), "{streamed}");
+        // A refusal is no stream, as its status says more than an event could.
+        let bad = rest(&post_for(address, "text/event-stream, application/json", "{"));
+        assert!(bad.starts_with("HTTP/1.1 400") && bad.contains("application/json"), "{bad}");
     });
 }
 

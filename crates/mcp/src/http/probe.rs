@@ -1,0 +1,114 @@
+//! What those see who watch over the server: whether it is well, its numbers, and a line in the log
+//! for each request.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+use milepost_metrics::{Journal, Now};
+
+use super::oauth::METADATA;
+use super::reply;
+use super::sessions::Sessions;
+use crate::workflows::Face;
+
+/// Where it is told whether the server is well, to anybody who may reach it.
+pub(super) const HEALTH: &str = "/healthz";
+/// Where its numbers are.
+pub(super) const METRICS: &str = "/metrics";
+
+const OK: &[u8] = br#"{"status":"ok"}"#;
+const UNWELL: &[u8] = br#"{"status":"unavailable"}"#;
+
+/// How long a journal may take to answer before it counts as one that does not.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What is asked by those who watch.
+pub(super) struct Probe {
+    face: Option<Face>,
+    sessions: Arc<Sessions>,
+    began: Instant,
+}
+
+impl Probe {
+    pub(super) fn new(face: Option<Face>, sessions: Arc<Sessions>) -> Probe {
+        Probe { face, sessions, began: Instant::now() }
+    }
+
+    /// Whether runs can be read. Nothing else is told: nobody had to say who asks.
+    pub(super) async fn health(&self) -> Response {
+        match self.looked(Face::is_healthy).await.unwrap_or(self.face.is_none()) {
+            true => reply::json(StatusCode::OK, OK.to_vec()),
+            false => reply::json(StatusCode::SERVICE_UNAVAILABLE, UNWELL.to_vec()),
+        }
+    }
+
+    pub(super) async fn metrics(&self) -> Response {
+        let journal: Option<Journal> = self.looked(Face::standing).await.flatten();
+        let now = Now {
+            version: env!("CARGO_PKG_VERSION"),
+            uptime: self.began.elapsed(),
+            sessions: self.sessions.count(),
+            journal,
+        };
+        let mut response = Response::new(Body::from(milepost_metrics::text(&now)));
+        let kind = HeaderValue::from_static(milepost_metrics::CONTENT_TYPE);
+        response.headers_mut().insert(CONTENT_TYPE, kind);
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
+    }
+
+    /// Asks the journal where a disk that hangs keeps nobody else waiting.
+    async fn looked<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Face) -> T + Send + 'static,
+    ) -> Option<T> {
+        let face = self.face.clone()?;
+        let looking = tokio::task::spawn_blocking(move || look(&face));
+        tokio::time::timeout(PATIENCE, looking).await.ok()?.ok()
+    }
+}
+
+/// Counts a request and tells of it, whether the guard admits it or not.
+pub(super) async fn watched(request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let (method, route) = (method(request.method()), route(request.uri().path()));
+    let response = next.run(request).await;
+    let status = response.status();
+    milepost_metrics::HTTP.add(route, status.as_str());
+    tracing::info!(
+        target: "milepost::http",
+        method,
+        route,
+        status = status.as_u16(),
+        duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        "http request"
+    );
+    response
+}
+
+/// The route of a path, which is the client's own text.
+fn route(path: &str) -> &'static str {
+    if path.starts_with(METADATA) {
+        return milepost_metrics::HTTP.row("metadata");
+    }
+    milepost_metrics::HTTP.row(path)
+}
+
+fn method(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::DELETE => "DELETE",
+        Method::HEAD => "HEAD",
+        Method::OPTIONS => "OPTIONS",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        _ => "other",
+    }
+}

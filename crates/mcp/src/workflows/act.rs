@@ -1,0 +1,253 @@
+//! The one way from a call to what it does: whoever has to be asked is asked first, whether the
+//! call is answered with its result, with a task, or with a question.
+
+use milepost_ops::{Code, Confirm, Door, Operation, Problem, Safety};
+use rmcp::model::{InputRequests, InputRequiredResult, InputResponses, JsonObject};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Map, Value};
+
+use super::approve::{APPROVAL, Pending};
+use super::ask::{self, Asked};
+use super::{Face, confirm, missing};
+
+/// The key of the one question that a destructive call asks.
+const CONFIRMATION: &str = "confirmation";
+/// The key of the form for inputs that are missing.
+const INPUTS: &str = "inputs";
+/// The argument that says how long a call waits.
+const WAIT: &str = "wait_s";
+
+/// A call as it came.
+pub(super) struct Calling<'c> {
+    pub(super) operation: &'static Operation,
+    pub(super) arguments: JsonObject,
+    /// Answers to what was asked in the round before.
+    pub(super) answers: Option<&'c InputResponses>,
+    /// What the client was given in the round before.
+    pub(super) state: Option<&'c str>,
+    pub(super) context: &'c RequestContext<RoleServer>,
+    /// It is answered with a task, which nobody waits for.
+    pub(super) is_task: bool,
+}
+
+/// What came of a call.
+pub(super) enum Acted {
+    /// It was done with these arguments, or was refused.
+    Done(JsonObject, Result<Value, Problem>),
+    /// It needs a yes, which the model may carry.
+    Unsaid(JsonObject, Problem),
+    /// The client has something to answer first.
+    Later(Box<InputRequiredResult>),
+}
+
+/// What is known from the rounds before, where every request stands alone. An answer counts only
+/// when its question was asked in such a round, of this very call.
+#[derive(Debug, Default)]
+pub(super) struct Round {
+    /// The questions that were answered with yes.
+    yes: Vec<String>,
+    /// Inputs that were filled in.
+    given: Map<String, Value>,
+    asked: Question,
+}
+
+/// What was asked last.
+#[derive(Debug, Default)]
+enum Question {
+    #[default]
+    Nothing,
+    Yes(String),
+    Inputs,
+    Approval(Box<Pending>),
+}
+
+/// How one question was answered.
+enum Said {
+    Yes,
+    /// It ends here.
+    Ends(Acted),
+}
+
+impl Face {
+    /// Does what is called for, once everybody who has to be asked has said yes.
+    pub(super) async fn act(&self, mut calling: Calling<'_>) -> Acted {
+        let token = calling.arguments.remove(confirm::ARGUMENT);
+        let call = confirm::call(calling.operation.name, &calling.arguments);
+        let before = calling.state.and_then(|state| self.shared.rounds.take(state, &call));
+        let mut round = before.unwrap_or_default();
+        if let Question::Approval(pending) = round.asked {
+            let answer = calling.answers.and_then(|answers| answers.get(APPROVAL));
+            let went_on = self.decided(*pending, answer, calling.context).await;
+            return self.approved(&calling, call, went_on).await;
+        }
+        let wanted = self.operations().confirm();
+        if let Some(token) = token.as_ref().and_then(Value::as_str)
+            && let Some(question) = self.shared.confirmations.take(token, &call)
+            && wanted != Confirm::Person
+        {
+            round.yes.push(question);
+        }
+        if calling.is_task {
+            calling.arguments.remove(WAIT);
+        }
+        if !round.given.is_empty() {
+            calling.arguments = missing::with(&calling.arguments, round.given.clone());
+        }
+        if wanted == Confirm::Writes
+            && calling.operation.safety == Safety::Standard
+            && round.yes.is_empty()
+        {
+            let problem = unconfirmed(calling.operation);
+            match self.confirmed(&calling, &call, &mut round, problem).await {
+                Said::Yes => {}
+                Said::Ends(acted) => return acted,
+            }
+        }
+        self.attempted(calling, call, round).await
+    }
+
+    /// Does it, and asks for what turns out to be missing on the way.
+    async fn attempted(&self, mut calling: Calling<'_>, call: String, mut round: Round) -> Acted {
+        let mut done = self.once(&calling, &round.yes).await;
+        if let Err(problem) = &done {
+            match self.filled(problem, &calling, &round).await {
+                Asked::Given(given) => {
+                    calling.arguments = missing::with(&calling.arguments, given.clone());
+                    round.given.extend(given);
+                    done = self.once(&calling, &round.yes).await;
+                }
+                Asked::Later(requests) => {
+                    round.asked = Question::Inputs;
+                    return self.later(requests, call, round);
+                }
+                Asked::Declined | Asked::Nobody => {}
+                Asked::Gone => return Acted::Done(calling.arguments, Err(gone())),
+            }
+        }
+        if let Err(problem) = &done
+            && problem.code == Code::ConfirmationRequired
+            && problem.context.get("loss").is_some()
+        {
+            let problem = problem.clone();
+            if self.operations().confirm() == Confirm::Person {
+                let problem = for_person(calling.operation, problem);
+                return Acted::Done(calling.arguments, Err(problem));
+            }
+            match self.confirmed(&calling, &call, &mut round, problem).await {
+                Said::Yes => done = self.once(&calling, &round.yes).await,
+                Said::Ends(acted) => return acted,
+            }
+        }
+        match done {
+            Ok(result) if !calling.is_task => self.approved(&calling, call, Ok(result)).await,
+            done => Acted::Done(calling.arguments, done),
+        }
+    }
+
+    /// Asks whether something may be done: a problem says what.
+    async fn confirmed(
+        &self,
+        calling: &Calling<'_>,
+        call: &str,
+        round: &mut Round,
+        problem: Problem,
+    ) -> Said {
+        let question = question(&problem);
+        let asked = matches!(&round.asked, Question::Yes(asked) if *asked == question);
+        let answer = calling.answers.filter(|_| asked).and_then(|all| all.get(CONFIRMATION));
+        let form = ask::yes_or_no(&question);
+        let arguments = || calling.arguments.clone();
+        match ask::form(calling.context, answer, CONFIRMATION, &question, form).await {
+            Asked::Given(given) if given.get("confirm") == Some(&Value::Bool(true)) => {
+                round.yes.push(question);
+                Said::Yes
+            }
+            Asked::Given(_) | Asked::Declined => {
+                Said::Ends(Acted::Done(arguments(), Err(declined())))
+            }
+            Asked::Gone => Said::Ends(Acted::Done(arguments(), Err(gone()))),
+            Asked::Nobody => Said::Ends(Acted::Unsaid(arguments(), problem)),
+            Asked::Later(requests) => {
+                let mut round = std::mem::take(round);
+                round.asked = Question::Yes(question);
+                Said::Ends(self.later(requests, call.to_owned(), round))
+            }
+        }
+    }
+
+    /// Asks for the inputs that a problem says are missing.
+    async fn filled(&self, problem: &Problem, calling: &Calling<'_>, round: &Round) -> Asked {
+        let form = missing::form(self.operations(), problem, &calling.arguments).await;
+        let Some(form) = form else { return Asked::Nobody };
+        let message = format!("The run needs what it was not given: {}.", problem.message);
+        let asked = matches!(round.asked, Question::Inputs);
+        let answer = calling.answers.filter(|_| asked).and_then(|all| all.get(INPUTS));
+        ask::form(calling.context, answer, INPUTS, &message, form).await
+    }
+
+    /// Asks the person whatever a run that a call shows waits for.
+    async fn approved(
+        &self,
+        calling: &Calling<'_>,
+        call: String,
+        result: Result<Value, Problem>,
+    ) -> Acted {
+        let asked = match result {
+            Ok(result) => self.approvals(calling, result).await,
+            Err(problem) => Err(problem),
+        };
+        match asked {
+            Ok((result, None)) => Acted::Done(calling.arguments.clone(), Ok(result)),
+            Ok((_, Some((requests, pending)))) => {
+                let asked = Question::Approval(Box::new(pending));
+                self.later(requests, call, Round { asked, ..Round::default() })
+            }
+            Err(problem) => Acted::Done(calling.arguments.clone(), Err(problem)),
+        }
+    }
+
+    /// An answer that holds questions, and what makes their answers count.
+    fn later(&self, requests: InputRequests, call: String, round: Round) -> Acted {
+        let state = self.shared.rounds.give(call, round);
+        Acted::Later(Box::new(InputRequiredResult::new(Some(requests), Some(state))))
+    }
+}
+
+/// What a person says yes to: what a problem names would be lost.
+pub(super) fn question(problem: &Problem) -> String {
+    let loss = problem.context.get("loss").and_then(Value::as_str);
+    format!("{} Go on?", loss.unwrap_or("This cannot be taken back."))
+}
+
+/// What the configuration wants to be asked before anything is changed.
+pub(super) fn unconfirmed(operation: &Operation) -> Problem {
+    let loss = format!("An agent wants to call `{}`.", operation.name);
+    let message = format!("`{}` needs a yes: the configuration asks for one", operation.name);
+    Problem::new(Code::ConfirmationRequired, message, "ask the person, then say it again")
+        .context("loss", loss)
+}
+
+/// The configuration leaves this to the person, who does it themselves.
+pub(super) fn for_person(operation: &Operation, mut problem: Problem) -> Problem {
+    let command = operation.doors.iter().find_map(|door| match door {
+        Door::Command(name) => Some(format!("`milepost {name}`")),
+        Door::Tool(_) | Door::GuideTool(_) => None,
+    });
+    let command = command.unwrap_or_else(|| "the command line".to_owned());
+    problem.hint = format!(
+        "stop, and tell the user: the configuration (`confirm = \"person\"`) has them do this \
+         themselves, with {command}"
+    );
+    problem
+}
+
+fn declined() -> Problem {
+    let hint = "nothing was changed; do not ask again unless the user brings it up";
+    Problem::new(Code::ConfirmationRequired, "the user declined", hint)
+}
+
+/// Nobody wants the answer any more, so nothing is done for it.
+pub(super) fn gone() -> Problem {
+    let hint = "nothing was changed; call again if it is wanted after all";
+    Problem::new(Code::ConfirmationRequired, "the call was canceled", hint)
+}
