@@ -3,29 +3,57 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use milepost_model::problem::{Code, Problem};
 
 use crate::catalog::args::CatalogCommand;
 use crate::command::args::CommandCommand;
 use crate::deferred::Deferred;
 use crate::demo::args::Demo;
+use crate::failure::Failure;
 use crate::inputs::InputArguments;
 use crate::install::args::Install;
+use crate::log::LogArguments;
 use crate::run::args as run;
 use crate::secret::args::SecretCommand;
+use crate::terminal::Terminal;
 
 /// Workflows that AI agents and APIs run together
 #[derive(Debug, Parser)]
-#[command(name = "milepost", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
-#[command(after_help = "Without a command: how things stand, and what to type next")]
+#[command(name = "milepost", version, max_term_width = 100)]
+#[command(after_help = "Example: milepost demo\n\
+    Without a command: how things stand, and what to type next")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
     #[command(flatten)]
     pub(crate) status: Json,
+    #[command(flatten, next_help_heading = "Options of every command")]
+    pub(crate) every: Every,
+}
+
+/// What can be said with every command.
+#[derive(Debug, Args)]
+pub(crate) struct Every {
+    /// Say nothing but the result, questions and what went wrong
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) log: LogArguments,
 }
 
 impl Arguments {
+    /// What was typed. Whatever cannot be meant ends the process with its reason.
+    pub(crate) fn typed() -> Arguments {
+        let arguments = Arguments::try_parse().unwrap_or_else(|error| refused(&error));
+        if arguments.command.is_some() && arguments.status.json {
+            let message = "'--json' belongs behind the command";
+            refused(&Arguments::command().error(ErrorKind::ArgumentConflict, message));
+        }
+        arguments
+    }
+
     /// Whether the caller wants JSON, also for what goes wrong.
     pub(crate) fn json(&self) -> bool {
         let Some(command) = &self.command else { return self.status.json };
@@ -64,9 +92,33 @@ impl Arguments {
             Command::Docs(command) => command.json.json,
             Command::Completions(command) => command.json.json,
             Command::Man(command) => command.json.json,
-            Command::Demo(_) | Command::Person(_) | Command::Schema { .. } => false,
+            Command::Demo(command) => command.json.json,
+            Command::Person(command) => match &**command {
+                run::PersonCommand::SetPin(json) => json.json,
+            },
+            Command::Schema(command) => command.json.json,
         }
     }
+}
+
+/// Ends the process with what is wrong with its arguments, as JSON if that was one of them.
+fn refused(error: &clap::Error) -> ! {
+    let wants_json = || std::env::args_os().skip(1).take_while(|word| word != "--");
+    if !error.use_stderr() || !wants_json().any(|word| word == "--json") {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    // What belongs to the first line is below it, up to how it is used.
+    let rest = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("tip:"));
+    let message = std::iter::once(first).chain(rest).collect::<Vec<_>>().join(" ");
+    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    let hint = tip.unwrap_or("see `--help` of the command");
+    let problem = Problem::new(Code::ParamsInvalid, message, hint);
+    let exit = Failure::from(problem).show(&mut Terminal::new(), true);
+    std::process::exit(i32::from(exit.code()))
 }
 
 #[derive(Debug, Subcommand)]
@@ -114,25 +166,32 @@ pub(crate) enum Command {
     Backup(Deferred<run::Backup>),
     /// Values that were given to earlier runs
     #[command(subcommand)]
+    #[command(after_help = "Example: milepost inputs forget --workflow refund-order")]
     Inputs(Deferred<run::InputsCommand>),
     /// Who decides: the PIN that decisions are signed with
     #[command(subcommand)]
+    #[command(after_help = "Example: milepost person set-pin")]
     Person(Deferred<run::PersonCommand>),
     /// Work with workflow documents
     #[command(subcommand)]
+    #[command(after_help = "Example: milepost workflow validate refund.yaml")]
     Workflow(Deferred<WorkflowCommand>),
     /// Walk a guide by hand: what an agent is told, and how its output is judged
     #[command(subcommand)]
+    #[command(after_help = "Example: milepost guide next bug-investigation")]
     Guide(Deferred<GuideCommand>),
     /// Turn OpenAPI documents into commands, and look after them
     #[command(subcommand)]
+    #[command(after_help = "Example: milepost catalog import https://api.shop.test/openapi.yaml")]
     Catalog(Deferred<CatalogCommand>),
     /// Find, look at and call commands of imported APIs
     #[command(subcommand)]
+    #[command(after_help = "Example: milepost command search refund")]
     #[command(name = "command")]
     Api(Deferred<CommandCommand>),
     /// Keep the secrets that APIs ask for, by name
     #[command(subcommand)]
+    #[command(after_help = "Example: milepost secret set SHOP_TOKEN")]
     Secret(Deferred<SecretCommand>),
     /// Serve agents over standard input and output (MCP)
     #[command(after_help = "Example, in the configuration of an MCP client:\n  \
@@ -152,12 +211,13 @@ pub(crate) enum Command {
     #[command(after_help = "Example: milepost init && milepost run order-report --mock\n\
         What is there already is never overwritten")]
     Init(Deferred<Init>),
-    /// Look for what is wrong, and say what mends it
+    /// Look for what is wrong, and say how to fix it
     #[command(after_help = "Example: milepost doctor --fix\n\
         Exit codes: 0 nothing is at fault, 1 something is")]
     Doctor(Deferred<Doctor>),
     /// Show where everything is, and read or change the configuration
     #[command(subcommand)]
+    #[command(after_help = "Example: milepost config path")]
     Config(Deferred<ConfigCommand>),
     /// Read the documentation, page by page
     #[command(after_help = "Example: milepost docs durability\n\
@@ -172,13 +232,21 @@ pub(crate) enum Command {
     /// Print the manual page, or write those of all commands
     #[command(after_help = "Example: milepost man --dir ~/.local/share/man/man1")]
     Man(Deferred<Manual>),
-    /// Print the JSON Schema of a spelling, for editors and authors
+    /// Print a JSON Schema: of a spelling of workflows, or of what a command prints
     #[command(after_help = "Example: milepost schema workflow > workflow.schema.json\n\
+        Example: milepost schema output runs\n\
         In a document: # yaml-language-server: $schema=workflow.schema.json")]
-    Schema {
-        /// Which spelling
-        of: SchemaOf,
-    },
+    Schema(Deferred<Schema>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    /// Of what
+    pub(crate) of: SchemaOf,
+    /// For `output`: the command, as it is typed; without one, all commands are listed
+    pub(crate) command: Vec<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
 }
 
 #[derive(Debug, Args)]
@@ -191,7 +259,7 @@ pub(crate) struct Init {
 
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// Mend first what is safe to mend
+    /// Fix first what is safe to fix
     #[arg(long)]
     pub(crate) fix: bool,
     #[command(flatten)]
@@ -429,6 +497,8 @@ pub(crate) enum SchemaOf {
     Workflow,
     /// The guide spelling
     Guide,
+    /// What a command prints with `--json`
+    Output,
 }
 
 #[derive(Debug, Subcommand)]
@@ -490,7 +560,7 @@ impl WorkflowCommand {
             WorkflowCommand::List(json) | WorkflowCommand::Sources(json) => json.json,
             WorkflowCommand::Inputs(command) => command.target.json.json,
             WorkflowCommand::Plan(command) => command.target.json.json,
-            WorkflowCommand::Graph(_) => false,
+            WorkflowCommand::Graph(command) => command.json.json,
             WorkflowCommand::New(command) => command.json.json,
             WorkflowCommand::Save(command) => command.json.json,
             WorkflowCommand::Rename(command) => command.json.json,
@@ -557,6 +627,8 @@ pub(crate) struct Graph {
     pub(crate) target: OsString,
     #[command(flatten)]
     pub(crate) form: GraphForm,
+    #[command(flatten)]
+    pub(crate) json: Json,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::args::{ConfigCommand, ConfigGet, ConfigSet};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::person::Person;
 use crate::session::print;
 use crate::table;
 use crate::target;
@@ -66,8 +67,10 @@ fn listed(all: &[Setting], json: bool, terminal: &mut Terminal) -> Result<Exit, 
 }
 
 fn set(arguments: &ConfigSet, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let mut configuration = Configuration::open(&target::locations()?, &target::variable)?;
-    let setting = configuration.set(&arguments.key, arguments.value.as_deref())?;
+    let locations = target::locations()?;
+    let mut configuration = Configuration::open(&locations, &target::variable)?;
+    let (person, value) = (Person::new(false, arguments.json.json), arguments.value.as_deref());
+    let setting = configuration.set_for(&person, &locations, &arguments.key, value)?;
     if arguments.json.json {
         print(&setting, terminal)?;
         return Ok(Exit::Done);

@@ -3,6 +3,7 @@
 
 use std::ops::Deref;
 
+use clap::builder::{Resettable, StyledStr};
 use clap::error::Error;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
@@ -34,12 +35,21 @@ impl<T: FromArgMatches> FromArgMatches for Deferred<T> {
 
 impl<T: Args> Args for Deferred<T> {
     fn augment_args(command: Command) -> Command {
-        command.defer(T::augment_args)
+        command.defer(|command| described(command, T::augment_args))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        command.defer(T::augment_args_for_update)
+        command.defer(|command| described(command, T::augment_args_for_update))
     }
+}
+
+/// Adds arguments to a command that keeps its own description: the doc comment of a flattened
+/// struct would replace it, because arguments come after it here.
+fn described(command: Command, augment: fn(Command) -> Command) -> Command {
+    let same =
+        |text: Option<&StyledStr>| text.cloned().map_or(Resettable::Reset, Resettable::Value);
+    let (about, long) = (same(command.get_about()), same(command.get_long_about()));
+    augment(command).about(about).long_about(long)
 }
 
 impl<T: Subcommand> Subcommand for Deferred<T> {

@@ -1,17 +1,19 @@
-//! `milepost doctor`: what is wrong, where, and what mends it.
+//! `milepost doctor`: what is wrong, where, and how to fix it.
 
 use milepost_ops::doctor::{self, Check, Report, State};
 
 use crate::args::Doctor;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::install;
 use crate::session::print;
 use crate::target;
 use crate::terminal::{Terminal, count, safe};
 
 pub(crate) fn run(arguments: &Doctor, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let writer = target::writer(None)?;
-    let report = doctor::examine(&writer, std::env::current_exe().ok(), arguments.fix);
+    let files = install::files(&target::locations()?.working);
+    let report = doctor::examine(&writer, std::env::current_exe().ok(), &files, arguments.fix);
     if arguments.json.json {
         print(&report, terminal)?;
     } else {
@@ -22,17 +24,17 @@ pub(crate) fn run(arguments: &Doctor, terminal: &mut Terminal) -> Result<Exit, F
 
 fn show(report: &Report, fixed: bool, terminal: &mut Terminal) -> Result<(), Failure> {
     for done in &report.mended {
-        terminal.line(&format!("mended   {}", safe(done)))?;
+        terminal.line(&format!("fixed    {}", safe(done)))?;
     }
     for failed in &report.not_mended {
-        terminal.line(&format!("not mended: {}", safe(failed)))?;
+        terminal.line(&format!("not fixed: {}", safe(failed)))?;
     }
     report.checks.iter().try_for_each(|check| line(check, terminal))?;
     let faults = count(report.faults, "fault");
     let warnings = count(report.warnings, "warning");
     terminal.line(&format!("{faults}, {warnings}"))?;
-    if !fixed && report.faults + report.warnings > 0 {
-        terminal.complain("hint: `milepost doctor --fix` mends what is safe to mend");
+    if !fixed && report.checks.iter().any(Check::is_mendable) {
+        terminal.remark("hint: `milepost doctor --fix` fixes what is safe to fix");
     }
     Ok(())
 }

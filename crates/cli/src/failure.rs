@@ -71,17 +71,30 @@ impl Failure {
                 if json {
                     terminal.complain(&as_json(&problem).to_string());
                 } else {
-                    let (code, message) = (problem.code.name(), safe(&problem.message));
-                    terminal.complain(&format!("error[{code}]: {message}"));
-                    for argument in told(&problem) {
-                        terminal.complain(&as_line(argument));
-                    }
-                    terminal.complain(&format!("hint: {}", safe(&problem.hint)));
+                    let more: Vec<String> = told(&problem).iter().map(as_line).collect();
+                    trouble(problem.code.name(), &problem.message, &more, &problem.hint, terminal);
                 }
                 exit
             }
         }
     }
+}
+
+/// What went wrong, in words: what happened, what else is known of it, the next action, and where
+/// more stands. The one place that words a problem for people.
+pub(crate) fn trouble(
+    code: &str,
+    message: &str,
+    more: &[String],
+    hint: &str,
+    terminal: &mut Terminal,
+) {
+    terminal.complain(&format!("error[{code}]: {}", safe(message)));
+    more.iter().for_each(|line| terminal.complain(line));
+    if !hint.is_empty() {
+        terminal.complain(&format!("hint: {}", safe(hint)));
+    }
+    terminal.complain(&format!("more: milepost docs {code}"));
 }
 
 /// What is wrong with the arguments, unless the message says all of it.

@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Init, terminal: &mut Terminal) -> Result<Exit, Fai
         begun.made.iter().try_for_each(|path| terminal.line(&format!("made {}", safe(path))))?;
         begun.kept.iter().try_for_each(|path| terminal.line(&format!("kept {}", safe(path))))?;
         elsewhere(terminal);
-        terminal.complain(&format!("next: {}", safe(&begun.next)));
+        terminal.remark(&format!("next: {}", safe(&begun.next)));
     }
     Ok(Exit::Done)
 }
@@ -90,7 +90,7 @@ fn imported(folder: &Path, json: bool) -> Result<PathBuf, Failure> {
 fn elsewhere(terminal: &mut Terminal) {
     for name in ["REGISTRY_CONFIG_PATH", "REGISTRY_WORKFLOWS_PATH"] {
         if target::variable(name).is_some_and(|value| !value.is_empty()) {
-            terminal.complain(&format!("warning: `{name}` is set, and stands before the project"));
+            terminal.remark(&format!("warning: `{name}` is set, and stands before the project"));
         }
     }
 }

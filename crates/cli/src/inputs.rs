@@ -56,7 +56,7 @@ fn object(given: Option<&str>) -> Result<Map<String, Value>, Failure> {
     let Some(given) = given else { return Ok(Map::new()) };
     let text = match given {
         "-" => standard_input(CONTEXT_BYTES)?.into_bytes(),
-        text if text.trim_start().starts_with('{') => text.as_bytes().to_vec(),
+        text if text.trim_start().starts_with(['{', '[']) => text.as_bytes().to_vec(),
         path => read_document(path.as_ref(), CONTEXT_BYTES)?,
     };
     let wrong = |message: String| {

@@ -13,9 +13,11 @@ mod doctor;
 mod exit;
 mod failure;
 mod guide;
+mod hidden;
 mod init;
 mod inputs;
 mod install;
+mod log;
 mod manual;
 mod mcp;
 mod person;
@@ -24,6 +26,7 @@ mod schema;
 mod secret;
 mod serve;
 mod session;
+mod spinner;
 mod status;
 mod table;
 mod target;
@@ -32,17 +35,28 @@ mod workflow;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::args::{Arguments, Command};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 
+/// A server frees on one thread what it got on another, all day: this one is made for that, and is
+/// the same on every system, a static build included.
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::typed();
+    if arguments.every.quiet {
+        terminal::be_quiet();
+    }
     let mut terminal = Terminal::new();
-    let exit = match dispatch(&arguments, &mut terminal) {
+    // Kept to the end: what was logged last is written when it goes.
+    let (_log, done) = match log::begin(&arguments.every.log) {
+        Ok(log) => (log, dispatch(&arguments, &mut terminal)),
+        Err(failure) => (None, Err(failure)),
+    };
+    let exit = match done {
         Ok(exit) => exit,
         Err(failure) => failure.show(&mut terminal, arguments.json()),
     };
@@ -83,6 +97,6 @@ fn dispatch(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Fail
         Command::Docs(arguments) => docs::run(arguments, terminal),
         Command::Completions(arguments) => completions::run(arguments, terminal),
         Command::Man(arguments) => manual::run(arguments, terminal),
-        Command::Schema { of } => schema::run(*of, terminal),
+        Command::Schema(arguments) => schema::run(arguments, terminal),
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::time::Duration;
 
 use milepost_mcp::guide::Guides;
-use milepost_mcp::workflows::{Errors, Face, Look, Spelling};
+use milepost_mcp::workflows::{Both, Errors, Face, Look, Spelling};
 use milepost_mcp::{
     Options, Revision, ServeError, Served, Surface, raw_stdout, serve_pipe, serve_stdio,
     stdin_until_signal,
@@ -38,7 +38,13 @@ pub(crate) fn run(arguments: &Mcp, terminal: &mut Terminal) -> Result<Exit, Fail
     let look = look(shown, options.surface);
     let served = match options.surface {
         Surface::Auto | Surface::Workflowlookup => {
-            let contract = Guides::new(target::operations()?);
+            let contract = Both::new(Guides::new(target::operations()?), move || {
+                let operations = target::operations().ok()?;
+                // Names that both contracts have mean the other one's here.
+                let look = Look { surface: Surface::Workflowlookup, ..look };
+                let face = Face::new(operations, look, Box::new(io::stderr()));
+                Some((face, runtime().ok()?))
+            });
             tend_runs();
             let served = serve_stdio(&contract, options, stdin, io::stdout().lock(), io::stderr());
             match served {

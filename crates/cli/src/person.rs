@@ -1,42 +1,59 @@
 //! The person at the terminal, as an operation sees them: told how far it is, asked for a yes.
 
 use std::io::{self, BufRead, IsTerminal, Write};
-use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use milepost_model::secret::Secret;
-use milepost_ops::{Call, Caller};
+use milepost_ops::{Call, Caller, Untyped};
 
-use crate::terminal::safe;
-
-/// How often a spinner turns.
-const TURN: Duration = Duration::from_millis(100);
+use crate::hidden;
+use crate::spinner::{MOMENT, Spinner};
+use crate::terminal::{is_quiet, safe};
 
 /// A person who called a command.
 pub(crate) struct Person {
     /// They said yes beforehand.
     yes: bool,
     /// What shows that something goes on, where somebody watches.
-    spinner: Option<ProgressBar>,
+    spinner: Option<Spinner>,
 }
 
 impl Person {
     /// Who may have said yes already, and who may want nothing but the result.
     pub(crate) fn new(yes: bool, json: bool) -> Person {
-        let watches = !json && io::stderr().is_terminal() && std::env::var_os("CI").is_none();
-        let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}");
-        let spinner = style.ok().filter(|_| watches).map(|style| {
-            let bar = ProgressBar::new_spinner().with_style(style);
-            bar.enable_steady_tick(TURN);
-            bar
-        });
-        Person { yes, spinner }
+        Person { yes, spinner: Spinner::for_watcher(json) }
+    }
+
+    /// Whether they see what goes on as it goes on.
+    pub(crate) fn watches(&self) -> bool {
+        self.spinner.is_some()
+    }
+
+    /// They see what goes on while it is waited for.
+    pub(crate) fn sees(&self, what: &str) {
+        if let Some(spinner) = &self.spinner {
+            spinner.say(what);
+        }
+    }
+
+    /// Waits with them; from a moment on they see that something goes on.
+    pub(crate) async fn wait<F: Future>(&self, work: F) -> F::Output {
+        let Some(spinner) = &self.spinner else { return work.await };
+        spinner.begin();
+        let mut work = std::pin::pin!(work);
+        let output = if let Ok(output) = tokio::time::timeout(MOMENT, &mut work).await {
+            output
+        } else {
+            spinner.turn();
+            work.await
+        };
+        spinner.stop();
+        output
     }
 
     /// Nothing goes on any more.
-    pub(crate) fn settle(&self) {
+    fn settle(&self) {
         if let Some(spinner) = &self.spinner {
-            spinner.finish_and_clear();
+            spinner.stop();
         }
     }
 
@@ -44,7 +61,7 @@ impl Person {
         // A closed standard error leaves nobody to tell.
         let tell = || drop(writeln!(io::stderr(), "{text}"));
         match &self.spinner {
-            Some(spinner) => spinner.suspend(tell),
+            Some(spinner) => spinner.aside(tell),
             None => tell(),
         }
     }
@@ -52,13 +69,13 @@ impl Person {
 
 impl Call for Person {
     fn progress(&self, message: &str) {
-        if let Some(spinner) = &self.spinner {
-            spinner.set_message(safe(message).replace('\n', " "));
-        }
+        self.sees(&safe(message).replace('\n', " "));
     }
 
     fn warn(&self, message: &str) {
-        self.tell(&format!("warning: {}", safe(message)));
+        if !is_quiet() {
+            self.tell(&format!("warning: {}", safe(message)));
+        }
     }
 
     fn ask(&self, question: &str) -> Option<bool> {
@@ -71,17 +88,23 @@ impl Call for Person {
         self.settle();
         drop(write!(io::stderr(), "{} [y/N] ", safe(question)));
         let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer).ok()?;
+        if io::stdin().lock().read_line(&mut answer).ok()? == 0 {
+            // What is said next begins in a line of its own.
+            drop(io::stderr().write_all(b"\n"));
+        }
         Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
     fn ask_in_person(&self, question: &str) -> Option<bool> {
         self.settle();
-        let answer = asked(&format!("{} [y/N] ", safe(question)), Echo::On)?;
-        Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+        match asked(&format!("{} [y/N] ", safe(question)), Echo::On) {
+            Ok(answer) => Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")),
+            Err(Untyped::GivenUp) => Some(false),
+            Err(Untyped::NoTerminal) => None,
+        }
     }
 
-    fn ask_pin(&self, question: &str) -> Option<Secret> {
+    fn ask_pin(&self, question: &str) -> Result<Secret, Untyped> {
         self.settle();
         asked(&safe(question), Echo::Off).map(Secret::new)
     }
@@ -95,6 +118,11 @@ impl Call for Person {
     }
 }
 
+/// A line that is typed on the terminal of this process; nothing where there is none.
+pub(crate) fn line(question: &str) -> Option<String> {
+    asked(&safe(question), Echo::On).ok()
+}
+
 /// Whether what is typed can be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Echo {
@@ -105,28 +133,32 @@ enum Echo {
 /// Asks on the terminal that controls this process: not on standard input, which anything may
 /// write to.
 #[cfg(unix)]
-fn asked(question: &str, echo: Echo) -> Option<String> {
-    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-    let mut terminal = std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
-    let before = tcgetattr(&terminal).ok()?;
+fn asked(question: &str, echo: Echo) -> Result<String, Untyped> {
+    let terminal = std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty");
+    let mut terminal = terminal.map_err(|_| Untyped::NoTerminal)?;
     if echo == Echo::Off {
-        let mut quiet = before.clone();
-        quiet.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(&terminal, OptionalActions::Flush, &quiet).ok()?;
+        let line = hidden::line_of(&terminal, &terminal, &terminal, question);
+        return line.map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => hidden::interrupted(),
+            io::ErrorKind::UnexpectedEof => Untyped::GivenUp,
+            _ => Untyped::NoTerminal,
+        });
     }
-    let told = terminal.write_all(question.as_bytes());
+    terminal.write_all(question.as_bytes()).map_err(|_| Untyped::NoTerminal)?;
     let mut line = String::new();
-    let read = told.and_then(|()| io::BufReader::new(&terminal).read_line(&mut line));
-    if echo == Echo::Off {
-        let _ = tcsetattr(&terminal, OptionalActions::Flush, &before);
-        drop(terminal.write_all(b"\n"));
+    let read = io::BufReader::new(&terminal).read_line(&mut line);
+    match read.map_err(|_| Untyped::NoTerminal)? {
+        0 => {
+            // What is said next begins in a line of its own.
+            drop(terminal.write_all(b"\n"));
+            Err(Untyped::GivenUp)
+        }
+        _ => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
     }
-    let read = read.ok().filter(|bytes| *bytes > 0);
-    read.map(|_| line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
 /// There is no such terminal here.
 #[cfg(not(unix))]
-fn asked(_: &str, _: Echo) -> Option<String> {
-    None
+fn asked(_: &str, _: Echo) -> Result<String, Untyped> {
+    Err(Untyped::NoTerminal)
 }

@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Serve, terminal: &mut Terminal) -> Result<Exit, Fa
         let guard = guard(arguments, bound.address(), access.clone())?;
         tell(arguments, &url, &proof, terminal)?;
         if !bound.address().ip().is_loopback() {
-            terminal.complain("warning: what is sent is not encrypted: put TLS before it");
+            terminal.remark("warning: what is sent is not encrypted: put TLS before it");
         }
         if let Access::OAuth(server) = access
             && let Err(error) = server.ready().await
@@ -178,11 +178,11 @@ fn tell(
     }
     match proof {
         Proof::Token(token) if token.is_new => {
-            terminal.complain(&format!("token: {}", token.secret.reveal()));
-            terminal.complain(&format!("it is shown this once, and kept in {kept}"));
+            terminal.remark(&format!("token: {}", token.secret.reveal()));
+            terminal.remark(&format!("it is shown this once, and kept in {kept}"));
         }
-        Proof::Token(_) => terminal.complain(&format!("token: as in {kept}")),
-        Proof::Issuer(_) => terminal.complain(&format!("tokens: those of {kept}")),
+        Proof::Token(_) => terminal.remark(&format!("token: as in {kept}")),
+        Proof::Issuer(_) => terminal.remark(&format!("tokens: those of {kept}")),
     }
     Ok(())
 }
@@ -202,7 +202,7 @@ fn unheard(address: SocketAddr, error: &io::Error) -> Problem {
 
 /// Done when somebody ends the server.
 #[cfg(unix)]
-fn stopped() -> Result<impl Future<Output = ()>, Failure> {
+pub(crate) fn stopped() -> Result<impl Future<Output = ()>, Failure> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupted = signal(SignalKind::interrupt())?;
     let mut terminated = signal(SignalKind::terminate())?;
@@ -217,7 +217,7 @@ fn stopped() -> Result<impl Future<Output = ()>, Failure> {
 }
 
 #[cfg(not(unix))]
-fn stopped() -> Result<impl Future<Output = ()>, Failure> {
+pub(crate) fn stopped() -> Result<impl Future<Output = ()>, Failure> {
     Ok(async {
         // Without a way to be told, it is ended from outside.
         if tokio::signal::ctrl_c().await.is_err() {

@@ -99,9 +99,7 @@ impl Session {
 
     /// Waits for anything.
     pub(crate) fn wait<F: Future>(&self, work: F) -> F::Output {
-        let output = self.runtime.block_on(work);
-        self.person.settle();
-        output
+        self.runtime.block_on(self.person.wait(work))
     }
 }
 

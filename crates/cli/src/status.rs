@@ -1,14 +1,13 @@
 //! `milepost` alone: how things stand, and the one command to type next.
 
 use milepost_ops::Reader;
-use milepost_ops::run::list::Listed;
 use milepost_ops::run::overview::{Asked, Overview, overview};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::run::started;
+use crate::run;
 use crate::session::print;
-use crate::table::{self, cut};
+use crate::table::cut;
 use crate::target;
 use crate::terminal::{Terminal, safe};
 
@@ -26,12 +25,14 @@ pub(crate) fn run(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> 
 }
 
 fn show(found: &Overview, terminal: &mut Terminal) -> Result<(), Failure> {
+    if let Some(fault) = &found.fault {
+        terminal.complain(&format!("warning: the configuration cannot be used: {}", safe(fault)));
+    }
     if found.open.is_empty() {
         terminal.line("no run is open")?;
     } else {
-        let rows: Vec<Vec<String>> = found.open.iter().take(SHOWN).map(row).collect();
-        let headings = ["open run", "workflow", "started (UTC)", "status"];
-        terminal.line(&table::render(&headings, &rows, terminal.width()))?;
+        let shown = &found.open[..found.open.len().min(SHOWN)];
+        terminal.line(&run::overview("open run", shown, terminal.width()))?;
         if found.more || found.open.len() > SHOWN {
             terminal.line("… and more: milepost runs --open --all")?;
         }
@@ -40,17 +41,6 @@ fn show(found: &Overview, terminal: &mut Terminal) -> Result<(), Failure> {
     waiting("waits on an agent", "milepost runs --open", &found.waits_on_agent, terminal)?;
     terminal.line(&format!("next: {}", safe(&found.next)))?;
     Ok(())
-}
-
-fn row(run: &Listed) -> Vec<String> {
-    let waiting = run.waiting.as_ref().map(|waiting| format!(": {waiting}"));
-    let status = if run.quarantined { "damaged" } else { run.status.as_str() };
-    vec![
-        run.run_id.clone(),
-        run.workflow.clone(),
-        started(run.started_ms),
-        format!("{status}{}", waiting.unwrap_or_default()),
-    ]
 }
 
 fn waiting(
@@ -67,7 +57,7 @@ fn waiting(
     for one in asked.iter().take(SHOWN) {
         let step = one.step.as_deref().map(|step| format!(" {step}")).unwrap_or_default();
         let message = one.message.lines().next().unwrap_or_default();
-        let line = format!("  {}  {}{step}: {message}", one.run_id, one.kind);
+        let line = format!("  {}  {}{step}: {message}", one.run_id, run::kind(&one.kind));
         terminal.line(&cut(&safe(&line), width))?;
     }
     if asked.len() > SHOWN {

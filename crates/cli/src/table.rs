@@ -6,22 +6,64 @@ use crate::terminal::safe;
 
 /// Lays rows out under their headings, within a width.
 pub(crate) fn render(headings: &[&str], rows: &[Vec<String>], width: usize) -> String {
-    let rows: Vec<Vec<String>> = rows
-        .iter()
-        .map(|row| row.iter().map(|cell| safe(cell).replace('\n', " ")).collect())
-        .collect();
-    let mut columns: Vec<usize> = headings
-        .iter()
-        .enumerate()
-        .map(|(index, heading)| {
-            let cells = rows.iter().filter_map(|row| row.get(index));
-            cells.map(|cell| cell.width()).chain([heading.width()]).max().unwrap_or(0)
-        })
-        .collect();
+    let rows = clean(rows);
+    let mut columns = widths(headings, &rows);
     fit(&mut columns, width);
+    laid_out(headings, &rows, &columns, width)
+}
+
+/// The same where some columns are worth more than others: `gives` gets narrower, and those of
+/// `drops` go one after the other. All others are shown whole, whatever the width.
+pub(crate) fn render_whole(
+    headings: &[&str],
+    rows: &[Vec<String>],
+    width: usize,
+    gives: usize,
+    drops: &[usize],
+) -> String {
+    let rows = clean(rows);
+    let mut columns = widths(headings, &rows);
+    let least = columns[gives].min(NARROW);
+    let mut kept: Vec<usize> = (0..columns.len()).collect();
+    let over = |columns: &[usize], kept: &[usize], given: usize| {
+        let of = |index: &usize| if *index == gives { given } else { columns[*index] };
+        let total = kept.iter().map(|index| of(index) + GAP).sum::<usize>();
+        total.saturating_sub(GAP).saturating_sub(width)
+    };
+    for drop in drops {
+        if over(&columns, &kept, least) > 0 {
+            kept.retain(|index| index != drop);
+        }
+    }
+    columns[gives] -= over(&columns, &kept, columns[gives]).min(columns[gives] - least);
+    let chosen = |row: &[String]| -> Vec<String> {
+        kept.iter().map(|index| row.get(*index).cloned().unwrap_or_default()).collect()
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| chosen(row)).collect();
+    let headings: Vec<&str> = kept.iter().map(|index| headings[*index]).collect();
+    let columns: Vec<usize> = kept.iter().map(|index| columns[*index]).collect();
+    laid_out(&headings, &rows, &columns, usize::MAX)
+}
+
+/// Cells as one line each, without what a terminal would act on.
+fn clean(rows: &[Vec<String>]) -> Vec<Vec<String>> {
+    let cell = |cell: &String| safe(cell).replace('\n', " ");
+    rows.iter().map(|row| row.iter().map(cell).collect()).collect()
+}
+
+/// How wide each column needs to be.
+fn widths(headings: &[&str], rows: &[Vec<String>]) -> Vec<usize> {
+    let width = |(index, heading): (usize, &&str)| {
+        let cells = rows.iter().filter_map(|row| row.get(index));
+        cells.map(|cell| cell.width()).chain([heading.width()]).max().unwrap_or(0)
+    };
+    headings.iter().enumerate().map(width).collect()
+}
+
+fn laid_out(headings: &[&str], rows: &[Vec<String>], columns: &[usize], width: usize) -> String {
     let headings: Vec<String> = headings.iter().map(|heading| heading.to_uppercase()).collect();
-    let mut lines = vec![line(&headings, &columns, width)];
-    lines.extend(rows.iter().map(|row| line(row, &columns, width)));
+    let mut lines = vec![line(&headings, columns, width)];
+    lines.extend(rows.iter().map(|row| line(row, columns, width)));
     lines.join("\n")
 }
 
@@ -74,7 +116,38 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{cut, render};
+    use super::{cut, render, render_whole};
+
+    const RUN: &str = "run_00000000000000000000000001";
+
+    fn runs(width: usize) -> String {
+        let row = [RUN, "a-workflow-with-a-rather-long-name", "2026-11-17 03:05", "interrupted"];
+        let rows = vec![row.map(str::to_owned).to_vec()];
+        render_whole(&["run", "workflow", "started", "status"], &rows, width, 1, &[2, 1])
+    }
+
+    #[test]
+    fn what_names_a_row_and_how_it_stands_is_never_cut() {
+        for width in 40..120 {
+            let table = runs(width);
+            let row = table.lines().nth(1).expect("a row");
+            assert!(row.starts_with(RUN) && row.ends_with("  interrupted"), "{width}: {row}");
+            // The two alone are 43 columns.
+            assert!(table.lines().all(|line| line.chars().count() <= width.max(43)), "{table}");
+        }
+    }
+
+    #[test]
+    fn the_least_important_give_way_first() {
+        let row = |width| runs(width).lines().nth(1).expect("a row").replace(RUN, "R");
+        assert_eq!(
+            row(100),
+            "R  a-workflow-with-a-rather-long-name  2026-11-17 03:05  interrupted"
+        );
+        assert_eq!(row(80), "R  a-workflow-with-…  2026-11-17 03:05  interrupted");
+        assert_eq!(row(60), "R  a-workflow-wit…  interrupted");
+        assert_eq!(row(40), "R  interrupted");
+    }
 
     #[test]
     fn columns_line_up() {

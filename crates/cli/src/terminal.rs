@@ -1,6 +1,7 @@
 //! Standard output for results, standard error for the rest, and what the terminal can show.
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use unicode_width::UnicodeWidthStr;
 
@@ -11,7 +12,22 @@ pub(crate) struct Terminal {
     /// The reader of the result has gone. What is still to be found out is found out all the same:
     /// the exit code must not depend on how much was read.
     gone: bool,
+    /// Nothing is said beside the result but what went wrong.
+    quiet: bool,
     width: usize,
+}
+
+/// Whether `--quiet` was given: said once, before anything else is.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on nothing is said but results, questions and what went wrong.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Whether nothing else is to be said.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
 }
 
 /// Where remarks go.
@@ -25,12 +41,17 @@ impl Terminal {
     pub(crate) fn new() -> Terminal {
         let out = anstream::AutoStream::auto(io::stdout().lock());
         let err = Remarks::Apart(anstream::AutoStream::auto(io::stderr()));
-        Terminal { out, err, gone: false, width: width() }
+        Terminal { out, err, gone: false, quiet: is_quiet(), width: width() }
     }
 
     /// With the remarks among the results.
     pub(crate) fn merged() -> Terminal {
         Terminal { err: Remarks::Between, ..Terminal::new() }
+    }
+
+    /// For nobody: nothing is said.
+    pub(crate) fn closed() -> Terminal {
+        Terminal { gone: true, ..Terminal::merged() }
     }
 
     /// The stream for results; colours are dropped where nobody would see them.
@@ -67,8 +88,21 @@ impl Terminal {
         }
     }
 
-    /// Writes a remark. A closed standard error leaves nobody to tell.
+    /// Says what nobody may miss: what went wrong, and what a question is about.
     pub(crate) fn complain(&mut self, text: &str) {
+        self.say(text);
+    }
+
+    /// Says anything else: how far it is, what is worth knowing, what to do next. Whoever wants
+    /// none of it is not told.
+    pub(crate) fn remark(&mut self, text: &str) {
+        if !(self.quiet && matches!(self.err, Remarks::Apart(_))) {
+            self.say(text);
+        }
+    }
+
+    /// A closed standard error leaves nobody to tell.
+    fn say(&mut self, text: &str) {
         match &mut self.err {
             // In one piece: several processes may share a terminal.
             Remarks::Apart(err) => drop(err.write_all(format!("{text}\n").as_bytes())),
@@ -82,7 +116,8 @@ impl Terminal {
     }
 }
 
-fn width() -> usize {
+/// Columns of the terminal, or a usual number of them.
+pub(crate) fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let asked = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     columns.or_else(asked).filter(|width| (20..=400).contains(width)).unwrap_or(100)

@@ -60,8 +60,8 @@ fn show(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
     for scheme in &response.schemes {
         for name in &scheme.missing {
             let name = safe(name);
-            terminal.complain(&format!("warning: there is no secret `{name}` yet"));
-            terminal.complain(&format!("next: milepost secret set {name}"));
+            terminal.remark(&format!("warning: there is no secret `{name}` yet"));
+            terminal.remark(&format!("next: milepost secret set {name}"));
         }
     }
     if response.schemes.iter().all(|scheme| scheme.secrets.is_empty())
@@ -70,7 +70,7 @@ fn show(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
         let flags: Vec<String> = scheme.takes.iter().map(|part| flag(part)).collect();
         let name = safe(&scheme.scheme);
         let (id, flags) = (&response.catalog_id, flags.join(" "));
-        terminal.complain(&format!("next: milepost catalog auth {id} --scheme {name} {flags}"));
+        terminal.remark(&format!("next: milepost catalog auth {id} --scheme {name} {flags}"));
     }
     Ok(())
 }

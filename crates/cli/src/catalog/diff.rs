@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &Diff, terminal: &mut Terminal) -> Result<Exit, Fai
     if json {
         print(&response, terminal)?;
     } else {
-        remarks::complain(&response.warnings, terminal);
+        remarks::tell(&response.warnings, terminal);
         show(&response, terminal)?;
     }
     Ok(Exit::Done)

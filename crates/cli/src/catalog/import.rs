@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Import, terminal: &mut Terminal) -> Result<Exit, F
 }
 
 fn show(response: &Response, disabled: bool, terminal: &mut Terminal) -> Result<(), Failure> {
-    remarks::complain(&response.warnings, terminal);
+    remarks::tell(&response.warnings, terminal);
     let id = &response.catalog_id;
     let verb = if response.replaced { "replaced" } else { "imported" };
     let operations = count(response.operation_count, "operation");
@@ -42,7 +42,7 @@ fn show(response: &Response, disabled: bool, terminal: &mut Terminal) -> Result<
     terminal.line(&format!("{verb} {id}: {operations}, {commands}, {providers}"))?;
     terminal.line(&safe(address(response.base_url.as_deref())))?;
     terminal.line(&safe(&response.catalog_path))?;
-    terminal.complain(&match disabled {
+    terminal.remark(&match disabled {
         true => format!("next: milepost catalog enable {id}"),
         false => format!("next: milepost catalog show {id}"),
     });

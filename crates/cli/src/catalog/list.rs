@@ -27,12 +27,12 @@ pub(crate) fn run(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> 
     }
     for item in &response.catalogs {
         if let Some(problem) = &item.problem {
-            terminal.complain(&format!("warning: `{}`: {}", item.catalog_id, safe(problem)));
+            terminal.remark(&format!("warning: `{}`: {}", item.catalog_id, safe(problem)));
         }
     }
     for file in &response.unreadable {
         let (path, message) = (safe(&file.path), safe(&file.message));
-        terminal.complain(&format!("warning: `{path}` is left out: {message}"));
+        terminal.remark(&format!("warning: `{path}` is left out: {message}"));
     }
     Ok(Exit::Done)
 }

@@ -23,6 +23,7 @@ use super::args::Mock as Arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::person::Person;
+use crate::serve::stopped;
 use crate::session::Session;
 use crate::terminal::{Terminal, count, safe};
 
@@ -48,15 +49,17 @@ pub(crate) fn run(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit
     let listener = listener.map_err(|error| unheard(arguments.port, &error))?;
     let address = listener.local_addr()?;
     let url = format!("http://{address}");
+    // Whoever knows the address may end it, and it ends in order.
+    let stop = session.wait(async { stopped() })?;
     if json {
         let told = json!({"url": url, "title": title, "operation_count": operation_count});
         terminal.line(&told.to_string())?;
     } else {
         terminal.line(&url)?;
         let operations = count(operation_count, "operation");
-        terminal.complain(&format!("{} answers with {operations}; Ctrl-C ends it", safe(&title)));
+        terminal.remark(&format!("{} answers with {operations}; Ctrl-C ends it", safe(&title)));
     }
-    session.wait(serve(listener, mock))?;
+    session.wait(serve(listener, mock, stop));
     Ok(Exit::Done)
 }
 
@@ -66,10 +69,10 @@ fn unheard(port: u16, error: &io::Error) -> Problem {
 }
 
 /// Answers until somebody ends it.
-async fn serve(listener: TcpListener, mock: Mock) -> Result<(), Failure> {
+async fn serve(listener: TcpListener, mock: Mock, stop: impl Future<Output = ()>) {
     tokio::select! {
-        () = answer_all(listener, mock) => Ok(()),
-        stopped = stopped() => Ok(stopped?),
+        () = answer_all(listener, mock) => {}
+        () = stop => {}
     }
 }
 
@@ -79,21 +82,6 @@ pub(crate) async fn answer_all(listener: TcpListener, mock: Mock) {
     let app = Router::new().fallback(answer).with_state(mock);
     // It goes on after every error.
     drop(axum::serve(listener, app).await);
-}
-
-#[cfg(unix)]
-async fn stopped() -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminated = signal(SignalKind::terminate())?;
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => interrupted,
-        _ = terminated.recv() => Ok(()),
-    }
-}
-
-#[cfg(not(unix))]
-async fn stopped() -> io::Result<()> {
-    tokio::signal::ctrl_c().await
 }
 
 async fn answer(State(mock): State<Arc<Mutex<Mock>>>, request: Request) -> Response {

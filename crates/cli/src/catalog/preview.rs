@@ -1,6 +1,6 @@
 //! `milepost catalog preview`.
 
-use milepost_ops::catalog::preview::{Preview as Operation, Request, Response};
+use milepost_ops::catalog::preview::{Judgement, Preview as Operation, Request, Response};
 
 use super::args::Preview;
 use super::{address, remarks};
@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &Preview, terminal: &mut Terminal) -> Result<Exit, 
         refs_root: source.references.refs_root.clone(),
     })?;
     if source.json.json {
-        print(&response, terminal)?;
+        print(&Judgement::of(response), terminal)?;
     } else {
         show(&response, &source.named, terminal)?;
     }
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Preview, terminal: &mut Terminal) -> Result<Exit, 
 }
 
 fn show(response: &Response, source: &str, terminal: &mut Terminal) -> Result<(), Failure> {
-    remarks::complain(&response.warnings, terminal);
+    remarks::tell(&response.warnings, terminal);
     let catalog = &response.catalog;
     terminal.line(&format!("{} — {}", catalog.catalog_id, safe(&catalog.title)))?;
     terminal.line(&safe(address(catalog.base_url.as_deref())))?;
@@ -45,14 +45,14 @@ fn show(response: &Response, source: &str, terminal: &mut Terminal) -> Result<()
         terminal.line(&format!("\n{}", commands_table(commands, terminal.width())))?;
         let rest = response.projected_command_count.saturating_sub(commands.len());
         if rest > 0 {
-            terminal.complain(&format!("note: {} more", count(rest, "command")));
+            terminal.remark(&format!("note: {} more", count(rest, "command")));
         }
     }
     let overwrite = if response.exists { " --overwrite" } else { "" };
     if response.exists {
         let id = &catalog.catalog_id;
-        terminal.complain(&format!("note: catalog `{id}` is there already"));
+        terminal.remark(&format!("note: catalog `{id}` is there already"));
     }
-    terminal.complain(&format!("next: milepost catalog import {}{overwrite}", safe(source)));
+    terminal.remark(&format!("next: milepost catalog import {}{overwrite}", safe(source)));
     Ok(())
 }

@@ -28,8 +28,8 @@ pub(super) fn warnings(remarks: &[Remark]) -> Vec<String> {
 }
 
 /// Warnings about what was done all the same.
-pub(super) fn complain(remarks: &[Remark], terminal: &mut Terminal) {
+pub(super) fn tell(remarks: &[Remark], terminal: &mut Terminal) {
     for line in warnings(remarks) {
-        terminal.complain(&line);
+        terminal.remark(&line);
     }
 }

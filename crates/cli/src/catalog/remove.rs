@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &Remove, terminal: &mut Terminal) -> Result<Exit, F
     let left = count(response.remaining_catalog_count, "catalog");
     terminal.line(&format!("removed {}; {left} left", response.removed_catalog_id))?;
     if !response.manifest_removed {
-        terminal.complain("note: its document stays for the next import; --manifest removes it");
+        terminal.remark("note: its document stays for the next import; --manifest removes it");
     }
     Ok(Exit::Done)
 }

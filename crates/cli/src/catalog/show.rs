@@ -43,7 +43,7 @@ fn show(item: &Item, session: &Session, terminal: &mut Terminal) -> Result<(), F
     terminal.line(&format!("record    {}", safe(&item.catalog_path)))?;
     terminal.line(&format!("document  {}", safe(&item.manifest_path)))?;
     if let Some(problem) = &item.problem {
-        terminal.complain(&format!("warning: {}", safe(problem)));
+        terminal.remark(&format!("warning: {}", safe(problem)));
         return Ok(());
     }
     let catalog_id = item.catalog_id.clone();
@@ -52,7 +52,7 @@ fn show(item: &Item, session: &Session, terminal: &mut Terminal) -> Result<(), F
         terminal.line(&format!("\n{}", schemes_table(&auth, terminal.width())))?;
     }
     if !item.enabled {
-        terminal.complain(&format!("next: milepost catalog enable {}", item.catalog_id));
+        terminal.remark(&format!("next: milepost catalog enable {}", item.catalog_id));
         return Ok(());
     }
     let first = session.run::<Commands>(commands::Request {
@@ -68,7 +68,7 @@ fn show(item: &Item, session: &Session, terminal: &mut Terminal) -> Result<(), F
     if first.total > first.commands.len() {
         let rest = count(first.total - first.commands.len(), "command");
         let id = &item.catalog_id;
-        terminal.complain(&format!("note: {rest} more: milepost command search --catalog {id}"));
+        terminal.remark(&format!("note: {rest} more: milepost command search --catalog {id}"));
     }
     Ok(())
 }

@@ -45,7 +45,7 @@ fn show(source: &str, response: &Response, terminal: &mut Terminal) -> Result<()
     let warnings = count(response.warnings.len(), "warning");
     if response.valid {
         terminal.line(&format!("{source}: valid, {kind}, {operations}, {commands}, {warnings}"))?;
-        terminal.complain(&format!("next: milepost catalog import {source}"));
+        terminal.remark(&format!("next: milepost catalog import {source}"));
     } else {
         let errors = count(response.violations.len(), "error");
         terminal.line(&format!("{source}: not valid, {kind}, {errors}, {warnings}"))?;

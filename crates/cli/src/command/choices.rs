@@ -31,13 +31,13 @@ pub(crate) fn run(arguments: &Choices, terminal: &mut Terminal) -> Result<Exit, 
         return Ok(Exit::Done);
     }
     if response.choices.is_empty() {
-        terminal.complain("there is nothing to choose from");
+        terminal.remark("there is nothing to choose from");
         return Ok(Exit::Done);
     }
     let rows: Vec<Vec<String>> = response.choices.iter().map(row).collect();
     terminal.line(&table::render(&["value", "label"], &rows, terminal.width()))?;
     if response.next_cursor.is_some() || response.more {
-        terminal.complain("note: there are more; --query narrows them");
+        terminal.remark("note: there are more; --query narrows them");
     }
     Ok(Exit::Done)
 }

@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &Providers, terminal: &mut Terminal) -> Result<Exit
         return Ok(Exit::Done);
     }
     if response.providers.is_empty() {
-        terminal.complain("no command yields choices for these");
+        terminal.remark("no command yields choices for these");
         return Ok(Exit::Done);
     }
     let rows: Vec<Vec<String>> = response.providers.iter().map(row).collect();
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Providers, terminal: &mut Terminal) -> Result<Exit
         let mut words = vec![format!("next: milepost command choices {}", first.provider)];
         let given = first.required_parameters.iter();
         words.extend(given.map(|bind| format!("-p {}=…", bind.parameter)));
-        terminal.complain(&words.join(" "));
+        terminal.remark(&words.join(" "));
     }
     Ok(Exit::Done)
 }

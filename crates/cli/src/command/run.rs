@@ -40,14 +40,14 @@ pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Result<Exit, Fail
         show_body(&response, terminal)?;
     }
     for note in &response.notes {
-        terminal.complain(&format!("note: {}", safe(note)));
+        terminal.remark(&format!("note: {}", safe(note)));
     }
     if !response.dry_run {
-        terminal.complain(&went(&response));
+        terminal.remark(&went(&response));
     }
     if let (Some(bytes), Some(output)) = (kept, &arguments.output) {
         let output = safe(&output.display().to_string());
-        terminal.complain(&format!("wrote {} to {output}", count(bytes, "byte")));
+        terminal.remark(&format!("wrote {} to {output}", count(bytes, "byte")));
     }
     Ok(exit)
 }
@@ -121,7 +121,7 @@ fn text(body: &Value) -> String {
 fn show_body(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
     if let Some(path) = &response.body_path {
         let bytes = count(response.body_bytes.unwrap_or_default(), "byte");
-        terminal.complain(&format!("note: the answer is no text; {bytes} are kept here:"));
+        terminal.remark(&format!("note: the answer is no text; {bytes} are kept here:"));
         terminal.line(&safe(path))?;
         return Ok(());
     }

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Search, terminal: &mut Terminal) -> Result<Exit, F
 
 fn show(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
     if response.total == 0 {
-        terminal.complain("nothing was found; `milepost catalog list` shows what is searched");
+        terminal.remark("nothing was found; `milepost catalog list` shows what is searched");
         return Ok(());
     }
     let width = terminal.width();
@@ -51,10 +51,10 @@ fn show(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
     let shown = response.commands.len() + response.workflows.len();
     if response.total > shown {
         let rest = count(response.total - shown, "match").replace("matchs", "matches");
-        terminal.complain(&format!("note: {rest} more: say more words, or --limit"));
+        terminal.remark(&format!("note: {rest} more: say more words, or --limit"));
     }
     if let Some(first) = response.commands.first() {
-        terminal.complain(&format!("next: milepost command show {}", first.command));
+        terminal.remark(&format!("next: milepost command show {}", first.command));
     }
     Ok(())
 }

@@ -64,12 +64,11 @@ fn show(full: &Full, terminal: &mut Terminal) -> Result<(), Failure> {
     for one in &full.parameters {
         if let Some(provider) = &one.provider {
             let (name, provider) = (safe(&one.name), safe(provider));
-            terminal.complain(&format!(
-                "note: values of `{name}`: milepost command choices {provider}"
-            ));
+            terminal
+                .remark(&format!("note: values of `{name}`: milepost command choices {provider}"));
         }
     }
-    terminal.complain(&format!("next: {}", example(full)));
+    terminal.remark(&format!("next: {}", example(full)));
     Ok(())
 }
 

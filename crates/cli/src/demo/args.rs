@@ -4,6 +4,8 @@ use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
 
+use crate::args::Json;
+
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// One alone; otherwise the first three
@@ -12,6 +14,8 @@ pub(crate) struct Demo {
     /// Say yes where somebody is asked, for scripts
     #[arg(long, conflicts_with = "command")]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
     /// Run a command among the runs of the last demo
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,

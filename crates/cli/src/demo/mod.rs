@@ -5,8 +5,8 @@ pub(crate) mod args;
 mod place;
 
 use milepost_model::secret::Secret;
-use milepost_ops::{Call, Caller};
-use serde_json::Value;
+use milepost_ops::{Call, Caller, Untyped};
+use serde_json::{Value, json};
 
 use self::args::{Demo, Name};
 use self::place::{Place, Shop};
@@ -14,23 +14,43 @@ use crate::args::Json;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::run::{self, args as run_args};
+use crate::session::print;
 use crate::terminal::Terminal;
 
 pub(crate) fn run(arguments: &Demo, terminal: &mut Terminal) -> Result<Exit, Failure> {
     if !arguments.command.is_empty() {
         return Ok(Exit::passed(Place::last()?.pass(&arguments.command)?));
     }
+    if arguments.json.json {
+        return told(arguments, terminal);
+    }
+    tour(arguments, terminal).map(|_| Exit::Done)
+}
+
+/// What came of it, without the tour.
+fn told(arguments: &Demo, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let place = tour(arguments, &mut Terminal::closed())?;
+    let runs: Value =
+        serde_json::from_str(&place.quietly(&["runs", "--json"])?).unwrap_or_default();
+    let folder = place.folder().display().to_string();
+    print(&json!({"folder": folder, "runs": runs["runs"]}), terminal)?;
+    Ok(Exit::Done)
+}
+
+/// Shows the demos, and says where they happened.
+fn tour(arguments: &Demo, terminal: &mut Terminal) -> Result<Place, Failure> {
     let names: &[Name] = match &arguments.name {
         Some(name) => std::slice::from_ref(name),
         None => &[Name::OrderHealth, Name::RefundWithApproval, Name::FlakySync],
     };
     let place = Place::fresh()?;
     // The request that the third demo is about.
-    let shop = Shop::open(&place, &[("refunds:list", 503)])?;
+    let shop = Shop::open(&place, &[("refunds:list", 503)], 0)?;
     let base = format!("{}/api/v1", shop.url);
     terminal.line(&format!(
         "A shop answers at {}, played by the mock of its OpenAPI document.\n\
-         Everything else is real, and happens in {}.\n",
+         Everything else is real, and happens in {}.\n\
+         To type one of these commands yourself, write it behind `milepost demo --`.\n",
         shop.url,
         place.folder().display()
     ))?;
@@ -49,7 +69,7 @@ pub(crate) fn run(arguments: &Demo, terminal: &mut Terminal) -> Result<Exit, Fai
         tour.show(number + 1, *name)?;
     }
     tour.end(arguments.name.is_none())?;
-    Ok(Exit::Done)
+    Ok(tour.place)
 }
 
 /// A demo under way.
@@ -92,13 +112,17 @@ impl Tour<'_> {
             return self.say("");
         }
         let said = self.place.shown(&["approve", run], self.terminal)?;
-        if said.code != 0 {
-            self.say(
+        match said.code {
+            0 => Ok(()),
+            code if code == i32::from(Exit::Conflict.code()) => self.say(&format!(
+                "You said no, so nothing was paid back. Change your mind: \
+                 `milepost demo -- approve {run}`\n"
+            )),
+            _ => self.say(
                 "Nobody said yes, so nothing is paid back: the run waits, today and after the next \
                  start.\nWithout a terminal, `milepost demo --yes` says it for you.\n",
-            )?;
+            ),
         }
-        Ok(())
     }
 
     fn resume(&mut self, run: &str) -> Result<(), Failure> {
@@ -175,8 +199,8 @@ impl Call for Beforehand {
         Some(true)
     }
 
-    fn ask_pin(&self, _: &str) -> Option<Secret> {
-        None
+    fn ask_pin(&self, _: &str) -> Result<Secret, Untyped> {
+        Err(Untyped::NoTerminal)
     }
 
     fn cancelled(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Where a demo happens: a folder of its own, a shop that answers on this machine, and commands
 //! that are run there as anybody would run them.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Write};
@@ -21,15 +22,23 @@ use crate::failure::Failure;
 use crate::person::Person;
 use crate::session::Session;
 use crate::target;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, width};
 
 /// The API of the shop.
 const SHOP: (&str, &str) = ("shop.yaml", include_str!("../../../../examples/shop.yaml"));
 /// What the shop wants to see; it takes anything.
 const TOKEN: (&str, &str) = ("MILEPOST_SECRET_SHOP_TOKEN", "demo");
 /// Variables that would lead a command elsewhere.
-const ELSEWHERE: [&str; 4] =
-    ["REGISTRY_CONFIG_PATH", "REGISTRY_WORKFLOWS_PATH", "WORKFLOW_STORAGE_PATH", "MILEPOST_TOKEN"];
+const ELSEWHERE: [&str; 8] = [
+    "REGISTRY_CONFIG_PATH",
+    "REGISTRY_WORKFLOWS_PATH",
+    "WORKFLOW_STORAGE_PATH",
+    "MILEPOST_TOKEN",
+    "MILEPOST_LOG",
+    "MILEPOST_LOG_FORMAT",
+    "MILEPOST_LOG_FILE",
+    "RUST_LOG",
+];
 
 /// The folder of the demos.
 pub(super) struct Place {
@@ -93,6 +102,11 @@ impl Place {
         fs::write(self.work().join(name), text).map_err(|error| self.unusable(&error))
     }
 
+    /// Where the shop answered.
+    fn port(&self) -> Option<u16> {
+        fs::read_to_string(self.of("port")).ok()?.trim().parse().ok()
+    }
+
     /// What this process does there itself, beside the commands.
     pub(super) fn session(&self) -> Result<Session, Failure> {
         let token = (OsString::from(TOKEN.0), OsString::from(TOKEN.1));
@@ -119,6 +133,8 @@ impl Place {
         let program = std::env::current_exe().map_err(|error| self.unusable(&error))?;
         let mut command = Command::new(program);
         command.current_dir(self.work()).env(TOKEN.0, TOKEN.1).env("HOME", &self.folder);
+        // What it says is passed on, so it cannot see how wide the terminal is.
+        command.env("COLUMNS", width().to_string());
         for (name, kind) in
             [("XDG_CONFIG_HOME", "config"), ("XDG_DATA_HOME", "data"), ("XDG_CACHE_HOME", "cache")]
         {
@@ -137,7 +153,7 @@ impl Place {
         terminal: &mut Terminal,
     ) -> Result<Said, Failure> {
         terminal.line(&format!("$ milepost {}", arguments.join(" ")))?;
-        let said = self.run(arguments, None, &mut |line| terminal.line(line))?;
+        let said = self.run(arguments, None, &mut |line| terminal.line(&typeable(line)))?;
         terminal.line("")?;
         Ok(said)
     }
@@ -150,7 +166,7 @@ impl Place {
         terminal: &mut Terminal,
     ) -> Result<Said, Failure> {
         terminal.line(&format!("$ echo '{input}' | milepost {}", arguments.join(" ")))?;
-        let said = self.run(arguments, Some(input), &mut |line| terminal.line(line))?;
+        let said = self.run(arguments, Some(input), &mut |line| terminal.line(&typeable(line)))?;
         terminal.line("")?;
         Ok(said)
     }
@@ -200,8 +216,18 @@ impl Place {
             let message = "there was no demo yet";
             return Err(Problem::new(Code::FileNotFound, message, "run `milepost demo`").into());
         }
+        // Its workflows call the shop: it answers where it did. Elsewhere it is another demo's.
+        let _shop = self.port().and_then(|port| Shop::open(self, &[], port).ok());
         let status = self.command()?.args(arguments).status();
         Ok(status.map_err(|error| self.unusable(&error))?.code().unwrap_or(1))
+    }
+}
+
+/// What is to be typed next, as it works where the user is: the runs of a demo are not theirs.
+fn typeable(line: &str) -> Cow<'_, str> {
+    match line.strip_prefix("next: milepost ") {
+        Some(rest) => Cow::Owned(format!("next: milepost demo -- {rest}")),
+        None => Cow::Borrowed(line),
     }
 }
 
@@ -221,8 +247,8 @@ pub(super) struct Shop {
 }
 
 impl Shop {
-    /// Opens it; each of `fails` fails once.
-    pub(super) fn open(place: &Place, fails: &[(&str, u16)]) -> Result<Shop, Failure> {
+    /// Opens it on a port, any for 0; each of `fails` fails once.
+    pub(super) fn open(place: &Place, fails: &[(&str, u16)], port: u16) -> Result<Shop, Failure> {
         let session = place.session()?;
         let fail_next = fails.iter().map(|(name, status)| ((*name).to_owned(), *status)).collect();
         let faults = Faults { fail_next, ..Faults::default() };
@@ -231,8 +257,11 @@ impl Shop {
         let document = document.to_string_lossy();
         let reader = session.operations.reader();
         let played = session.wait(ops::open(reader, &session.person, &document, settings))?;
-        let listener = session.wait(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
-        let url = format!("http://{}", listener.local_addr()?);
+        let listener = session.wait(TcpListener::bind((Ipv4Addr::LOCALHOST, port)))?;
+        let address = listener.local_addr()?;
+        let url = format!("http://{address}");
+        let kept = fs::write(place.of("port"), address.port().to_string());
+        kept.map_err(|error| place.unusable(&error))?;
         session.spawn(mock::answer_all(listener, played.mock));
         Ok(Shop { _session: session, url })
     }

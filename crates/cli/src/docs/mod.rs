@@ -38,7 +38,7 @@ fn list(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let rows: Vec<Vec<String>> = TOPICS.iter().map(row).collect();
     terminal.line(&table::render(&["topic", "about"], &rows, terminal.width()))?;
     let first = TOPICS.first().map_or("", |(name, _)| name);
-    terminal.complain(&format!("next: milepost docs {first}; an error: milepost docs <CODE>"));
+    terminal.remark(&format!("next: milepost docs {first}; an error: milepost docs <CODE>"));
     Ok(Exit::Done)
 }
 

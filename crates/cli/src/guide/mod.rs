@@ -73,7 +73,7 @@ fn call<T: DeserializeOwned>(
 pub(crate) fn context(given: Option<&OsStr>) -> Result<Value, Failure> {
     let Some(given) = given else { return Ok(Value::Object(serde_json::Map::new())) };
     let name = given.to_string_lossy();
-    let bytes = match name.trim_start().starts_with('{') {
+    let bytes = match name.trim_start().starts_with(['{', '[']) {
         true => name.as_bytes().to_vec(),
         false => read_document(Path::new(given), limits::DOCUMENT_BYTES)?,
     };

@@ -56,7 +56,7 @@ fn done(arguments: &GuideNext) -> Vec<&str> {
 fn show(next: &Next, arguments: &GuideNext, terminal: &mut Terminal) -> Result<(), Failure> {
     let guidance = &next.guidance;
     for warning in &guidance.warnings {
-        terminal.complain(&format!("warning: {}", safe(warning)));
+        terminal.remark(&format!("warning: {}", safe(warning)));
     }
     if let Some(step) = &next.step {
         let title = step["title"].as_str().unwrap_or_default();
@@ -81,7 +81,7 @@ fn show(next: &Next, arguments: &GuideNext, terminal: &mut Terminal) -> Result<(
     }
     if !guidance.missing.is_empty() {
         let names = guidance.missing.join(", ");
-        terminal.complain(&format!("note: not set in the context: {}", safe(&names)));
+        terminal.remark(&format!("note: not set in the context: {}", safe(&names)));
     }
     if let Some(key) = &next.completed_step {
         let mut done = done(arguments);
@@ -89,7 +89,7 @@ fn show(next: &Next, arguments: &GuideNext, terminal: &mut Terminal) -> Result<(
         let context = arguments.context.as_ref();
         let context = context.map(|given| format!(" --context '{}'", given.to_string_lossy()));
         // Never wrapped: it is there to be copied.
-        terminal.complain(&format!(
+        terminal.remark(&format!(
             "\nwhen it is done: milepost guide next {} --done {}{}",
             arguments.target.to_string_lossy(),
             done.join(","),

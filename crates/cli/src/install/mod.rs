@@ -22,16 +22,18 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use milepost_model::problem::{Code, Problem};
+use milepost_ops::doctor::{ClientFile, ClientFormat};
 use milepost_store::{Digest, EditedFile};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use self::args::{Client, Install, Scope};
-use self::place::{Surroundings, System};
+use self::place::Surroundings;
 use self::problem::Wish;
 use self::receipt::{Back, Drawer, Receipt};
-use self::slot::{Change, Slot};
+use self::slot::{Change, Format, Slot};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::print;
@@ -112,6 +114,26 @@ struct Done {
     notes: Vec<String>,
 }
 
+/// Every file that an entry may be in: of each client, the user's and the project's.
+pub(crate) fn files(working: &Path) -> Vec<ClientFile> {
+    let surroundings = Surroundings::here(working);
+    let mut files = Vec::new();
+    for client in Client::value_variants() {
+        let slot = client.slot("");
+        let format = match slot.format {
+            Format::Json => ClientFormat::Json,
+            Format::Toml => ClientFormat::Toml,
+            Format::Yaml => ClientFormat::Yaml,
+        };
+        // A client without a file for projects, or a user without a home, has nothing to look at.
+        let paths = Scope::value_variants().iter().map(|scope| surroundings.path(*client, *scope));
+        for path in paths.flatten() {
+            files.push(ClientFile { client: client.title(), path, key: slot.parent, format });
+        }
+    }
+    files
+}
+
 /// One entry and the file it goes to.
 struct Job<'a> {
     arguments: &'a Install,
@@ -130,9 +152,7 @@ impl Job<'_> {
         check_name(name)?;
         let locations = target::locations()?;
         let working = locations.working.as_path();
-        let variable = |name: &str| std::env::var(name).ok();
-        let surroundings = Surroundings { system: System::here(), variable: &variable, working };
-        let path = surroundings.path(*client, *scope)?;
+        let path = Surroundings::here(working).path(*client, *scope)?;
         let slot = client.slot(name);
         let entry = client.entry(name, &launcher::command(client.needs_whole_path())?);
         let wish = Wish { path: &path, slot: &slot, entry: &entry, out: arguments.uninstall };
@@ -334,16 +354,16 @@ fn show(job: &Job<'_>, done: &Done, terminal: &mut Terminal) -> Result<(), Failu
         terminal.line(shown(&job.slot.snippet(&job.entry)).trim_end())?;
     }
     if !done.diff.is_empty() {
-        terminal.complain(shown(&done.diff).trim_end());
+        terminal.remark(shown(&done.diff).trim_end());
     }
     for note in &done.notes {
-        terminal.complain(&format!("note: {}", safe(note)));
+        terminal.remark(&format!("note: {}", safe(note)));
     }
     if done.written || done.action == Action::Unchanged {
-        terminal.complain(&format!("next: {}", done.next));
+        terminal.remark(&format!("next: {}", done.next));
     }
     if done.written {
-        terminal.complain(&format!("undo: {}", done.undo));
+        terminal.remark(&format!("undo: {}", done.undo));
     }
     Ok(())
 }

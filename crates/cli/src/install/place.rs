@@ -32,7 +32,12 @@ pub(super) struct Surroundings<'e> {
     pub(super) working: &'e Path,
 }
 
-impl Surroundings<'_> {
+impl<'e> Surroundings<'e> {
+    /// Those of this process.
+    pub(super) fn here(working: &'e Path) -> Surroundings<'e> {
+        Surroundings { system: System::here(), variable: &|name| std::env::var(name).ok(), working }
+    }
+
     /// The file of a client for a scope.
     pub(super) fn path(&self, client: Client, scope: Scope) -> Result<PathBuf, Problem> {
         match scope {

@@ -8,6 +8,7 @@ use crate::args::Json;
 use crate::inputs::InputArguments;
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Start {
     /// The id of a workflow of the library, or a file
     pub(crate) target: OsString,
@@ -19,9 +20,12 @@ pub(crate) struct Start {
     /// Let the mock of each catalog answer
     #[arg(long)]
     pub(crate) mock: bool,
-    /// Start it and come back at once; another process drives it on
+    /// Start it and come back at once: it goes on in the background
     #[arg(long)]
     pub(crate) detach: bool,
+    /// Be the process in the background
+    #[arg(long, hide = true, conflicts_with_all = ["dry_run", "detach"])]
+    pub(crate) detached: bool,
     /// Whether every step is on disk before the next one begins
     #[arg(long, value_enum, default_value_t = DurabilityWord::Full)]
     pub(crate) durability: DurabilityWord,
@@ -232,7 +236,7 @@ pub(crate) enum PersonCommand {
     /// Set or change the PIN that decisions are signed with
     #[command(after_help = "Example: milepost person set-pin\n\
         It is asked for twice, at this terminal; what it signs is in milepost docs durability")]
-    SetPin,
+    SetPin(Json),
 }
 
 #[derive(Debug, Subcommand)]
@@ -247,6 +251,9 @@ pub(crate) struct Forget {
     /// Only those of this workflow
     #[arg(long, value_name = "ID")]
     pub(crate) workflow: Option<String>,
+    /// Only those of this input; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) input: Vec<String>,
     /// Forget without asking
     #[arg(long)]
     pub(crate) yes: bool,

@@ -1,14 +1,17 @@
 //! Watching a run: one line for everything that happens, and a card at the end.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
 use milepost_ops::run::events::{EventView, Events, Request as EventsRequest};
 use milepost_ops::run::status::{Request as StatusRequest, Response as Standing, Status};
-use milepost_ops::run::view::{RunView, WaitingView};
+use milepost_ops::run::view::{RunView, StepView, WaitingView};
 use serde_json::Value;
 
+use super::words::{self, Doing};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, trouble};
+use crate::person::Person;
 use crate::session::{self, Session};
 use crate::terminal::{Terminal, safe};
 
@@ -23,16 +26,23 @@ pub(crate) fn follow(
     json: bool,
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
+    let mut doing = Doing::default();
     loop {
-        let request = EventsRequest { run_id: run.to_owned(), after_seq: after, wait_s: LOOK_S };
+        let (run_id, until_rest) = (run.to_owned(), true);
+        let request = EventsRequest { run_id, after_seq: after, wait_s: LOOK_S, until_rest };
         let Some(page) = session.watch::<Events>(request)? else {
             // Watching ends, the run does not: whoever goes on need not wait for this process.
             session.operations.leave_runs()?;
-            terminal.complain(&format!("interrupted; go on with: milepost resume {run}"));
+            terminal.remark(&format!("interrupted; go on with: milepost resume {run}"));
             return Ok(Exit::Interrupted);
         };
         after = page.events.last().map_or(after, |event| event.seq);
-        told(&page.events, json, terminal)?;
+        if json {
+            page.events.iter().try_for_each(|event| session::print(event, terminal))?;
+        } else {
+            told(&page.events, &mut doing, &session.person, terminal);
+            session.person.sees(&doing.words());
+        }
         if page.status == "running" {
             continue;
         }
@@ -57,49 +67,30 @@ pub(crate) fn view(session: &Session, run: &str) -> Result<RunView, Failure> {
     }
 }
 
-fn told(events: &[EventView], json: bool, terminal: &mut Terminal) -> Result<(), Failure> {
-    if json {
-        return events.iter().try_for_each(|event| session::print(event, terminal));
+/// Tells what happened, and keeps in mind what goes on.
+fn told(page: &[EventView], doing: &mut Doing, person: &Person, terminal: &mut Terminal) {
+    // What the run failed of is told below its last line, and not twice.
+    let last = page.iter().find(|event| words::name(event) == "run_failed");
+    let last = last.and_then(words::failure);
+    let mut lines = Vec::new();
+    for event in page {
+        let ended = doing.note(event);
+        let name = words::name(event);
+        // Who sees it go on need not be told that it began.
+        if person.watches() && matches!(name, "attempt_started" | "child_started") {
+            continue;
+        }
+        let told_below = name == "step_failed" && words::failure(event) == last;
+        let line = if told_below { Some(words::failed(event)) } else { words::line(event) };
+        let Some(mut line) = line else { continue };
+        if name == "step_succeeded" && person.watches() {
+            line.push_str(&ended.map(|ended| ended.words()).unwrap_or_default());
+        }
+        lines.push(line);
     }
-    let lines: Vec<String> = events.iter().filter_map(line).collect();
     if !lines.is_empty() {
-        terminal.complain(&lines.join("\n"));
+        terminal.remark(&lines.join("\n"));
     }
-    Ok(())
-}
-
-/// What happened, in a line; nothing for what nobody wants to see go by.
-pub(crate) fn line(event: &EventView) -> Option<String> {
-    let text = |name: &str| event.event.get(name).and_then(Value::as_str).unwrap_or_default();
-    let key = safe(text("key"));
-    let failure = || {
-        let message = event.event.pointer("/failure/message").and_then(Value::as_str);
-        safe(message.unwrap_or_default())
-    };
-    Some(match text("event") {
-        "attempt_started" => format!("  → {key}  {}", safe(text("request"))),
-        "attempt_failed" => format!("  ↻ {key}  {}", failure()),
-        "attempt_unknown" => format!("  ? {key}  {}", failure()),
-        "step_succeeded" => format!("  ✓ {key}"),
-        "step_failed" => format!("  ✗ {key}  {}", failure()),
-        "step_skipped" => format!("  – {key}  {}", safe(text("reason"))),
-        "step_canceled" => format!("  – {key}  canceled"),
-        "prompt_offered" => format!("  … {key}  waits for an agent"),
-        "submission_rejected" => format!("  ✗ {key}  what was submitted will not do"),
-        "submission_accepted" => format!("  ✓ {key}  what was submitted will do"),
-        "approval_requested" => format!("  … {key}  waits for a person"),
-        "approved" => format!("  ✓ {key}  approved"),
-        "rejected" => format!("  ✗ {key}  rejected"),
-        "approval_voided" => format!("  ! {key}  is asked again: what was approved has changed"),
-        "went_back" => format!("  ↩ back to {}", safe(text("to"))),
-        "child_started" => format!("  → {key}  {}", safe(text("run"))),
-        "budget_warned" => format!("  ! most of the budget of {} is used", text("budget")),
-        "budget_reached" => format!("  ! the budget of {} is used up", text("budget")),
-        "cancel_requested" => "  ! it is being canceled".to_owned(),
-        "paused" => "  ! paused".to_owned(),
-        "resumed" | "run_resumed_from" => "  ! it goes on".to_owned(),
-        _ => return None,
-    })
 }
 
 /// Shows how a run stands, and says how the command ends.
@@ -127,32 +118,26 @@ fn is_for_agent(waiting: &WaitingView) -> bool {
 }
 
 fn card(view: &RunView, terminal: &mut Terminal) -> Result<(), Failure> {
-    let count = |status: &str| view.steps.iter().filter(|step| step.status == status).count();
-    let head = format!(
-        "{}  {}  {}  {} of {} steps",
-        view.run_id,
-        safe(&view.workflow),
-        view.status,
-        count("succeeded") + count("skipped"),
-        view.steps.len(),
-    );
-    terminal.complain(&head);
+    let (done, all) = written(&view.steps);
+    let (run, workflow) = (&view.run_id, safe(&view.workflow));
+    // A run that nothing drives waits for somebody who does not have to be asked for anything.
+    let status = match view.waiting.iter().any(|waiting| waiting.kind == "adrift") {
+        true => words::INTERRUPTED,
+        false => &view.status,
+    };
+    terminal.remark(&format!("{run}  {workflow}  {status}  {done} of {all} steps"));
     if let Some(problem) = &view.problem {
-        terminal.complain(&format!("error[{}]: {}", problem.code, safe(&problem.message)));
-        if let Some(body) = problem.context.get("body").and_then(Value::as_str) {
-            terminal.complain(&format!("  {}", safe(body)));
-        }
-        if !problem.hint.is_empty() {
-            terminal.complain(&format!("hint: {}", safe(&problem.hint)));
-        }
+        let body = problem.context.get("body").and_then(Value::as_str);
+        let body: Vec<String> = body.map(|body| format!("  {}", safe(body))).into_iter().collect();
+        trouble(&problem.code, &problem.message, &body, &problem.hint, terminal);
     }
     for waiting in &view.waiting {
-        asked(waiting, terminal);
+        terminal.remark(&asked(waiting));
     }
     for due in &view.due {
-        terminal.complain(&format!("due: {}", safe(&due.step_id)));
+        terminal.remark(&format!("due: {}", safe(&due.step_id)));
         for text in due.prompt.lines() {
-            terminal.complain(&format!("  {}", safe(text)));
+            terminal.remark(&format!("  {}", safe(text)));
         }
     }
     if let Some(output) = &view.final_output {
@@ -161,26 +146,43 @@ fn card(view: &RunView, terminal: &mut Terminal) -> Result<(), Failure> {
         terminal.line(&shown)?;
     }
     if let Some(next) = &view.next {
-        terminal.complain(&format!("next: {next}"));
+        terminal.remark(&format!("next: {next}"));
     }
     Ok(())
 }
 
+/// How many of the steps that were written are done, and how many there are: one that runs over a
+/// list is one, however often it runs.
+fn written(steps: &[StepView]) -> (usize, usize) {
+    let mut all: BTreeMap<&str, bool> = BTreeMap::new();
+    for step in steps {
+        let id = step.id.split(['@', ':']).next().unwrap_or(&step.id);
+        let done = matches!(step.status.as_str(), "succeeded" | "skipped");
+        *all.entry(id).or_insert(true) &= done;
+    }
+    (all.values().filter(|done| **done).count(), all.len())
+}
+
 /// A question, or whatever else is waited for.
-pub(crate) fn asked(waiting: &WaitingView, terminal: &mut Terminal) {
-    let step = waiting.step.as_deref().unwrap_or("the run");
-    terminal.complain(&format!("{} {}: {}", waiting.kind, safe(step), safe(&waiting.message)));
+pub(crate) fn asked(waiting: &WaitingView) -> String {
+    let kind = words::kind(&waiting.kind);
+    let step = waiting.step.as_deref().map(|step| format!(" {}", safe(step))).unwrap_or_default();
+    let mut lines = vec![format!("{kind}{step}: {}", safe(&waiting.message))];
+    if !waiting.by.is_empty() {
+        lines.push(format!("  by {}", safe(&waiting.by.join(", "))));
+    }
+    for field in super::form::fields(waiting) {
+        lines.push(format!("  asks for {}", safe(&field.told())));
+    }
     for shown in &waiting.shown {
-        let arguments = safe(&shown.arguments.to_string());
-        terminal.complain(&format!(
-            "  then {}  {}  {arguments}",
-            safe(&shown.step),
-            safe(&shown.request)
-        ));
+        let request = if shown.target.is_empty() { &shown.request } else { &shown.target };
+        let (step, request) = (safe(&shown.step), safe(request));
+        lines.push(format!("  then {step}  {request}  {}", safe(&shown.arguments.to_string())));
     }
     for change in &waiting.changes {
-        terminal.complain(&format!("  changed {}:", safe(&change.step)));
-        terminal.complain(&format!("    was {}", safe(&change.before.to_string())));
-        terminal.complain(&format!("    now {}", safe(&change.after.to_string())));
+        lines.push(format!("  changed {}:", safe(&change.step)));
+        lines.push(format!("    was {}", safe(&change.before.to_string())));
+        lines.push(format!("    now {}", safe(&change.after.to_string())));
     }
+    lines.join("\n")
 }

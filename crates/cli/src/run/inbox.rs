@@ -16,7 +16,7 @@ struct Waiting {
     workflow: String,
     #[serde(rename = "waiting")]
     asked: Vec<milepost_ops::run::view::WaitingView>,
-    next: Option<String>,
+    next: Option<milepost_ops::run::next::Next>,
 }
 
 /// Lists what waits for a person, of every workspace.
@@ -40,17 +40,17 @@ pub(crate) fn run(arguments: &args::Inbox, terminal: &mut Terminal) -> Result<Ex
         }
     }
     if json {
-        session::print(&all, terminal)?;
+        session::print(&serde_json::json!({"inbox": all}), terminal)?;
         return Ok(Exit::Done);
     }
     if all.is_empty() {
-        terminal.complain("nothing waits for you");
+        terminal.remark("nothing waits for you");
     }
     for one in &all {
         terminal.line(&format!("{}  {}", one.run_id, safe(&one.workflow)))?;
-        one.asked.iter().for_each(|waiting| follow::asked(waiting, terminal));
+        one.asked.iter().for_each(|waiting| terminal.remark(&follow::asked(waiting)));
         if let Some(next) = &one.next {
-            terminal.complain(&format!("next: {next}"));
+            terminal.remark(&format!("next: {next}"));
         }
     }
     Ok(Exit::Done)

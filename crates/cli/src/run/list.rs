@@ -3,12 +3,15 @@
 use milepost_model::duration::Period;
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::run::events::{Events, Request as EventsRequest};
-use milepost_ops::run::keep::{Backup, BackupRequest, Forget, ForgetRequest, Purge, PurgeRequest};
-use milepost_ops::run::list::{List, Request};
+use milepost_ops::run::keep::{
+    Backup, BackupRequest, Forget, ForgetRequest, ForgottenInput, Purge, PurgeRequest,
+};
+use milepost_ops::run::list::{List, Listed, Request};
 use milepost_ops::run::view::RunView;
 use serde_json::Value;
 
-use super::{args, follow};
+use super::args;
+use super::words::{self, INTERRUPTED};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::person::Person;
@@ -36,36 +39,66 @@ pub(crate) fn run(arguments: &args::Runs, terminal: &mut Terminal) -> Result<Exi
         return Ok(Exit::Done);
     }
     if page.runs.is_empty() {
-        terminal.complain("no runs yet");
-        terminal.complain("hint: start one with `milepost run <workflow>`");
+        return none(arguments, &session, terminal);
+    }
+    terminal.line(&overview("run", &page.runs, terminal.width()))?;
+    if page.next_cursor.is_some() {
+        terminal.remark("hint: there are more; give `--limit`");
+    }
+    Ok(Exit::Done)
+}
+
+/// Runs as a table. Which run it is and how it stands is always shown whole.
+pub(crate) fn overview(first: &str, runs: &[Listed], width: usize) -> String {
+    let rows: Vec<Vec<String>> = runs
+        .iter()
+        .map(|run| vec![run.run_id.clone(), run.workflow.clone(), started(run), status(run)])
+        .collect();
+    let headings = [first, "workflow", "started (UTC)", "status"];
+    table::render_whole(&headings, &rows, width, 1, &[2, 1])
+}
+
+/// How a run stands, in words.
+fn status(run: &Listed) -> String {
+    match run.waiting.as_deref() {
+        _ if run.quarantined => "damaged".to_owned(),
+        Some("adrift") => INTERRUPTED.to_owned(),
+        Some(waiting) => format!("{}: {waiting}", run.status),
+        None => run.status.clone(),
+    }
+}
+
+/// There are no runs, or none of those that were asked for.
+fn none(
+    arguments: &args::Runs,
+    session: &Session,
+    terminal: &mut Terminal,
+) -> Result<Exit, Failure> {
+    let all_workspaces = true;
+    let any = session.run::<List>(Request { all_workspaces, ..Request::default() })?;
+    if any.runs.is_empty() {
+        terminal.remark("no runs yet");
+        terminal.remark("hint: start one with `milepost run <workflow>`");
         return Ok(Exit::Done);
     }
-    let rows: Vec<Vec<String>> = page
-        .runs
-        .iter()
-        .map(|run| {
-            let waiting = run.waiting.as_ref().map(|waiting| format!(": {waiting}"));
-            let status = if run.quarantined { "damaged" } else { run.status.as_str() };
-            vec![
-                run.run_id.clone(),
-                run.workflow.clone(),
-                started(run.started_ms),
-                format!("{status}{}", waiting.unwrap_or_default()),
-            ]
-        })
-        .collect();
-    let width = terminal.width();
-    let headings = ["run", "workflow", "started (UTC)", "status"];
-    terminal.line(&table::render(&headings, &rows, width))?;
-    if page.next_cursor.is_some() {
-        terminal.complain("hint: there are more; give `--limit`");
+    let mut filters = Vec::new();
+    filters.extend(arguments.workflow.as_ref().map(|id| format!("`--workflow {id}`")));
+    filters.extend(arguments.status.as_ref().map(|word| format!("`--status {word}`")));
+    filters.extend(arguments.open.then(|| "`--open`".to_owned()));
+    if filters.is_empty() {
+        terminal.remark("no runs in this folder");
+    } else {
+        terminal.remark(&format!("no runs match {}", safe(&filters.join(" and "))));
+    }
+    if !arguments.all {
+        terminal.remark("hint: runs of other folders are shown with `--all`");
     }
     Ok(Exit::Done)
 }
 
 /// When a run was started, to the minute.
-pub(crate) fn started(at_ms: u64) -> String {
-    let mut whole = milepost_ops::rfc3339(at_ms).replace('T', " ");
+fn started(run: &Listed) -> String {
+    let mut whole = milepost_ops::rfc3339(run.started_ms).replace('T', " ");
     whole.truncate("2026-01-01 00:00".len());
     whole
 }
@@ -101,10 +134,11 @@ pub(crate) fn logs(arguments: &args::Logs, terminal: &mut Terminal) -> Result<Ex
     loop {
         let wait_s = if arguments.follow && after > 0 { 25 } else { 0 };
         let run_id = arguments.one.run.clone();
-        let page = session.run::<Events>(EventsRequest { run_id, after_seq: after, wait_s })?;
+        let request = EventsRequest { run_id, after_seq: after, wait_s, until_rest: false };
+        let page = session.run::<Events>(request)?;
         for event in &page.events {
             after = event.seq;
-            let name = event.event.get("event").and_then(Value::as_str).unwrap_or_default();
+            let name = words::name(event);
             let bad =
                 name.contains("failed") || name.contains("rejected") || name.contains("unknown");
             if arguments.failed && !bad {
@@ -114,7 +148,7 @@ pub(crate) fn logs(arguments: &args::Logs, terminal: &mut Terminal) -> Result<Ex
                 session::print(event, terminal)?;
                 continue;
             }
-            let told = follow::line(event).unwrap_or_else(|| format!("  · {name}"));
+            let told = words::whole(event);
             let at = milepost_ops::rfc3339(event.at_ms);
             terminal.line(&format!("{:>5}  {at}{}", event.seq, safe(&told)))?;
         }
@@ -160,10 +194,14 @@ pub(crate) fn forget(
     let json = arguments.json.json;
     let session = Session::open(Person::new(arguments.yes, json))?;
     let workflow_id = arguments.workflow.clone();
-    let done = session.run::<Forget>(ForgetRequest { workflow_id })?;
+    let input_keys = arguments.input.clone();
+    let done = session.run::<Forget>(ForgetRequest { workflow_id, input_keys })?;
     if json {
         session::print(&done, terminal)?;
     } else {
+        for ForgottenInput { workflow_id, input_key, values } in &done.entries {
+            terminal.line(&format!("{workflow_id}  {input_key}  {values}"))?;
+        }
         terminal.line(&format!("{} values forgotten", done.removed))?;
     }
     Ok(Exit::Done)

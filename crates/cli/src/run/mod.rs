@@ -1,11 +1,14 @@
 //! Starting, watching and deciding runs.
 
 pub(crate) mod args;
+mod detach;
 mod follow;
+mod form;
 mod inbox;
 mod list;
 mod person;
 mod resume;
+mod words;
 
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::Call;
@@ -27,13 +30,17 @@ use crate::target;
 use crate::terminal::{Terminal, safe};
 
 pub(crate) use inbox::run as inbox;
-pub(crate) use list::{backup, forget, logs, run as runs, started};
+pub(crate) use list::{backup, forget, logs, overview, run as runs};
 pub(crate) use person::run as person;
 pub(crate) use resume::run as resume;
+pub(crate) use words::kind;
 
 /// `milepost run`.
 pub(crate) fn start(arguments: &args::Start, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let json = arguments.json.json;
+    if arguments.detach {
+        return detach::run(json, terminal);
+    }
     let session = Session::open(Person::new(false, json))?;
     let (manifest, inputs) = wanted(arguments)?;
     let told = |failure: Failure| failure.about(&arguments.target);
@@ -48,11 +55,10 @@ pub(crate) fn start(arguments: &args::Start, terminal: &mut Terminal) -> Result<
         ..StartRequest::default()
     };
     let view = session.run::<Start>(request).map_err(told)?;
-    if !json {
-        terminal.complain(&format!("{}  {}", view.run_id, safe(&view.workflow)));
-    }
-    if arguments.detach {
-        return follow::finish(&view, json, terminal).map(|_| Exit::Done);
+    if arguments.detached {
+        terminal.line(&view.run_id)?;
+    } else if !json {
+        terminal.remark(&format!("{}  {}", view.run_id, safe(&view.workflow)));
     }
     follow::follow(&session, &view.run_id, 0, json, terminal)
 }
@@ -151,16 +157,21 @@ pub(crate) fn decide_as(
     });
     let asked: Vec<_> = asked.collect();
     if !json {
-        asked.iter().for_each(|one| follow::asked(one, terminal));
+        asked.iter().for_each(|one| terminal.complain(&follow::asked(one)));
     }
     // What was shown is what is decided on, and nothing that came after it.
-    let digest = asked.first().filter(|_| asked.len() == 1).and_then(|one| one.digest.clone());
+    let one = asked.first().filter(|_| asked.len() == 1);
+    let digest = one.and_then(|one| one.digest.clone());
+    let answer = match arguments.answer.as_deref() {
+        Some(given) => Some(answer(given)?),
+        None => one.filter(|_| approve).and_then(|one| form::asked(one, crate::person::line)),
+    };
     let request = DecideRequest {
         run_id: before.run_id.clone(),
         step_id: arguments.step.clone(),
         digest,
         comment: arguments.comment.clone(),
-        answer: arguments.answer.as_deref().map(value).transpose()?,
+        answer,
     };
     let view = match approve {
         true => session.run_as::<Approve>(call, request)?,
@@ -194,7 +205,8 @@ pub(crate) fn submit(arguments: &args::Submit, terminal: &mut Terminal) -> Resul
     let session = Session::open(Person::new(false, json))?;
     let output = match &arguments.output {
         Some(file) => Some(Value::from(crate::guide::text(file)?)),
-        None => None,
+        None if arguments.context.is_some() => None,
+        None => return Err(nothing(&arguments.run, arguments.step.as_deref()).into()),
     };
     let context = match crate::guide::context(arguments.context.as_deref())? {
         Value::Object(context) => context,
@@ -223,6 +235,12 @@ pub(crate) fn submit(arguments: &args::Submit, terminal: &mut Terminal) -> Resul
     }
 }
 
+fn nothing(run: &str, step: Option<&str>) -> Problem {
+    let step = step.unwrap_or("<step>");
+    let hint = format!("name a file: `milepost submit {run} {step} result.json`");
+    Problem::new(Code::ParamsInvalid, "there is nothing to submit", hint)
+}
+
 /// Drives a run on that was let go of, until it ends or waits again. What happened behind an event
 /// is told, however quickly it came.
 fn go_on(
@@ -237,6 +255,14 @@ fn go_on(
         return follow::follow(session, &view.run_id, after, json, terminal);
     }
     follow::finish(view, json, terminal)
+}
+
+/// An answer: JSON, or a file that holds it.
+fn answer(given: &str) -> Result<Value, Failure> {
+    match std::path::Path::new(given).is_file() {
+        true => value(&crate::guide::text(given.as_ref())?),
+        false => value(given),
+    }
 }
 
 pub(crate) fn value(text: &str) -> Result<Value, Failure> {

@@ -49,7 +49,7 @@ fn confirmed(person: &Person, writes: &[&str]) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("{} may be repeated", writes.join(", "));
-    let hint = "say it again with `--yes` when that is meant";
+    let hint = "repeat it with `--yes` if you mean it";
     Err(Problem::new(Code::ConfirmationRequired, message, hint).into())
 }
 
@@ -77,6 +77,7 @@ fn request(arguments: &args::Resume, run: &str) -> Result<Request, Failure> {
         budget,
         reason: arguments.reason.clone(),
         plan_only: false,
+        ..Request::default()
     })
 }
 

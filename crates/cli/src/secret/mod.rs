@@ -1,7 +1,6 @@
 //! `milepost secret …`: names are shown, values never.
 
 pub(crate) mod args;
-mod prompt;
 
 use std::io::{self, IsTerminal};
 
@@ -46,7 +45,7 @@ fn set(arguments: &Set, terminal: &mut Terminal) -> Result<Exit, Failure> {
         None => format!("kept {name}"),
     })?;
     if kept.is_some_and(|item| item.shadowed) {
-        terminal.complain("warning: a variable of the environment stands before it");
+        terminal.remark("warning: a variable of the environment stands before it");
     }
     Ok(Exit::Done)
 }
@@ -54,7 +53,7 @@ fn set(arguments: &Set, terminal: &mut Terminal) -> Result<Exit, Failure> {
 /// From the person, or from what is piped in; a line end is no part of it.
 fn value(name: &str) -> Result<Secret, Failure> {
     if io::stdin().is_terminal() {
-        return prompt::hidden(&format!("Value of {}: ", safe(name)));
+        return crate::hidden::value(&format!("Value of {}: ", safe(name)));
     }
     let text = standard_input(SECRET_BYTES + 2)?;
     let line = text.strip_suffix('\n').unwrap_or(&text);

@@ -22,14 +22,14 @@ pub(crate) fn run(arguments: &Delete, terminal: &mut Terminal) -> Result<Exit, F
         return Ok(Exit::Done);
     }
     for warning in &response.warnings {
-        terminal.complain(&format!("warning: {}", safe(warning)));
+        terminal.remark(&format!("warning: {}", safe(warning)));
     }
     let (id, version) = (&response.workflow_id, short(&response.version));
     terminal.line(&format!("deleted {id} {version}: {}", safe(&response.path)))?;
     if let Some(other) = &response.uncovers {
         let note = "note: the one that is only read counts again";
-        terminal.complain(&format!("{note} ({}: {})", other.source, safe(&other.path)));
+        terminal.remark(&format!("{note} ({}: {})", other.source, safe(&other.path)));
     }
-    terminal.complain(&format!("undo: milepost workflow restore {id} {version}"));
+    terminal.remark(&format!("undo: milepost workflow restore {id} {version}"));
     Ok(Exit::Done)
 }

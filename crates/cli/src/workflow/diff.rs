@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Diff, terminal: &mut Terminal) -> Result<Exit, Fai
     }
     let (from, to) = (short(&response.from), short(&response.to));
     let (added, removed) = (count(response.added, "line"), response.removed);
-    terminal.complain(&format!("{from} to {to}: {added} added, {removed} removed"));
+    terminal.remark(&format!("{from} to {to}: {added} added, {removed} removed"));
     Ok(Exit::Done)
 }
 

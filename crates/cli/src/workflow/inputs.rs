@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Inputs, terminal: &mut Terminal) -> Result<Exit, F
     for (name, provided) in &resolved.providers {
         show_choices(name, provided, terminal)?;
     }
-    resolved.warnings.iter().for_each(|one| terminal.complain(&format!("note: {}", safe(one))));
+    resolved.warnings.iter().for_each(|one| terminal.remark(&format!("note: {}", safe(one))));
     Ok(Exit::Done)
 }
 
@@ -59,7 +59,7 @@ fn show(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
         terminal.complain(&format!("{}: {message}\nhint: {then}", violation.rule));
     }
     for warning in &response.warnings {
-        terminal.complain(&format!("note: {}", safe(warning)));
+        terminal.remark(&format!("note: {}", safe(warning)));
     }
     Ok(())
 }
@@ -103,14 +103,14 @@ fn show_choices(name: &str, provided: &Provided, terminal: &mut Terminal) -> Res
     };
     terminal.line(&safe(&format!("\n{about}")))?;
     if let Some(message) = &provided.message {
-        terminal.complain(&format!("note: {}", safe(message)));
+        terminal.remark(&format!("note: {}", safe(message)));
     }
     if !provided.choices.is_empty() {
         let rows: Vec<Vec<String>> = provided.choices.iter().map(choice).collect();
         terminal.line(&table::render(&["value", "label"], &rows, terminal.width()))?;
     }
     if provided.more {
-        terminal.complain("note: there are more");
+        terminal.remark("note: there are more");
     }
     Ok(())
 }

@@ -31,11 +31,11 @@ pub(crate) fn run(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> 
     }
     for invalid in &response.invalid {
         let (path, reason) = (safe(&invalid.path), safe(&invalid.reason));
-        terminal.complain(&format!("warning: `{path}` is left out: {reason}"));
+        terminal.remark(&format!("warning: `{path}` is left out: {reason}"));
     }
     if !response.invalid.is_empty() {
         let files = count(response.invalid.len(), "file");
-        terminal.complain(&format!("hint: {files} can be looked at with `workflow validate`"));
+        terminal.remark(&format!("hint: {files} can be looked at with `workflow validate`"));
     }
     Ok(Exit::Done)
 }

@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &New, terminal: &mut Terminal) -> Result<Exit, Fail
     } else {
         let shown = safe(&shown);
         terminal.line(&format!("wrote {shown}"))?;
-        terminal.complain(&format!("next: milepost workflow validate {shown}"));
+        terminal.remark(&format!("next: milepost workflow validate {shown}"));
     }
     Ok(Exit::Done)
 }

@@ -98,7 +98,7 @@ pub(crate) fn show(step: &RenderedStep, terminal: &mut Terminal) -> Result<(), F
         terminal.line(&safe(&indented(&format!("with {with}"))))?;
     }
     for note in &step.notes {
-        terminal.complain(&format!("note: {}: {}", safe(&step.id), safe(note)));
+        terminal.remark(&format!("note: {}: {}", safe(&step.id), safe(note)));
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &Rename, terminal: &mut Terminal) -> Result<Exit, F
         return Ok(Exit::Done);
     }
     for warning in &response.warnings {
-        terminal.complain(&format!("warning: {}", safe(warning)));
+        terminal.remark(&format!("warning: {}", safe(warning)));
     }
     let (from, to) = (&response.previous_id, &response.workflow_id);
     let (version, path) = (short(&response.version), safe(&response.path));

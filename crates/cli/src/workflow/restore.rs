@@ -26,15 +26,15 @@ pub(crate) fn run(arguments: &Restore, terminal: &mut Terminal) -> Result<Exit, 
     terminal.line(&format!("restored {id} {version}: {}", safe(&response.path)))?;
     for violation in &response.violations {
         let (line, message) = (violation.line, safe(&violation.message));
-        terminal.complain(&format!("warning[{}]: line {line}: {message}", violation.rule));
+        terminal.remark(&format!("warning[{}]: line {line}: {message}", violation.rule));
     }
     if !response.valid {
         let next = format!("next: milepost workflow validate {}", safe(&response.path));
-        terminal.complain("warning: it cannot be used as it is");
-        terminal.complain(&next);
+        terminal.remark("warning: it cannot be used as it is");
+        terminal.remark(&next);
     }
     if let Some(previous) = response.previous_version.as_deref().map(short) {
-        terminal.complain(&format!("undo: milepost workflow restore {id} {previous}"));
+        terminal.remark(&format!("undo: milepost workflow restore {id} {previous}"));
     }
     Ok(Exit::Done)
 }

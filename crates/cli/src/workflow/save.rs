@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Save, terminal: &mut Terminal) -> Result<Exit, Fai
 fn show(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
     for warning in &response.warnings {
         let (line, message) = (warning.line, safe(&warning.message));
-        terminal.complain(&format!("warning[{}]: line {line}: {message}", warning.rule));
+        terminal.remark(&format!("warning[{}]: line {line}: {message}", warning.rule));
     }
     let (id, version) = (&response.workflow_id, short(&response.version));
     let path = safe(&response.path);
@@ -60,13 +60,13 @@ fn show(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
         Some(previous) => {
             let previous = short(previous);
             terminal.line(&format!("saved {id} {version} over {previous}: {path}"))?;
-            terminal.complain(&format!("undo: milepost workflow restore {id} {previous}"));
+            terminal.remark(&format!("undo: milepost workflow restore {id} {previous}"));
         }
         None => terminal.line(&format!("saved {id} {version}: {path}"))?,
     }
     if let Some(other) = &response.overrides {
         let note = "note: it now counts before the one that is only read";
-        terminal.complain(&format!("{note} ({}: {})", other.source, safe(&other.path)));
+        terminal.remark(&format!("{note} ({}: {})", other.source, safe(&other.path)));
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ pub(crate) fn run(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> 
         if report.cut {
             let path = report.path.as_ref().map(|path| path.display().to_string());
             let path = path.unwrap_or_default();
-            terminal.complain(&format!("warning: not every file of `{path}` was looked at"));
+            terminal.remark(&format!("warning: not every file of `{path}` was looked at"));
         }
     }
     terminal.line("a later source wins; `runtime` is the one that is written")?;

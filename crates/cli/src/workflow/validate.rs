@@ -95,7 +95,7 @@ fn fix(loaded: &mut Loaded, terminal: &mut Terminal) -> Result<usize, Failure> {
         (None, Some(file)) => write_atomic(file, &mended.bytes, true)?,
         (None, None) if is_stdin(loaded) => {}
         (None, None) => {
-            terminal.complain("note: a built-in workflow is read-only and stays as it is");
+            terminal.remark("note: a built-in workflow is read-only and stays as it is");
         }
     }
     loaded.document = Arc::new(mended.document);

@@ -24,12 +24,12 @@ pub(crate) fn run(arguments: &Versions, terminal: &mut Terminal) -> Result<Exit,
     terminal.line(&table::render(&["version", "when", "by", "note"], &rows, terminal.width()))?;
     let id = &response.workflow_id;
     if let Some(at) = &response.deleted_at {
-        terminal.complain(&format!("note: it was deleted at {at}"));
+        terminal.remark(&format!("note: it was deleted at {at}"));
         let newest = response.versions.first().map_or("", |one| short(&one.version));
-        terminal.complain(&format!("next: milepost workflow restore {id} {newest}"));
+        terminal.remark(&format!("next: milepost workflow restore {id} {newest}"));
     }
     if response.more {
-        terminal.complain("note: there are older ones; --limit shows more");
+        terminal.remark("note: there are older ones; --limit shows more");
     }
     Ok(Exit::Done)
 }

@@ -13,7 +13,7 @@ use crate::server::{self, Reply, Request, Server};
 use crate::{Place, finish};
 
 /// With what would be escaped in a URL.
-const CANARY: &str = "Kanarien/vogel+0042=&q!";
+pub(crate) const CANARY: &str = "Kanarien/vogel+0042=&q!";
 const USER: &str = "canary-user-7731";
 
 /// One path for each thing that a server may do to a request.
@@ -142,7 +142,7 @@ fn spellings(secret: &str) -> BTreeSet<String> {
     all
 }
 
-fn look(what: &str, bytes: &[u8]) {
+pub(crate) fn look(what: &str, bytes: &[u8]) {
     for spelling in spellings(CANARY).iter().chain(&spellings(USER)) {
         let spelling = spelling.as_bytes();
         let found = bytes.windows(spelling.len()).any(|window| window == spelling);

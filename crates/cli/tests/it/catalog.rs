@@ -141,28 +141,32 @@ fn sources_that_cannot_be_read() {
     place.shows(
         "catalog validate nowhere.yaml",
         &expect![[r"
-        --- 6
-        error[FILE_NOT_FOUND]: there is no file `[ROOT]/work/nowhere.yaml`
-        hint: check the path
-    "]],
+            --- 6
+            error[FILE_NOT_FOUND]: there is no file `[ROOT]/work/nowhere.yaml`
+            hint: check the path
+            more: milepost docs FILE_NOT_FOUND
+        "]],
     );
     place.shows(
         "catalog validate folder",
         &expect![[r"
-        --- 8
-        error[FILE_REFUSED]: `[ROOT]/work/folder` is no regular file
-        hint: name a regular file
-    "]],
+            --- 8
+            error[FILE_REFUSED]: `[ROOT]/work/folder` is no regular file
+            hint: name a regular file
+            more: milepost docs FILE_REFUSED
+        "]],
     );
     place.shows("catalog validate ftp://files.test/a.yaml", &expect![[r"
         --- 8
         error[REQUEST_REFUSED]: GET ftp://files.test/a.yaml: not sent: `ftp` is neither http nor https
         hint: give an http or https URL
+        more: milepost docs REQUEST_REFUSED
     "]]);
     place.shows("catalog validate http://127.0.0.1:1/a.yaml", &expect![[r"
         --- 9
         error[UPSTREAM_FAILED]: GET http://127.0.0.1:[PORT]/a.yaml: cannot connect: Connection refused (os error 111)
         hint: check the address and that the API is up
+        more: milepost docs UPSTREAM_FAILED
     "]]);
     place.say("catalog validate").ends(2);
     place.say("catalog validate shop.yaml --refs-root nowhere").ends(6);
@@ -225,10 +229,11 @@ fn preview_writes_nothing() {
     place.shows(
         "catalog preview shop.yaml --base-url gopher://x",
         &expect![[r"
-        --- 2
-        error[CATALOG_INVALID]: `shop.yaml` cannot be imported: `gopher://x` is no http or https URL
-        hint: correct the document, then `milepost catalog validate` it
-    "]],
+            --- 2
+            error[CATALOG_INVALID]: `shop.yaml` cannot be imported: `gopher://x` is no http or https URL
+            hint: correct the document, then `milepost catalog validate` it
+            more: milepost docs CATALOG_INVALID
+        "]],
     );
     place.say("catalog list").ends(0).quiet();
     assert!(!place.root.path().join("home/.config/milepost/catalogs").exists());
@@ -266,6 +271,7 @@ fn what_is_imported_is_listed() {
         --- 7
         error[CATALOG_EXISTS]: catalog `shop` (Shop) is there already
         hint: say `--overwrite` to replace it (`milepost catalog diff` shows what would change), or give another `--vendor` and `--title`
+        more: milepost docs CATALOG_EXISTS
     "]]);
     place.shows(
         "catalog import shop.yaml --overwrite",
@@ -344,10 +350,11 @@ fn a_catalog_is_shown() {
     place.shows(
         "catalog show shp",
         &expect![[r"
-        --- 6
-        error[CATALOG_NOT_FOUND]: there is no catalog `shp`
-        hint: did you mean `shop`?
-    "]],
+            --- 6
+            error[CATALOG_NOT_FOUND]: there is no catalog `shp`
+            hint: did you mean `shop`?
+            more: milepost docs CATALOG_NOT_FOUND
+        "]],
     );
     place.shows(
         "catalog preview shop.yaml",
@@ -367,8 +374,9 @@ fn a_catalog_is_removed_after_a_yes() {
     let place = two();
     place.shows("catalog remove shop", &expect![[r"
         --- 7
-        error[CONFIRMATION_REQUIRED]: `catalog.remove` needs a yes: Catalog `shop` (Shop) with 7 commands is removed: its settings and the names of its secrets are lost.
-        hint: ask the person, then say it again with `--yes`
+        error[CONFIRMATION_REQUIRED]: catalog `shop` (Shop) with 7 commands is removed: its settings and the names of its secrets are lost
+        hint: repeat it with `--yes` if you mean it
+        more: milepost docs CONFIRMATION_REQUIRED
     "]]);
     place.shows(
         "catalog remove shop --yes",
@@ -388,10 +396,11 @@ fn a_catalog_is_removed_after_a_yes() {
     place.shows(
         "catalog remove shop --yes",
         &expect![[r"
-        --- 6
-        error[CATALOG_NOT_FOUND]: there is no catalog `shop`
-        hint: see `milepost catalog list`, or import it with `milepost catalog import`
-    "]],
+            --- 6
+            error[CATALOG_NOT_FOUND]: there is no catalog `shop`
+            hint: see `milepost catalog list`, or import it with `milepost catalog import`
+            more: milepost docs CATALOG_NOT_FOUND
+        "]],
     );
     let catalogs = place.root.path().join("home/.config/milepost/catalogs");
     let left = fs::read_dir(catalogs).expect("is there").flatten();
@@ -435,6 +444,7 @@ fn faults_of_an_import_are_told_one_by_one() {
           paths /paths: `paths` must be a map from path to operations
           server-scheme /servers/0: the server `ftp://files.test` is no http or https URL
         hint: correct the document, then `milepost catalog validate` it
+        more: milepost docs CATALOG_INVALID
     "]]);
     let told = problem(&place.say("catalog import --json twice.json").ends(2));
     assert_eq!(told["error_code"], "CATALOG_INVALID");
@@ -459,10 +469,11 @@ fn catalogs_go_in_and_out_of_use() {
     place.shows(
         "command show shop orders:list",
         &expect![[r"
-        --- 7
-        error[CATALOG_DISABLED]: catalog `shop` is disabled
-        hint: enable it with `milepost catalog enable shop`
-    "]],
+            --- 7
+            error[CATALOG_DISABLED]: catalog `shop` is disabled
+            hint: enable it with `milepost catalog enable shop`
+            more: milepost docs CATALOG_DISABLED
+        "]],
     );
     place.shows(
         "catalog show shop",
@@ -490,10 +501,11 @@ fn catalogs_go_in_and_out_of_use() {
     place.shows(
         "catalog enable nowhere",
         &expect![[r"
-        --- 6
-        error[CATALOG_NOT_FOUND]: there is no catalog `nowhere`
-        hint: see `milepost catalog list`, or import it with `milepost catalog import`
-    "]],
+            --- 6
+            error[CATALOG_NOT_FOUND]: there is no catalog `nowhere`
+            hint: see `milepost catalog list`, or import it with `milepost catalog import`
+            more: milepost docs CATALOG_NOT_FOUND
+        "]],
     );
 }
 
@@ -535,23 +547,26 @@ fn how_a_catalog_authenticates() {
     place.shows(
         "catalog auth shop --key SHOP_TOKEN",
         &expect![[r"
-        --- 2
-        error[PARAMS_INVALID]: the scheme takes no `key`
-        hint: give `token`
-    "]],
+            --- 2
+            error[PARAMS_INVALID]: the scheme takes no `key`
+            hint: give `token`
+            more: milepost docs PARAMS_INVALID
+        "]],
     );
     place.shows(
         "catalog auth shop --scheme bearr --token A",
         &expect![[r"
-        --- 2
-        error[PARAMS_INVALID]: the document has no security scheme `bearr`
-        hint: did you mean `bearer`?
-    "]],
+            --- 2
+            error[PARAMS_INVALID]: the document has no security scheme `bearr`
+            hint: did you mean `bearer`?
+            more: milepost docs PARAMS_INVALID
+        "]],
     );
     place.shows("catalog auth shop --token not/a/name", &expect![[r"
         --- 2
         error[PARAMS_INVALID]: this names no secret: use letters, digits, `_`, `-` and `.`, a letter or `_` first, 1 to 64 characters
         hint: name a secret, such as SHOP_TOKEN; its value is set with `milepost secret set`
+        more: milepost docs PARAMS_INVALID
     "]]);
 }
 
@@ -563,10 +578,11 @@ fn one_scheme_of_several_is_named() {
     place.shows(
         "catalog auth several --key A",
         &expect![[r"
-        --- 2
-        error[PARAMS_INVALID]: the document has several schemes
-        hint: say which: `client`, `key` or `user`
-    "]],
+            --- 2
+            error[PARAMS_INVALID]: the document has several schemes
+            hint: say which: `client`, `key` or `user`
+            more: milepost docs PARAMS_INVALID
+        "]],
     );
     place.shows(
         "catalog auth several --scheme user --username U --password P",

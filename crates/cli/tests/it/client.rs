@@ -26,6 +26,8 @@ pub(crate) struct Client {
     /// All of standard error, once the server has closed it by ending.
     errors: Receiver<String>,
     asked: u64,
+    /// What was told of tasks so far.
+    pub(crate) tasks: Vec<Value>,
 }
 
 /// How a server ended.
@@ -69,7 +71,8 @@ impl Client {
                 }
             }
         });
-        Client { errors: errors(&mut child), input: child.stdin.take(), child, answers, asked: 0 }
+        let (errors, input) = (errors(&mut child), child.stdin.take());
+        Client { errors, input, child, answers, asked: 0, tasks: Vec::new() }
     }
 
     /// Starts a server and greets it as the clients of the contract do.
@@ -103,12 +106,18 @@ impl Client {
         self.write(format!("{message}\n").as_bytes());
     }
 
-    /// The next answer.
+    /// The next answer. How tasks stand is told at any time, and kept apart.
     pub(crate) fn hear(&mut self) -> Value {
-        match self.answers.recv_timeout(PATIENCE) {
-            Ok(line) => parsed(&line),
-            Err(RecvTimeoutError::Timeout) => panic!("hung"),
-            Err(RecvTimeoutError::Disconnected) => panic!("gone: {:?}", self.exit(PATIENCE)),
+        loop {
+            let message = match self.answers.recv_timeout(PATIENCE) {
+                Ok(line) => parsed(&line),
+                Err(RecvTimeoutError::Timeout) => panic!("hung"),
+                Err(RecvTimeoutError::Disconnected) => panic!("gone: {:?}", self.exit(PATIENCE)),
+            };
+            if message["method"] != "notifications/tasks/status" {
+                return message;
+            }
+            self.tasks.push(message["params"].clone());
         }
     }
 

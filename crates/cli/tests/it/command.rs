@@ -118,18 +118,20 @@ fn commands_are_found_by_what_they_do() {
     open.shows(
         "search orders --method FETCH",
         &expect![[r"
-        --- 2
-        error[PARAMS_INVALID]: `FETCH` is no method of HTTP
-        hint: use GET, POST, PUT, PATCH or DELETE
-    "]],
+            --- 2
+            error[PARAMS_INVALID]: `FETCH` is no method of HTTP
+            hint: use GET, POST, PUT, PATCH or DELETE
+            more: milepost docs PARAMS_INVALID
+        "]],
     );
     open.shows(
         "search orders --catalog nowhere",
         &expect![[r"
-        --- 6
-        error[CATALOG_NOT_FOUND]: there is no catalog `nowhere`
-        hint: see `milepost catalog list`, or import it with `milepost catalog import`
-    "]],
+            --- 6
+            error[CATALOG_NOT_FOUND]: there is no catalog `nowhere`
+            hint: see `milepost catalog list`, or import it with `milepost catalog import`
+            more: milepost docs CATALOG_NOT_FOUND
+        "]],
     );
     let found = open.say("search --json create an order").ends(0).quiet().json();
     assert_eq!(found["commands"][0]["command"], "shop orders:create");
@@ -207,18 +209,20 @@ fn a_command_goes_by_several_names() {
     open.shows(
         "show shop orders:creat",
         &expect![[r"
-        --- 6
-        error[COMMAND_NOT_FOUND]: there is no command `shop orders:creat`
-        hint: did you mean `shop orders:create`?
-    "]],
+            --- 6
+            error[COMMAND_NOT_FOUND]: there is no command `shop orders:creat`
+            hint: did you mean `shop orders:create`?
+            more: milepost docs COMMAND_NOT_FOUND
+        "]],
     );
     open.shows(
         "show nowhere",
         &expect![[r"
-        --- 6
-        error[COMMAND_NOT_FOUND]: there is no command `nowhere`
-        hint: find it with `milepost command search`
-    "]],
+            --- 6
+            error[COMMAND_NOT_FOUND]: there is no command `nowhere`
+            hint: find it with `milepost command search`
+            more: milepost docs COMMAND_NOT_FOUND
+        "]],
     );
     let quoted = open.of(&["show", "--json", "shop orders:get"], "").ends(0).quiet().json();
     let apart = open.say("show --json shop getOrder").ends(0).quiet().json();
@@ -298,60 +302,74 @@ fn arguments_that_do_not_fit_are_all_told() {
               schema /with/status: the query parameter `status`: `lost` is none of `open` or `paid`
               schema /with/limit: the query parameter `limit`: "many" is not of type "integer"
             hint: did you mean `page`?
+            more: milepost docs ARGUMENTS_INVALID
         "#]],
     );
     open.shows(
         "run shop orders:get",
         &expect![[r"
-        --- 2
-        error[ARGUMENTS_INVALID]: the path parameter `order_id` (string) is missing
-        hint: give `order_id` in `with`
-    "]],
+            --- 2
+            error[ARGUMENTS_INVALID]: the path parameter `order_id` (string) is missing
+            hint: give `order_id` in `with`
+            more: milepost docs ARGUMENTS_INVALID
+        "]],
     );
     open.shows(
         "run shop orders:get -p order_id",
         &expect![[r"
-        --- 2
-        error[ARGUMENTS_INVALID]: `order_id` is no argument
-        hint: write it as `name=value`
-    "]],
+            --- 2
+            error[ARGUMENTS_INVALID]: `order_id` is no argument
+            hint: write it as `name=value`
+            more: milepost docs ARGUMENTS_INVALID
+        "]],
     );
+    assert!(open.server.seen().is_empty(), "nothing was sent");
+}
+
+#[test]
+fn what_is_no_argument_at_all_is_told() {
+    let open = Open::new();
     open.shows(
         "run shop orders:create --body {item",
         &expect![[r#"
-        --- 2
-        error[ARGUMENTS_INVALID]: the body is no JSON: key must be a string at line 1 column 2
-        hint: quote it for your shell: '{"name": "value"}', or put it into a file: @file
-    "#]],
+            --- 2
+            error[ARGUMENTS_INVALID]: the body is no JSON: key must be a string at line 1 column 2
+            hint: quote it for your shell: '{"name": "value"}', or put it into a file: @file
+            more: milepost docs ARGUMENTS_INVALID
+        "#]],
     );
     open.shows(
         "run shop orders:create --with [1]",
         &expect![[r"
-        --- 2
-        error[ARGUMENTS_INVALID]: `--with` is no JSON object
-        hint: give one JSON object, or `@` and the file that holds one
-    "]],
+            --- 2
+            error[ARGUMENTS_INVALID]: `--with` is no JSON object
+            hint: give one JSON object, or `@` and the file that holds one
+            more: milepost docs ARGUMENTS_INVALID
+        "]],
     );
     open.shows(
         "run shop orders:create --body @nowhere.json",
         &expect![[r"
-        --- 6
-        error[FILE_NOT_FOUND]: there is no file `[ROOT]/work/nowhere.json`
-        hint: check the path
-    "]],
+            --- 6
+            error[FILE_NOT_FOUND]: there is no file `[ROOT]/work/nowhere.json`
+            hint: check the path
+            more: milepost docs FILE_NOT_FOUND
+        "]],
     );
     open.shows("run shop orders:get -p order_id=..", &expect![[r"
         --- 2
         error[ARGUMENTS_INVALID]: the path parameter `order_id` cannot be sent: a part of the path would be `.` or `..`, which servers take as a way to elsewhere
         hint: give another value
+        more: milepost docs ARGUMENTS_INVALID
     "]]);
     open.shows(
         "run shop nothing",
         &expect![[r"
-        --- 6
-        error[COMMAND_NOT_FOUND]: there is no command `shop nothing`
-        hint: find it with `milepost command search`
-    "]],
+            --- 6
+            error[COMMAND_NOT_FOUND]: there is no command `shop nothing`
+            hint: find it with `milepost command search`
+            more: milepost docs COMMAND_NOT_FOUND
+        "]],
     );
     assert!(open.server.seen().is_empty(), "nothing was sent");
 }
@@ -404,11 +422,15 @@ fn a_dry_run_shows_the_exact_request() {
 #[test]
 fn what_deletes_needs_a_yes() {
     let open = Open::new();
-    open.shows("run shop orders:delete -p order_id=o1", &expect![[r"
+    open.shows(
+        "run shop orders:delete -p order_id=o1",
+        &expect![[r"
         --- 7
-        error[CONFIRMATION_REQUIRED]: `command.run` needs a yes: `shop orders:delete` deletes what its arguments name.
-        hint: ask the person, then say it again with `--yes`
-    "]]);
+        error[CONFIRMATION_REQUIRED]: `shop orders:delete` deletes what its arguments name
+        hint: repeat it with `--yes` if you mean it
+        more: milepost docs CONFIRMATION_REQUIRED
+    "]],
+    );
     assert!(open.server.seen().is_empty(), "nothing was sent");
     open.shows(
         "run shop orders:delete -p order_id=o1 --yes",
@@ -473,10 +495,11 @@ fn ways_to_fail_have_their_own_exit() {
     open.shows(
         "run listOrders",
         &expect![[r"
-        --- 8
-        error[AUTH_FAILED]: no credentials for `bearer`: give them with `milepost catalog auth shop`
-        hint: see `milepost catalog auth shop` for what it takes
-    "]],
+            --- 8
+            error[AUTH_FAILED]: no credentials for `bearer`
+            hint: name a secret that is kept: `milepost catalog auth shop --scheme bearer --token SECRET`
+            more: milepost docs AUTH_FAILED
+        "]],
     );
     open.say("run listOrders --profile Not!").ends(2);
     let away = Place::with(&[("shop.yaml", SHOP)]);
@@ -506,10 +529,11 @@ fn an_api_without_an_address_cannot_be_called() {
     place.check(
         &place.say("command run listOrders"),
         &expect![[r"
-        --- 7
-        error[BASE_URL_MISSING]: catalog `shop` has no address to send requests to
-        hint: import its document again with `--overwrite --base-url https://…`
-    "]],
+            --- 7
+            error[BASE_URL_MISSING]: catalog `shop` has no address to send requests to
+            hint: import its document again with `--overwrite --base-url https://…`
+            more: milepost docs BASE_URL_MISSING
+        "]],
     );
 }
 
@@ -565,9 +589,10 @@ fn providers_and_their_choices() {
     open.shows(
         "choices shop orders:create",
         &expect![[r"
-        --- 6
-        error[PROVIDER_NOT_FOUND]: `shop orders:create` yields no choices
-        hint: see `milepost command providers` for those that do
-    "]],
+            --- 6
+            error[PROVIDER_NOT_FOUND]: `shop orders:create` yields no choices
+            hint: see `milepost command providers` for those that do
+            more: milepost docs PROVIDER_NOT_FOUND
+        "]],
     );
 }

@@ -58,7 +58,7 @@ fn keys_are_shown_with_what_counts() {
         &expect![[r"
         KEY                   FROM     VALUE
         allow_private         default  none
-        approvals.presence    default  terminal
+        approvals.presence    default  elicitation
         approvals.unattended  default  none
         budget.attempts       default  no bound
         budget.http_calls     default  no bound
@@ -125,26 +125,29 @@ fn what_would_not_be_read_again_is_not_written() {
     place.check(
         &config(&place, "set confrim writes", &[]),
         &expect![[r"
-        --- 2
-        error[PARAMS_INVALID]: there is no key `confrim` in the configuration
-        hint: did you mean `confirm`?
-    "]],
+            --- 2
+            error[PARAMS_INVALID]: there is no key `confrim` in the configuration
+            hint: did you mean `confirm`?
+            more: milepost docs PARAMS_INVALID
+        "]],
     );
     place.check(
         &config(&place, "get writes", &[]),
         &expect![[r"
-        --- 2
-        error[PARAMS_INVALID]: there is no key `writes` in the configuration
-        hint: did you mean `budget.writes`?
-    "]],
+            --- 2
+            error[PARAMS_INVALID]: there is no key `writes` in the configuration
+            hint: did you mean `budget.writes`?
+            more: milepost docs PARAMS_INVALID
+        "]],
     );
     place.check(
         &config(&place, "set confirm never", &[]),
         &expect![[r"
-        --- 2
-        error[PARAMS_INVALID]: `confirm` must be `token`, `writes` or `person`
-        hint: nothing was written; give another value
-    "]],
+            --- 2
+            error[PARAMS_INVALID]: `confirm` must be `token`, `writes` or `person`
+            hint: nothing was written; give another value
+            more: milepost docs PARAMS_INVALID
+        "]],
     );
     for (key, value) in [
         ("budget.writes", "many"),

@@ -163,6 +163,9 @@ struct Play<'s> {
     /// Whether somebody died.
     died: bool,
     run: String,
+    /// What somebody was told is done, by what it was, in which run and for which step: it is never
+    /// asked for again.
+    acknowledged: Vec<[String; 3]>,
 }
 
 impl Stage {
@@ -173,8 +176,12 @@ impl Stage {
         let place = Place::with(&[("things.yaml", THINGS), ("main.yaml", scenario.text)]);
         place.put("done.txt", "done");
         place.run(["catalog", "import", "things.yaml", "--base-url", &server.url]).ends(0);
-        place.put("child.yaml", CHILD);
-        place.run(["workflow", "save", "child.yaml"]).ends(0);
+        for (name, text) in
+            [("child.yaml", CHILD), ("asking.yaml", ASKING), ("working.yaml", WORKING)]
+        {
+            place.put(name, text);
+            place.run(["workflow", "save", name]).ends(0);
+        }
         Stage { place, world, scenario, known: Vec::new() }
     }
 
@@ -184,7 +191,8 @@ impl Stage {
             Death::None | Death::Commit { .. } => None,
         };
         *lock(&self.world) = World { death: call, ..World::default() };
-        let mut play = Play { stage: self, death, processes: 0, died: false, run: String::new() };
+        let (run, acknowledged) = (String::new(), Vec::new());
+        let mut play = Play { stage: self, death, processes: 0, died: false, run, acknowledged };
         play.begin();
         let run = play.play_out();
         let (died, processes) = (play.died, play.processes);
@@ -205,12 +213,16 @@ impl Play<'_> {
     /// Starts the run; whoever died before it was on disk starts it again.
     fn begin(&mut self) {
         for _ in 0..3 {
-            self.act(&["run", "main.yaml", "--json"], None);
+            let told = self.act(&["run", "main.yaml", "--json"], None);
+            let told = told.first().map(|event| event["run"].as_str().expect("an id").to_owned());
             let listed = self.stage.place.run(["runs", "--json"]).ends(0).json();
             let runs = listed["runs"].as_array().expect("a list").iter();
             let tops = runs.filter(|run| run.get("parent").is_none());
             let ids = tops.map(|run| run["run_id"].as_str().expect("an id").to_owned());
             let new = ids.filter(|id| !self.stage.known.contains(id)).collect::<Vec<_>>();
+            if let Some(told) = told {
+                assert!(new.contains(&told), "{:?}: {told} was told and is lost", self.death);
+            }
             if let Some(id) = new.into_iter().next() {
                 self.stage.known.push(id.clone());
                 self.run = id;
@@ -239,28 +251,39 @@ impl Play<'_> {
         let own = waiting["run_id"].as_str().unwrap_or(&self.run);
         let run = own.to_owned();
         let step = waiting["step"].as_str().unwrap_or_default().to_owned();
-        match waiting["kind"].as_str().expect("a kind") {
-            "adrift" => self.act(&["resume", &run], None),
-            "approval" if self.stage.scenario.cancels => self.act(&["cancel", &run, "--yes"], None),
-            "approval" => self.act(&["approve", &run], Some("y\n")),
-            "agent" => self.act(&["submit", &run, &step, "done.txt"], None),
+        let kind = waiting["kind"].as_str().expect("a kind");
+        let asked = [kind.to_owned(), run.clone(), step.clone()];
+        assert!(!self.acknowledged.contains(&asked), "{:?}: {asked:?} again", self.death);
+        let told = match kind {
+            "adrift" => return drop(self.act(&["resume", &run], None)),
+            "approval" if self.stage.scenario.cancels => {
+                self.act(&["cancel", &run, "--yes", "--json"], None)
+            }
+            "approval" => self.act(&["approve", &run, "--json"], Some("y\n")),
+            "agent" => self.act(&["submit", &run, &step, "done.txt", "--json"], None),
             "decision" => {
                 let key = format!("{run}/{step}");
                 let happened = lock(&self.stage.world).ledger.contains_key(&key);
                 let outcome = if happened { "happened" } else { "did-not-happen" };
                 let output = output(&step, 1).to_string();
                 let mut words = vec!["decide", &run, "--step", &step, "--outcome", outcome];
+                words.push("--json");
                 words.extend(happened.then_some(["--output", &output]).into_iter().flatten());
-                self.act(&words, None);
+                self.act(&words, Some("y\n"))
             }
             other => unreachable!("{:?}: {other} {view}", self.death),
+        };
+        if !told.is_empty() {
+            self.acknowledged.push(asked);
         }
     }
 
     /// One process, which may die; with something to type it has a terminal.
-    fn act(&mut self, words: &[&str], typed: Option<&str>) {
+    /// What it said before it did: whole lines of JSON.
+    fn act(&mut self, words: &[&str], typed: Option<&str>) -> Vec<Value> {
         let mut command = self.stage.place.command();
         if typed.is_some() {
+            let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
             let line = format!("{} {}", env!("CARGO_BIN_EXE_milepost"), words.join(" "));
             command = Command::new("script");
             command.args(["-qec", &line, "/dev/null"]).current_dir(self.stage.place.path(""));
@@ -275,7 +298,7 @@ impl Play<'_> {
         {
             command.env("MILEPOST_FAIL", format!("dies-after@commit:{number}"));
         }
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("starts");
         lock(&self.stage.world).player = Some(child.id());
         let mut stdin = child.stdin.take().expect("is piped");
@@ -288,7 +311,17 @@ impl Play<'_> {
         self.died |= killed;
         let told = String::from_utf8_lossy(&ended.stderr);
         assert!(!told.contains("panicked"), "{:?}: {told}", self.death);
+        whole_lines(&ended.stdout)
     }
+}
+
+/// What was said whole: a line that is cut was not said.
+pub(crate) fn whole_lines(bytes: &[u8]) -> Vec<Value> {
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let text = String::from_utf8_lossy(&bytes[..whole]).into_owned();
+    // A terminal has the question in front of the answer.
+    let json = |line: &str| serde_json::from_str(&line[line.find('{')?..]).ok();
+    text.lines().filter_map(json).collect()
 }
 
 /// What is the same in every play: how the run and its steps ended, with what.
@@ -340,6 +373,24 @@ inputs: {n: {type: integer}}
 steps:
   - {id: c, run: things things:create, body: {n: '${{ inputs.n }}'}}
 final_output: {id: '${{ steps.c.output.id }}', n: '${{ inputs.n }}'}
+";
+
+/// The same, and it waits for a person.
+const ASKING: &str = "
+workflow: asking
+steps:
+  - {id: ok, approve: Go on?}
+  - {id: c, run: things things:create, body: {}, depends_on: [ok]}
+final_output: '${{ steps.c.output.id }}'
+";
+
+/// The same, and it waits for an agent.
+const WORKING: &str = "
+workflow: working
+steps:
+  - {id: look, prompt: Look}
+  - {id: c, run: things things:create, body: {of: '${{ steps.look.output }}'}}
+final_output: '${{ steps.c.output.id }}'
 ";
 
 /// One test for every scenario, so that they run side by side.
@@ -429,6 +480,20 @@ steps:
 workflow: main
 steps:
   - {id: a, run: workflow child, with: {n: 1}}
+  - {id: b, run: things things:create, body: {}, depends_on: [a]}
+final_output: '${{ steps.a.output }}'
+";
+    child_that_asks: false "
+workflow: main
+steps:
+  - {id: a, run: workflow asking}
+  - {id: b, run: things things:create, body: {}, depends_on: [a]}
+final_output: '${{ steps.a.output }}'
+";
+    child_for_an_agent: false "
+workflow: main
+steps:
+  - {id: a, run: workflow working}
   - {id: b, run: things things:create, body: {}, depends_on: [a]}
 final_output: '${{ steps.a.output }}'
 ";

@@ -126,3 +126,24 @@ fn what_a_demo_left_can_be_looked_at() {
     let wrong = place.run(["demo", "order-helth"]).ends(2);
     assert!(wrong.err.contains("order-health"), "{}", wrong.err);
 }
+
+/// What is printed to be typed next can be typed, also when the demo is over.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_no_can_become_a_yes_later() {
+    let place = Place::new();
+    let typed = |line: &str, answer: &str| {
+        let mut script = std::process::Command::new("script");
+        let line = format!("{} {line}", env!("CARGO_BIN_EXE_milepost"));
+        script.args(["-qec", &line, "/dev/null"]).current_dir(place.path(""));
+        script.env("HOME", place.root.path().join("home")).env("NO_COLOR", "1");
+        crate::rogue::typed(&mut script, &[answer])
+    };
+    let no = typed("demo refund-with-approval", "n").ends(0).out;
+    assert!(no.contains("You said no, so nothing was paid back."), "{no}");
+    let next = no.lines().find_map(|line| line.trim_end().strip_prefix("next: milepost "));
+    let next = next.unwrap_or_else(|| panic!("{no}")).to_owned();
+    assert!(next.starts_with("demo -- approve run_"), "{next}");
+    let yes = typed(&next, "y").ends(0).out;
+    assert!(yes.contains("refund-with-approval  succeeded  4 of 4 steps"), "{yes}");
+}

@@ -529,6 +529,41 @@ const OTHERS: &[Planted] = &[
         ..BASE
     },
     Planted {
+        name: "goose starts what is not there",
+        plant: |place| {
+            let text = "GOOSE_MODE: CANARY # ours\nextensions:\n  milepost:\n    type: stdio\n    \
+                        cmd: /nowhere/milepost\n    args: [mcp]\n    envs: {A: CANARY}\n";
+            client(place, "home/.config/goose/config.yaml", text);
+        },
+        id: "client",
+        place: "goose/config.yaml",
+        fix: "the full path of this program",
+        ..BASE
+    },
+    Planted {
+        name: "Claude Desktop starts what is not there",
+        plant: |place| {
+            let text = r#"{"theme": "CANARY", "mcpServers": {"milepost":
+                {"command": "/nowhere/milepost", "args": ["mcp"]}}}"#;
+            client(place, "home/.config/Claude/claude_desktop_config.json", text);
+        },
+        id: "client",
+        place: "Claude/claude_desktop_config.json",
+        fix: "the full path of this program",
+        ..BASE
+    },
+    Planted {
+        name: "Codex in a project starts what is not there",
+        plant: |place| {
+            let text = "[mcp_servers.milepost]\ncommand = '/nowhere/milepost'\n";
+            client(place, "work/.codex/config.toml", text);
+        },
+        id: "client",
+        place: "work/.codex/config.toml",
+        fix: "the full path of this program",
+        ..BASE
+    },
+    Planted {
         name: "a client's file that cannot be read",
         plant: |place| client(place, "home/.cursor/mcp.json", "{\"CANARY\""),
         id: "client",
@@ -564,6 +599,8 @@ fn every_planted_fault_is_found_and_named_with_its_fix() {
         assert!(found.iter().all(|check| check["fix"].is_string()), "{name}: {found:#?}");
         let plain = place.doctor(&[], variables).ends(ran.code);
         assert!(plain.out.contains(planted.id) && plain.out.contains(planted.fix), "{name}");
+        let offers = plain.err.contains("`milepost doctor --fix` fixes");
+        assert!(offers == planted.heals || found.len() > 1, "{name}: {}", plain.err);
         if planted.heals {
             let healed = place.doctor(&["--fix", "--json"], variables).ends(0).json();
             assert_eq!(self::found(&healed), Vec::<&Value>::new(), "{name}");

@@ -46,8 +46,9 @@ fn settled(place: &Place, run: &str) -> Value {
         match (view["status"].as_str(), view["waiting"][0]["kind"].as_str()) {
             (Some("waiting"), Some("adrift")) => drop(place.run(["resume", run])),
             (Some("waiting"), Some("decision")) => {
-                let words = ["decide", run, "--step", &step, "--outcome", "happened"];
-                place.run(words.into_iter().chain(["--output", r#"{"id": "t1"}"#]));
+                let told = r#"--output '{"id": "t1"}'"#;
+                let line = format!("decide {run} --step {step} --outcome happened {told}");
+                crate::runs::in_terminal(place, &line, "y\n");
             }
             _ => return view,
         }
@@ -67,13 +68,14 @@ fn told(ran: &Ran, told: &str) {
 #[test]
 fn a_disk_that_fails_loses_no_run() {
     let (_server, place) = things();
-    for fault in ["io", "late"] {
-        for number in 1.. {
+    let faults = [("io@commit", 1), ("late@commit", 1), ("io@begin", 2), ("io@statement", 11)];
+    for (fault, each) in faults.into_iter().chain([("late@statement", 17)]) {
+        for (tried, number) in (1..).step_by(each).enumerate() {
             let before = newest(&place);
-            let wanted = format!("{fault}@commit:{number}");
+            let wanted = format!("{fault}:{number}");
             let ran = with(&place, ("MILEPOST_FAIL", &wanted), &["run", "two.yaml"]);
             if ran.code == 0 {
-                assert!(number > 5, "{wanted} goes off");
+                assert!(tried > 2, "{wanted} goes off");
                 break;
             }
             told(&ran, &wanted);
@@ -84,6 +86,24 @@ fn a_disk_that_fails_loses_no_run() {
                 assert_eq!(end["final_output"], json!({"id": "t1"}), "{wanted}");
             }
         }
+    }
+}
+
+/// A log that cannot be moved into the database stays where it is, with all that is in it.
+#[test]
+fn a_log_that_cannot_be_moved_costs_no_run() {
+    let (_server, place) = things();
+    for fault in ["io@checkpoint:1", "full@checkpoint:1+", "dies@checkpoint:1"] {
+        let before = newest(&place);
+        let mut command = place.command();
+        command.env("MILEPOST_FAIL", fault).args(["run", "two.yaml"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let ended = command.status().expect("starts");
+        assert!(matches!(ended.code(), None | Some(0 | 75)), "{fault}: {ended:?}");
+        let after = newest(&place).filter(|after| before.as_ref() != Some(after));
+        let run = after.unwrap_or_else(|| panic!("{fault}: no run"));
+        let end = settled(&place, run["run_id"].as_str().expect("an id"));
+        assert_eq!(end["status"], "succeeded", "{fault}: {end}");
     }
 }
 

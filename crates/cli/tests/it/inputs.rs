@@ -152,7 +152,7 @@ fn inputs_come_one_by_one_or_as_one_object() {
     let told = open.of(&given, r#"{"order": "o7"}"#).ends(0).json();
     assert_eq!(told["inputs"][0]["value"], "o7");
     for (given, words) in [
-        ("[1]", "FILE_NOT_FOUND"),
+        ("[1]", "`--inputs` is no JSON object"),
         ("{\"order\": canary-token}", "`--inputs` is no JSON at line 1"),
         ("{\"order\": 1, \"x\": 2}", "is no string"),
     ] {

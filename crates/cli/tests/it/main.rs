@@ -2,8 +2,8 @@
 
 mod agent;
 mod canary;
+mod canary_runs;
 mod catalog;
-mod catalogs_page;
 mod client;
 mod command;
 mod commands;
@@ -14,13 +14,24 @@ mod demo;
 mod docs;
 mod doctor;
 mod faults;
+mod forecast;
+mod hold;
 mod init;
 mod inputs;
 mod install;
+#[cfg(target_os = "linux")]
+mod kills;
 mod known;
+mod log;
 mod mcp;
 mod mock;
+#[cfg(feature = "otlp")]
+mod otlp;
+mod outputs;
 mod pages;
+#[cfg(unix)]
+mod provoked;
+mod quiet;
 mod raw;
 mod rendering;
 mod robust;
@@ -30,6 +41,7 @@ mod secret;
 mod serve;
 mod server;
 mod shells;
+mod side_by_side;
 mod snapshots;
 mod status;
 mod validate;

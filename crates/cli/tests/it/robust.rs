@@ -163,6 +163,8 @@ fn peak_memory(pid: u32) -> Option<u64> {
 fn a_line_of_64_mib_is_refused_and_not_kept() {
     let place = place();
     let mut client = Client::connect(&place);
+    // What the program itself takes is not the line's: a build for tests maps most of 32 MiB.
+    let before = peak_memory(client.pid()).unwrap_or_default();
     client.write(b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"ping\", \"params\": {\"a\": \"");
     let piece = vec![b'a'; 64 * 1_024];
     for _ in 0..1_024 {
@@ -175,7 +177,8 @@ fn a_line_of_64_mib_is_refused_and_not_kept() {
     assert!(answer["error"]["data"].to_string().contains("4194304"), "{answer}");
     client.ping();
     if let Some(bytes) = peak_memory(client.pid()) {
-        assert!(bytes < 32 << 20, "{bytes} bytes");
+        // As much of it as a message may have, and what it took to grow to that.
+        assert!(bytes - before < 16 << 20, "{bytes} bytes after {before}");
     }
 }
 

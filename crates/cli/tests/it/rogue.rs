@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::server::{Server, json as answer};
+use crate::server::{Reply, Server, json as answer};
 use crate::{Place, Ran, finish};
 
 const DEPOT: &str = "openapi: 3.1.0\ninfo: {title: Depot, version: 1.0.0}\n\
@@ -23,9 +23,13 @@ fn terminal(place: &Place, line: &str, answers: &[&str]) -> Ran {
     command
         .args(["-qec", &format!("{binary} {line}"), "/dev/null"])
         .current_dir(place.path(""))
-        .env("HOME", place.root.path().join("home"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
+        .env("HOME", place.root.path().join("home"));
+    typed(&mut command, answers)
+}
+
+/// Types answers into what `script` runs, each once something is asked.
+pub(crate) fn typed(command: &mut Command, answers: &[&str]) -> Ran {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("starts");
     let mut typing = child.stdin.take().expect("is piped");
     let mut reading = child.stdout.take().expect("is piped");
@@ -36,9 +40,14 @@ fn terminal(place: &Place, line: &str, answers: &[&str]) -> Ran {
         // A question ends with a colon or a choice, and a blank.
         let open = out.ends_with(b": ") || out.ends_with(b"] ");
         let about = String::from_utf8_lossy(&out[asked..]).into_owned();
-        if open && (about.contains("PIN") || about.contains("again") || about.contains("[y/N]")) {
+        let asks = ["PIN", "again", "[y/N]", "Value of"];
+        if open && asks.iter().any(|word| about.contains(word)) {
             asked = out.len();
             match left.next() {
+                // Keys that are no letters are typed without an end of line.
+                Some(answer) if answer.starts_with(char::is_control) => {
+                    drop(typing.write_all(answer.as_bytes()));
+                }
                 Some(answer) => drop(typing.write_all(format!("{answer}\n").as_bytes())),
                 // The end of what is typed.
                 None => drop(typing.write_all(b"\x04")),
@@ -77,13 +86,18 @@ struct Victim {
 
 impl Victim {
     fn new() -> Victim {
-        let server = Server::start(|_| answer(201, &json!({})));
-        let place = Place::with(&[("depot.yaml", DEPOT), ("asked.yaml", ASKED)]);
+        Victim::of(ASKED, 4, || answer(201, &json!({})))
+    }
+
+    /// With a run of a workflow that waits.
+    fn of(text: &str, code: i32, said: impl Fn() -> Reply + Send + Sync + 'static) -> Victim {
+        let server = Server::start(move |_| said());
+        let place = Place::with(&[("depot.yaml", DEPOT), ("asked.yaml", text)]);
         place.run(["catalog", "import", "depot.yaml", "--base-url", &server.url]).ends(0);
         let set = terminal(&place, "person set-pin", &[PIN, PIN]);
         assert_eq!(set.code, 0, "{}{}", set.out, set.err);
         assert!(!set.out.contains(PIN), "a PIN is not shown");
-        let run = start(&place);
+        let run = start(&place, code);
         Victim { place, server, run }
     }
 
@@ -99,8 +113,8 @@ impl Victim {
     }
 }
 
-fn start(place: &Place) -> String {
-    let ran = place.run(["run", "asked.yaml", "--json"]).ends(4);
+fn start(place: &Place, code: i32) -> String {
+    let ran = place.run(["run", "asked.yaml", "--json"]).ends(code);
     let run: Value = serde_json::from_str(ran.out.lines().last().expect("a line")).expect("JSON");
     run["run_id"].as_str().expect("an id").to_owned()
 }
@@ -125,7 +139,7 @@ fn a_row_written_into_the_journal_decides_nothing() {
     let victim = Victim::new();
     let (place, run) = (&victim.place, victim.run.as_str());
     // A decision that the person made in another run, to be replayed.
-    let other = start(place);
+    let other = start(place, 4);
     let said = terminal(place, &format!("approve {other}"), &[PIN]);
     assert_eq!(said.code, 0, "{}", said.out);
     let sent = victim.server.seen().len();
@@ -179,6 +193,141 @@ fn a_copied_journal_with_a_decision_of_its_own_is_not_believed() {
     victim.is_unharmed("a copy");
 }
 
+/// In every way that needs no person; none of them counts.
+fn is_refused(place: &Place, words: &[&str]) {
+    bare(place, words, "y\n").ends(8);
+    bare(place, words, &format!("{PIN}\ny\n")).ends(8);
+    let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let typed = terminal(place, &quoted.join(" "), &["y", "y"]);
+    assert_ne!(typed.code, 0, "{words:?}: {}", typed.out);
+}
+
+const PROMPTED: &str = "workflow: asked\nsteps:\n  \
+     - {id: a, prompt: Do it, max_attempts: 1, output_schema: {type: object}}\n  \
+     - {id: make, run: depot parts:create, depends_on: [a]}\n";
+
+#[test]
+fn what_no_agent_got_right_is_not_made_up() {
+    let victim = Victim::of(PROMPTED, 5, || answer(201, &json!({})));
+    let (place, run) = (&victim.place, victim.run.as_str());
+    place.put("bad.txt", "no object");
+    place.run(["submit", run, "a", "bad.txt"]).ends(1);
+    is_refused(place, &["decide", run, "--outcome", "happened", "--output", "{}"]);
+    is_refused(place, &["decide", run, "--outcome", "did-not-happen"]);
+    victim.is_unharmed("a decision");
+    place.run(["cancel", run, "--yes"]).ends(0);
+    is_refused(place, &["resume", run, "--set", "a={}", "--reason", "x", "--yes"]);
+    let shown = place.run(["show", run, "--json"]).ends(0).json();
+    assert_eq!(shown["status"], "canceled");
+    assert_eq!(victim.server.seen().len(), 0);
+    // The person may.
+    let line = format!("resume {run} --set 'a={{}}' --reason x --yes");
+    let said = terminal(place, &line, &[PIN]);
+    assert_eq!(said.code, 0, "{}", said.out);
+    assert_eq!(victim.server.seen().len(), 1);
+}
+
+const WRITES: &str = "workflow: asked\nsteps:\n  - {id: make, run: depot parts:create}\n";
+
+#[test]
+fn what_became_of_a_write_is_not_made_up() {
+    let victim = Victim::of(WRITES, 4, || Reply::HangUp);
+    let (place, run) = (&victim.place, victim.run.as_str());
+    for outcome in ["did-not-happen", "give-up"] {
+        is_refused(place, &["decide", run, "--outcome", outcome]);
+    }
+    is_refused(place, &["decide", run, "--outcome", "happened", "--output", "1"]);
+    let sent = victim.server.seen().len();
+    let said = terminal(place, &format!("decide {run} --outcome did-not-happen"), &[PIN]);
+    assert_eq!(said.code, 4, "{}", said.out);
+    assert_eq!(victim.server.seen().len(), sent + 1);
+    // The person's word, said once more by somebody else: it was about the first try.
+    let program = "import sqlite3, sys\n\
+         db = sqlite3.connect(sys.argv[1] + '/runs.db')\n\
+         rows = db.execute(\"select * from inbox where data like '%did_not%'\")\n\
+         names = [d[0] for d in rows.description]\n\
+         for row in list(rows):\n\
+         \x20   row = dict(zip(names, row))\n\
+         \x20   row['id'] = row['id'] + 'x'\n\
+         \x20   kept = ('answer', 'answered_ms', 'key')\n\
+         \x20   row = {k: v for k, v in row.items() if k not in kept}\n\
+         \x20   marks = ','.join('?' * len(row))\n\
+         \x20   sql = f\"insert into inbox({','.join(row)}) values ({marks})\"\n\
+         \x20   db.execute(sql, list(row.values()))\n\
+         db.commit()\n\
+         print(db.execute('select count(*) from inbox').fetchone()[0])\n";
+    let forged = python(place, program, &[&victim.data()]).ends(0);
+    assert_ne!(forged.out.trim(), "0", "the rogue wrote something");
+    place.run(["resume", run]);
+    let shown = place.run(["show", run, "--json"]).ends(0).json();
+    assert_eq!(shown["waiting"][0]["kind"], "decision", "{shown}");
+    assert_eq!(victim.server.seen().len(), sent + 1);
+}
+
+const SPENDS: &str = "workflow: asked\nbudget: {writes: 1}\nsteps:\n  \
+     - {id: make, run: depot parts:create}\n  \
+     - {id: more, run: depot parts:create, depends_on: [make]}\n";
+
+#[test]
+fn nobody_gives_itself_more_to_spend() {
+    let victim = Victim::of(SPENDS, 4, || answer(201, &json!({})));
+    let (place, run) = (&victim.place, victim.run.as_str());
+    is_refused(place, &["resume", run, "--budget", "writes=2"]);
+    is_refused(place, &["resume", run, "--budget", "writes=2", "--yes"]);
+    let shown = place.run(["show", run, "--json"]).ends(0).json();
+    assert_eq!(shown["waiting"][0]["kind"], "budget");
+    assert_eq!(shown["waiting"][0]["message"], "the budget `writes` is used up");
+    assert_eq!(shown["next"], format!("milepost resume {run} --budget writes=2"));
+    assert_eq!(victim.server.seen().len(), 1);
+    let said = terminal(place, &format!("resume {run} --budget writes=2"), &[PIN]);
+    assert_eq!(said.code, 0, "{}", said.out);
+    assert_eq!(victim.server.seen().len(), 2);
+}
+
+/// Ways into `milepost serve` that would approve something, were there one.
+#[test]
+fn the_server_has_no_way_to_approve() {
+    let victim = Victim::new();
+    let (place, run) = (&victim.place, victim.run.as_str());
+    let mut serving = place.command();
+    serving.args(["serve", "--port", "0"]).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut serving = serving.spawn().expect("starts");
+    let mut line = String::new();
+    let mut out = std::io::BufReader::new(serving.stdout.take().expect("is piped"));
+    std::io::BufRead::read_line(&mut out, &mut line).expect("reads");
+    let url = line.trim().strip_suffix("/mcp").expect("an address").to_owned();
+    let token = std::fs::read_to_string(format!("{}/http-token", victim.data())).expect("reads");
+    let curl = |path: &str, body: &Value| {
+        let mut command = Command::new("curl");
+        command
+            .args(["-s", "-X", "POST", "-H"])
+            .arg(format!("Authorization: Bearer {}", token.trim()));
+        command.args(["-H", "Content-Type: application/json"]);
+        command.args(["-H", "Accept: application/json, text/event-stream"]);
+        command.args(["-d", &body.to_string(), "-w", "\n%{http_code}"]).arg(format!("{url}{path}"));
+        finish(&mut command, "").ends(0).out
+    };
+    let said = json!({"run_id": run, "approve": true, "pin": PIN});
+    for path in ["approve", "runs/RUN/approve", "api/approve", "inbox/RUN", "decide", ""] {
+        let told = curl(&format!("/{}", path.replace("RUN", run)), &said);
+        let code = told.lines().last().unwrap_or_default().to_owned();
+        assert!(["401", "403", "404", "405"].contains(&&*code), "{path}: {told}");
+    }
+    let greeting = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "rogue", "version": "1"}}});
+    assert!(curl("/mcp", &greeting).contains("protocolVersion"), "the door is open otherwise");
+    for tool in ["workflow_approve", "workflow_decide", "workflow_resume"] {
+        let arguments = json!({"run_id": run, "overrides": {"ok": {}}, "reason": "x"});
+        let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments}});
+        curl("/mcp", &call);
+    }
+    victim.is_unharmed("over HTTP");
+    serving.kill().expect("ends");
+    serving.wait().expect("ends");
+}
+
 #[test]
 fn a_guessed_pin_is_locked() {
     let victim = Victim::new();
@@ -191,4 +340,45 @@ fn a_guessed_pin_is_locked() {
     let said = terminal(place, &format!("approve {run}"), &[PIN]);
     assert_ne!(said.code, 0, "{}", said.out);
     victim.is_unharmed("guesses");
+    // The count of the guesses is not the guesser's to set back.
+    let file = std::path::Path::new(&victim.data()).join("person.json");
+    let kept = std::fs::read_to_string(&file).expect("reads");
+    let reset = kept.replace("\"wrong\": 5", "\"wrong\": 0");
+    assert_ne!(kept, reset, "the rogue changed something");
+    std::fs::write(&file, reset).expect("writes");
+    let said = terminal(place, &format!("approve {run}"), &[PIN]);
+    assert_ne!(said.code, 0, "{}", said.out);
+    victim.is_unharmed("a count that was set back");
+}
+
+/// Without the file that says what decisions are signed with, nothing begins that a person has to
+/// decide on.
+#[test]
+fn a_pin_that_is_gone_is_missed() {
+    let victim = Victim::new();
+    let place = &victim.place;
+    std::fs::remove_file(format!("{}/person.json", victim.data())).expect("removed");
+    let ran = place.run(["run", "asked.yaml"]).ends(8);
+    assert!(ran.err.contains("PRESENCE_REQUIRED"), "{}", ran.err);
+    let typed = terminal(place, &format!("approve {}", victim.run), &["y", "y"]);
+    assert_ne!(typed.code, 0, "{}", typed.out);
+    victim.is_unharmed("a removed file");
+}
+
+/// A configuration that approves by itself is a decision too.
+#[test]
+fn a_program_does_not_write_itself_a_policy() {
+    let victim = Victim::new();
+    let place = &victim.place;
+    is_refused(place, &["config", "set", "approvals.unattended", "asked"]);
+    let folder = place.root.path().join("home/.config/milepost");
+    std::fs::create_dir_all(&folder).expect("made");
+    let text = "[approvals]\nunattended = [\"asked\"]\n";
+    std::fs::write(folder.join("config.toml"), text).expect("written");
+    start(place, 4);
+    std::fs::remove_file(folder.join("config.toml")).expect("removed");
+    let said = terminal(place, "config set approvals.unattended asked", &[PIN]);
+    assert_eq!(said.code, 0, "{}", said.out);
+    place.run(["run", "asked.yaml"]).ends(0);
+    assert_eq!(victim.server.seen().len(), 1);
 }

@@ -1,18 +1,16 @@
 //! Runs through the real binary: started, failed, resumed, handed in, decided, killed.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::server::{Reply, Request, Server, json as answer};
 use crate::{Place, Ran, finish};
 
-const DEPOT: &str = r"
+pub(crate) const DEPOT: &str = r"
 openapi: 3.1.0
 info: {title: Depot, version: 1.0.0}
 servers: [{url: 'https://depot.example'}]
@@ -42,7 +40,7 @@ paths:
 ";
 
 /// A place whose catalog `depot` is a server of the test.
-fn depot(server: &Server) -> Place {
+pub(crate) fn depot(server: &Server) -> Place {
     let place = Place::with(&[("depot.yaml", DEPOT)]);
     place.run(["catalog", "import", "depot.yaml", "--base-url", &server.url]).ends(0);
     place
@@ -74,7 +72,7 @@ final_output: {made: "${{ steps.check.output.id }}", seen: "${{ size(steps.look.
 "#;
 
 /// The last line of NDJSON.
-fn last(ran: &Ran) -> Value {
+pub(crate) fn last(ran: &Ran) -> Value {
     let line = ran.out.lines().last().expect("has lines");
     serde_json::from_str(line).expect("is JSON")
 }
@@ -234,7 +232,7 @@ steps:
 "#;
 
 /// Runs a command in a terminal of its own, and types into it.
-fn in_terminal(place: &Place, line: &str, typed: &str) -> Ran {
+pub(crate) fn in_terminal(place: &Place, line: &str, typed: &str) -> Ran {
     let mut command = Command::new("script");
     let binary = env!("CARGO_BIN_EXE_milepost");
     command
@@ -243,6 +241,44 @@ fn in_terminal(place: &Place, line: &str, typed: &str) -> Ran {
         .env("HOME", place.root.path().join("home"))
         .env("NO_COLOR", "1");
     finish(&mut command, typed)
+}
+
+const ASKING: &str = "workflow: asking\nsteps: [{id: ok, approve: Go on?}]\n";
+const WORKING: &str = "workflow: working\nsteps: [{id: look, prompt: Look}]\n";
+const PARENT: &str = "workflow: parent\nsteps: [{id: a, run: workflow CHILD}]\n";
+
+/// Whoever follows a run is told when a run of one of its steps waits.
+#[test]
+fn a_run_waits_with_the_run_of_its_step() {
+    for (child, text, code, kind) in
+        [("asking", ASKING, 4, "approval"), ("working", WORKING, 5, "agent")]
+    {
+        let place = Place::with(&[("child.yaml", text), ("done.txt", "done")]);
+        place.put("parent.yaml", &PARENT.replace("CHILD", child));
+        place.workflow("save child.yaml").ends(0);
+        let ran = last(&place.run(["run", "parent.yaml", "--json"]).ends(code));
+        let (run, inner) = (ran["run_id"].as_str(), ran["waiting"][0]["run_id"].as_str());
+        let (run, inner) = (run.expect("an id").to_owned(), inner.expect("an id").to_owned());
+        assert_eq!((&ran["status"], &ran["waiting"][0]["kind"]), (&json!("waiting"), &json!(kind)));
+        assert!(ran["next"].as_str().expect("a command").contains(&inner), "{ran}");
+        let listed = place.run(["runs", "--json"]).ends(0).json();
+        let rows = listed["runs"].as_array().expect("a list").iter();
+        let standing: Vec<&str> = rows.filter_map(|row| row["status"].as_str()).collect();
+        assert_eq!(standing, ["waiting", "waiting"], "{listed}");
+        match child {
+            "asking" => drop(in_terminal(&place, &format!("approve {inner}"), "y\n").ends(0)),
+            _ => drop(place.run(["submit", &inner, "look", "done.txt"]).ends(0)),
+        }
+        // The process that ended the child may have been gone before the parent heard of it.
+        for _ in 0..10 {
+            if place.run(["show", &run, "--json"]).ends(0).json()["status"] == "succeeded" {
+                break;
+            }
+            place.run(["resume", &run]);
+        }
+        let shown = place.run(["show", &run, "--json"]).ends(0).json();
+        assert_eq!(shown["status"], "succeeded", "{shown}");
+    }
 }
 
 #[test]
@@ -265,107 +301,91 @@ fn only_a_person_at_a_terminal_decides() {
     place.run(["approve", &id, "--yes"]).ends(2);
     assert!(ledger.lock().expect("nobody panics").is_empty());
     let inbox = place.run(["inbox", "--json"]).ends(0).json();
-    assert_eq!(inbox[0]["run_id"], id);
+    assert_eq!(inbox["inbox"][0]["run_id"], id);
     let said = in_terminal(&place, &format!("approve {id}"), "y\n");
     assert_eq!(said.code, 0, "{} {}", said.out, said.err);
     assert_eq!(ledger.lock().expect("nobody panics").len(), 1);
     assert_eq!(place.run(["show", &id, "--json"]).ends(0).json()["status"], "succeeded");
 }
 
-/// A generator of numbers that is good enough to choose moments.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (self.0 >> 33) % below
-    }
-}
-
-fn spawn(place: &Place, arguments: &[&str]) -> Child {
-    let mut command = place.command();
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    command.spawn().expect("starts")
-}
-
-/// The id of a run that was acknowledged, read from what a process wrote before it was killed.
-fn acknowledged(child: &mut Child) -> Option<String> {
-    let out = child.stdout.take().expect("is piped");
-    let mut first = String::new();
-    BufReader::new(out).read_line(&mut first).ok()?;
-    let event: Value = serde_json::from_str(&first).ok()?;
-    Some(event["run"].as_str()?.to_owned())
-}
-
-const KILLED: &str = r#"
-workflow: killed
-concurrency: 2
-steps:
-  - {id: a, run: depot parts:list}
-  - {id: b, run: depot parts:create, body: {name: b}, depends_on: [a]}
-  - {id: c, run: depot parts:create, body: {name: c}, idempotent: true, depends_on: [a]}
-  - {id: d, run: depot parts:get, with: {id: "${{ steps.b.output.id }}"}, depends_on: [c]}
-  - {id: e, run: depot parts:create, body: {name: e}, depends_on: [d]}
-final_output: {id: "${{ steps.e.output.id }}"}
-"#;
-
-/// Processes of one user die at any moment, several at a time; nothing that was acknowledged is
-/// lost, and what must not be repeated is not.
+/// Another server is another request: what was approved is void, and the two are told apart.
 #[test]
-fn killed_anywhere_a_run_is_not_lost_and_no_write_is_repeated() {
-    let (server, ledger) = counting();
-    let place = depot(&server);
-    place.put("killed.yaml", KILLED);
-    let mut dice = Dice(7);
-    let mut runs = Vec::new();
-    for _ in 0..75 {
-        let mut children: Vec<Child> =
-            (0..4).map(|_| spawn(&place, &["run", "killed.yaml", "--json"])).collect();
-        std::thread::sleep(Duration::from_millis(30 + dice.next(250)));
-        for child in &mut children {
-            drop(child.kill());
-            runs.extend(acknowledged(child));
-            drop(child.wait());
-        }
-    }
-    assert!(runs.len() > 40, "only {} runs were acknowledged", runs.len());
-    for run in &runs {
-        settle(&place, run, &ledger);
-    }
-    for (key, count) in ledger.lock().expect("nobody panics").iter() {
-        // Only what may be repeated is, and with its own key.
-        assert!(*count == 1 || key.ends_with("/c"), "{key} was sent {count} times");
-    }
+fn a_request_that_goes_elsewhere_is_asked_about_again() {
+    let (first, _) = counting();
+    let (second, elsewhere) = counting();
+    let place = depot(&first);
+    place.put("asked.yaml", ASKED);
+    let run = last(&place.run(["run", "asked.yaml", "-i", "name=bolt", "--json"]).ends(4));
+    let id = run["run_id"].as_str().expect("an id").to_owned();
+    let target = |url: &str| format!("POST {url}/parts");
+    assert_eq!(run["waiting"][0]["shown"][0]["target"], target(&first.url));
+    let words = ["catalog", "import", "depot.yaml", "--overwrite", "--base-url", &second.url];
+    place.run(words).ends(0);
+    let said = in_terminal(&place, &format!("approve {id}"), "y\n").ends(4);
+    assert!(said.out.contains(&target(&first.url)), "{}", said.out);
+    let shown = place.run(["show", &id, "--json"]).ends(0).json();
+    let change = &shown["waiting"][0]["changes"][0];
+    assert!(change["before"].get(target(&first.url)).is_some(), "{change}");
+    assert!(change["after"].get(target(&second.url)).is_some(), "{change}");
+    assert!(elsewhere.lock().expect("nobody panics").is_empty());
 }
 
-/// Brings a run to its end, saying of every unknown outcome what the server knows about it.
-fn settle(place: &Place, run: &str, ledger: &Mutex<BTreeMap<String, usize>>) {
-    for _ in 0..10 {
-        let shown = place.run(["show", run, "--json"]).ends(0).json();
-        let (key, outcome, output) = match shown["status"].as_str().expect("a status") {
-            "succeeded" => return,
-            "waiting" if shown["waiting"][0]["kind"] == "adrift" => {
-                place.run(["resume", run]);
-                continue;
-            }
-            "waiting" => {
-                let step = shown["waiting"][0]["step"].as_str().expect("a step").to_owned();
-                let sent =
-                    ledger.lock().expect("nobody panics").contains_key(&format!("{run}/{step}"));
-                (step, if sent { "happened" } else { "did-not-happen" }, sent)
-            }
-            _ => {
-                place.run(["resume", run]);
-                continue;
-            }
-        };
-        let mut words = vec!["decide", run, "--step", &key, "--outcome", outcome];
-        if output {
-            words.extend(["--output", r#"{"id": "p1"}"#]);
-        }
-        place.run(words);
+const FORM: &str = "workflow: form\nsteps:\n  - id: ok\n    approve:\n      \
+     message: How many?\n      by: [BY]\n      form:\n        type: object\n        \
+     required: [n]\n        properties: {n: {type: integer}, why: {type: string}}\n\
+     final_output: '${{ steps.ok.output }}'\n";
+
+/// The fields of a form are asked for, and a name is the system's word and not a variable's.
+#[test]
+fn a_question_says_what_it_asks_for_and_whom() {
+    let own = milepost_store::user();
+    let place = Place::with(&[("form.yaml", &FORM.replace("BY", &own))]);
+    place.put("answer.json", r#"{"n": 2}"#);
+    let begun = || last(&place.run(["run", "form.yaml", "--json"]).ends(4));
+    let run = begun();
+    let id = run["run_id"].as_str().expect("an id").to_owned();
+    assert_eq!(run["waiting"][0]["by"], json!([own]));
+    assert_eq!(run["waiting"][0]["form"]["required"], json!(["n"]));
+    let said = in_terminal(&place, &format!("approve {id}"), "many\n\ny\n");
+    assert_ne!(said.code, 0, "no number: {}", said.out);
+    assert!(said.out.contains("`n` (integer)") && said.out.contains(&own), "{}", said.out);
+    in_terminal(&place, &format!("approve {id}"), "3\nall of them\ny\n").ends(0);
+    let shown = place.run(["show", &id, "--json"]).ends(0).json();
+    assert_eq!(shown["final_output"]["answer"], json!({"n": 3, "why": "all of them"}));
+    let run = begun();
+    let id = run["run_id"].as_str().expect("an id");
+    in_terminal(&place, &format!("approve {id} --answer answer.json"), "y\n").ends(0);
+    // Somebody else's question is not answered by calling oneself somebody else.
+    place.put("form.yaml", &FORM.replace("BY", "somebody-else"));
+    let run = begun();
+    let id = run["run_id"].as_str().expect("an id");
+    let line = format!("{} approve {id} --answer answer.json", env!("CARGO_BIN_EXE_milepost"));
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).current_dir(place.path(""));
+    command.env("HOME", place.root.path().join("home")).env("USER", "somebody-else");
+    let said = finish(&mut command, "y\n").ends(8);
+    assert!(said.out.contains("somebody-else"), "{}", said.out);
+}
+
+#[test]
+fn what_is_typed_wrong_is_told_as_what_it_is() {
+    let text = "workflow: x\ninputs:\n  tags: {type: array, mode: multiple}\n  \
+         pat: {type: string, validate: {pattern: '^a', max_length: 2}, optional: true}\n\
+         steps: [{id: a, set: {tags: '${{ inputs.tags }}'}}]\n\
+         final_output: '${{ inputs.tags }}'\n";
+    let place = Place::with(&[("x.yaml", text)]);
+    for limit in ["0", "99999"] {
+        let ran = place.run(["runs", "--limit", limit]).ends(2);
+        assert!(ran.err.contains("1 to 1000"), "{}", ran.err);
     }
-    unreachable!("run {run} does not end: {}", place.run(["show", run]).out);
+    let ran = place.run(["run", "x.yaml", "--inputs", "[1]"]).ends(2);
+    assert!(ran.err.contains("error[INPUT_INVALID]"), "{}", ran.err);
+    let ran = place.run(["run", "x.yaml", "-i", "tags=a", "-i", "tags=2", "--json"]).ends(0);
+    assert_eq!(last(&ran)["final_output"], json!(["a", 2]));
+    let ran = place.run(["run", "x.yaml", "-i", "tags=a", "-i", "pat=bcd"]).ends(2);
+    let (length, pattern) = ("a number of characters of at most 2", "a value that matches `^a`");
+    assert!(ran.err.contains(length) && ran.err.contains(pattern), "{}", ran.err);
+    assert!(ran.err.contains("found \"bcd\""), "{}", ran.err);
 }
 
 /// What the configuration says of runs: who approves, with what proof, and what may be spent.
@@ -511,4 +531,54 @@ fn a_secret_is_in_no_row_and_in_no_line() {
             assert!(!found, "{}", path.display());
         }
     }
+}
+
+/// A run in the background, once it stands like this.
+fn until(place: &Place, id: &str, status: &str) -> Value {
+    for _ in 0..600 {
+        let view = place.run(["show", id, "--json"]).ends(0).json();
+        if view["status"] == status {
+            return view;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    unreachable!("{id} is never {status}")
+}
+
+#[test]
+fn a_detached_run_goes_on_by_itself() {
+    let text = "workflow: later\nsteps:\n  - {id: rest, wait: 2s}\n  - {id: done, set: {x: 1}, \
+                depends_on: [rest]}\n";
+    let place = Place::with(&[("later.yaml", text), ("slip.yaml", crate::SLIP)]);
+    let started = place.run(["run", "later.yaml", "--detach", "--json"]).ends(0).quiet().json();
+    let id = started["run_id"].as_str().expect("an id").to_owned();
+    assert_eq!(started["status"], "running", "{started}");
+    // Nobody has to take it up, and nothing of it is lost.
+    until(&place, &id, "succeeded");
+    let said = place.run(["run", "later.yaml", "--detach"]).ends(0);
+    assert!(said.err.contains("later  running  0 of 2 steps"), "{}", said.err);
+    assert!(said.err.contains("next: milepost show run_"), "{}", said.err);
+    // What cannot be started is told as it is without it.
+    let (plain, detached) = ("run slip.yaml", "run slip.yaml --detach");
+    assert_eq!(place.say(plain).ends(3).err, place.say(detached).ends(3).err);
+    place.say("run nobody --detach --json").ends(6);
+    let running = place.run(["runs", "--json"]).ends(0).json();
+    let last = running["runs"][0]["run_id"].as_str().expect("an id").to_owned();
+    until(&place, &last, "succeeded");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn who_ends_the_input_has_decided_nothing() {
+    let text = "workflow: asks\nsteps:\n  - {id: ok, approve: Go on?}\n";
+    let place = Place::with(&[("asks.yaml", text)]);
+    let run = last(&place.run(["run", "asks.yaml", "--json"]).ends(4));
+    let id = run["run_id"].as_str().expect("an id");
+    let mut script = Command::new("script");
+    let line = format!("{} approve {id}", env!("CARGO_BIN_EXE_milepost"));
+    script.args(["-qec", &line, "/dev/null"]).current_dir(place.path(""));
+    script.env("HOME", place.root.path().join("home"));
+    let ended = crate::rogue::typed(&mut script, &["\u{4}"]).ends(7);
+    assert!(ended.out.contains("nothing was decided"), "{}", ended.out);
+    assert_eq!(place.run(["show", id, "--json"]).ends(0).json()["status"], "waiting");
 }

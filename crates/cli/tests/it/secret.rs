@@ -61,11 +61,15 @@ fn secrets_are_kept_listed_and_let_go() {
         --- 0
     "]],
     );
-    place.check(&secret(&place, "remove SHOP_TOKEN", ""), &expect![[r"
+    place.check(
+        &secret(&place, "remove SHOP_TOKEN", ""),
+        &expect![[r"
         --- 6
-        error[SECRET_NOT_FOUND]: there is no secret `SHOP_TOKEN`: set it, or set the variable `MILEPOST_SECRET_SHOP_TOKEN`
-        hint: set it with `milepost secret set SHOP_TOKEN`
-    "]]);
+        error[SECRET_NOT_FOUND]: there is no secret `SHOP_TOKEN`
+        hint: see which there are with `milepost secret list`
+        more: milepost docs SECRET_NOT_FOUND
+    "]],
+    );
     let told = secret(&place, "remove BOUND --json", "").ends(0).quiet().json();
     assert_eq!(told, json!({"removed": "BOUND"}));
 }
@@ -76,31 +80,35 @@ fn what_is_no_secret_is_refused() {
     place.check(
         &secret(&place, "set EMPTY", ""),
         &expect![[r"
-        --- 2
-        error[PARAMS_INVALID]: an empty secret is none: give it a value
-        hint: give another value
-    "]],
+            --- 2
+            error[PARAMS_INVALID]: an empty secret is none: give it a value
+            hint: give another value
+            more: milepost docs PARAMS_INVALID
+        "]],
     );
     place.check(&secret(&place, "set not/a/name", "value-value"), &expect![[r"
         --- 2
         error[PARAMS_INVALID]: this names no secret: use letters, digits, `_`, `-` and `.`, a letter or `_` first, 1 to 64 characters
         hint: use letters, digits, `_`, `-` and `.`, such as SHOP_TOKEN
+        more: milepost docs PARAMS_INVALID
     "]]);
     place.check(
         &secret(&place, "set A --origin nowhere", "value-value"),
         &expect![[r"
-        --- 2
-        error[PARAMS_INVALID]: `nowhere` is no http or https URL
-        hint: write it as https://api.example.com
-    "]],
+            --- 2
+            error[PARAMS_INVALID]: `nowhere` is no http or https URL
+            hint: write it as https://api.example.com
+            more: milepost docs PARAMS_INVALID
+        "]],
     );
     place.check(
         &secret(&place, "set A --origin ftp://x.test", "value-value"),
         &expect![[r"
-        --- 2
-        error[PARAMS_INVALID]: `ftp://x.test` is no http or https URL
-        hint: write it as https://api.example.com
-    "]],
+            --- 2
+            error[PARAMS_INVALID]: `ftp://x.test` is no http or https URL
+            hint: write it as https://api.example.com
+            more: milepost docs PARAMS_INVALID
+        "]],
     );
     // A value is never an argument: everybody could see it.
     secret(&place, "set NAME value", "").ends(2);
@@ -153,4 +161,34 @@ pub(crate) fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
         }
     }
     found
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn who_gives_up_has_changed_nothing() {
+    use std::process::Command;
+    let place = Place::new();
+    let line = format!("{} secret set SHOP_TOKEN", env!("CARGO_BIN_EXE_milepost"));
+    let typed = |keys: &str| {
+        let mut script = Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]).current_dir(place.path(""));
+        script.env("HOME", place.root.path().join("home"));
+        crate::rogue::typed(&mut script, &[keys])
+    };
+    // Ctrl-C ends it as it ends every other command, Ctrl-D gives no value.
+    let stopped = typed("\u{3}").ends(130);
+    assert!(stopped.out.contains("interrupted: nothing was changed"), "{}", stopped.out);
+    let ended = typed("\u{4}").ends(7);
+    assert!(ended.out.contains("no value was typed: nothing was kept"), "{}", ended.out);
+    assert_eq!(secret(&place, "list --json", "").ends(0).json()["secrets"], json!([]));
+}
+
+#[test]
+fn a_name_that_is_nearly_right_is_told() {
+    let place = Place::new();
+    secret(&place, "set SHOP_TOKEN", "hunter2").ends(0);
+    let near = secret(&place, "remove SHOP_TOKE", "").ends(6);
+    assert!(near.err.contains("did you mean `SHOP_TOKEN`?"), "{}", near.err);
+    let none = secret(&place, "remove OTHER", "").ends(6);
+    assert!(none.err.contains("milepost secret list"), "{}", none.err);
 }

@@ -28,7 +28,8 @@ fn results_are_on_standard_output_and_the_rest_is_not() {
     );
     assert_eq!(
         ran.err,
-        "error[FILE_NOT_FOUND]: there is no file `nowhere.yaml`\nhint: check the path\n"
+        "error[FILE_NOT_FOUND]: there is no file `nowhere.yaml`\nhint: check the path\n\
+         more: milepost docs FILE_NOT_FOUND\n"
     );
 }
 

@@ -68,6 +68,7 @@ fn what_somebody_else_wrote_is_not_overwritten() {
         --- 7
         error[WORKFLOW_EXISTS]: workflow `greet` is there already
         hint: give the version that you have seen (`--expect`, `expected_version`), or say `overwrite`
+        more: milepost docs WORKFLOW_EXISTS
     "]]);
     place.types(&format!("save new.yaml --expect {}", version(OLD)), &expect![[r"
         saved greet 1e1c5498bed2 over 5fd409d9a3b2: [ROOT]/home/.config/milepost/workflows/greet.yaml
@@ -77,10 +78,11 @@ fn what_somebody_else_wrote_is_not_overwritten() {
     place.types(
         &format!("save old.yaml --expect {}", version(OLD)),
         &expect![[r"
-        --- 7
-        error[WORKFLOW_VERSION_CONFLICT]: workflow `greet` is not the version that was expected: it is 1e1c5498bed2
-        hint: read it again, repeat your edit on that text, and give its version
-    "]],
+            --- 7
+            error[WORKFLOW_VERSION_CONFLICT]: workflow `greet` is not the version that was expected: it is 1e1c5498bed2
+            hint: read it again, repeat your edit on that text, and give its version
+            more: milepost docs WORKFLOW_VERSION_CONFLICT
+        "]],
     );
     place.types(
         "save new.yaml --overwrite",
@@ -121,8 +123,9 @@ fn what_was_renamed_and_deleted_comes_back() {
     assert_eq!(place.kept_text("meet.yaml"), NEW.replace("greet", "meet"));
     place.types("delete meet", &expect![[r"
         --- 7
-        error[CONFIRMATION_REQUIRED]: `workflow.delete` needs a yes: Workflow `meet` (`[ROOT]/home/.config/milepost/workflows/meet.yaml`) is deleted; its versions stay and can be restored.
-        hint: ask the person, then say it again with `--yes`
+        error[CONFIRMATION_REQUIRED]: workflow `meet` (`[ROOT]/home/.config/milepost/workflows/meet.yaml`) is deleted; its versions stay and can be restored
+        hint: repeat it with `--yes` if you mean it
+        more: milepost docs CONFIRMATION_REQUIRED
     "]]);
     place.types(
         "delete meet --yes",
@@ -169,49 +172,56 @@ fn what_cannot_be_done_is_told() {
     place.types(
         "save slip.yaml",
         &expect![[r"
-        --- 3
-        error[WORKFLOW_INVALID]: the workflow is not valid: line 4: unknown key `promt`
-        hint: did you mean `prompt`?
-    "]],
+            --- 3
+            error[WORKFLOW_INVALID]: the workflow is not valid: line 4: unknown key `promt`
+            hint: did you mean `prompt`?
+            more: milepost docs WORKFLOW_INVALID
+        "]],
     );
     place.types(
         "save none.yaml",
         &expect![[r"
-        --- 6
-        error[FILE_NOT_FOUND]: there is no file `none.yaml`
-        hint: check the path
-    "]],
+            --- 6
+            error[FILE_NOT_FOUND]: there is no file `none.yaml`
+            hint: check the path
+            more: milepost docs FILE_NOT_FOUND
+        "]],
     );
     place.types("rename code-review mine", &expect![[r"
         --- 7
         error[WORKFLOW_READ_ONLY]: workflow `code-review` comes from a source that is only read (built-in)
         hint: save it under this id to have one of your own, which then counts
+        more: milepost docs WORKFLOW_READ_ONLY
     "]]);
     place.types(
         "delete nothing --yes",
         &expect![[r"
-        --- 6
-        error[WORKFLOW_NOT_FOUND]: there is no workflow `nothing`
-        hint: see `milepost workflow list`
-    "]],
+            --- 6
+            error[WORKFLOW_NOT_FOUND]: there is no workflow `nothing`
+            hint: see `milepost workflow list`
+            more: milepost docs WORKFLOW_NOT_FOUND
+        "]],
     );
     place.types(
         "versions nothing",
         &expect![[r"
-        --- 6
-        error[WORKFLOW_NOT_FOUND]: there is no workflow `nothing`
-        hint: see `milepost workflow list`
-    "]],
+            --- 6
+            error[WORKFLOW_NOT_FOUND]: there is no workflow `nothing`
+            hint: see `milepost workflow list`
+            more: milepost docs WORKFLOW_NOT_FOUND
+        "]],
     );
     place.types("restore code-review abcd", &expect![[r"
         --- 7
         error[WORKFLOW_READ_ONLY]: workflow `code-review` comes from a source that is only read (built-in)
         hint: save it under this id to have one of your own, which then counts
+        more: milepost docs WORKFLOW_READ_ONLY
     "]]);
     place.types("rename ../up down", &expect![[r"
         --- 2
         error[ID_INVALID]: `../up` is no workflow id: lowercase letters, digits, `-` and `_`, at most one `.`, 1 to 64 characters
         hint: use lowercase letters, digits, `-` and `_`, at most one `.`, 1 to 64 characters
+        more: milepost docs ID_INVALID
     "]]);
     place.workflow("save slip.yaml --new --overwrite").ends(2);
     place.workflow("save slip.yaml --new --expect x").ends(2);

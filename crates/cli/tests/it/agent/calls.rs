@@ -243,3 +243,43 @@ fn the_short_way_and_the_long_way_say_the_same() {
         assert_eq!(answers[0], answers[1], "{tool} {arguments}");
     }
 }
+
+/// Hidden behind another one, a workflow would still be there for nobody.
+#[test]
+fn a_workflow_is_not_renamed_over_another() {
+    let place = Place::with(&[("asks.yaml", ASKS)]);
+    place.run(["workflow", "save", "asks.yaml"]).ends(0);
+    let mut agent = Agent::connect(&place, &[]);
+    let listed = agent.call("workflow_list", &json!({"source": "built-in"}));
+    let built_in = listed["workflows"][0]["workflow_id"].clone();
+    let arguments = json!({"workflow_id": "asks", "new_id": built_in});
+    let refused = agent.refused("workflow_rename", &arguments);
+    assert_eq!(
+        (&refused["error_code"], &refused["category"]),
+        (&json!("WORKFLOW_EXISTS"), &json!("conflict")),
+        "{refused}"
+    );
+    agent.call("workflow_get", &json!({"workflow_id": "asks"}));
+    agent.call("workflow_rename", &json!({"workflow_id": "asks", "new_id": "asks-again"}));
+}
+
+#[test]
+fn an_agent_says_which_inputs_are_to_be_forgotten() {
+    let text = "workflow: keeps\ninputs: {n: {type: integer, default: {from: history}}}\n\
+        steps: [{id: a, set: {n: \"${{ inputs.n }}\"}}]\n";
+    let place = Place::with(&[("keeps.yaml", text)]);
+    place.run(["workflow", "save", "keeps.yaml"]).ends(0);
+    let mut agent = Agent::connect(&place, &[]);
+    let refused = agent.refused("workflow_purge_history", &json!({}));
+    assert_eq!(refused["error_code"], "PARAMS_INVALID", "{refused}");
+    assert_eq!(refused["next"], Value::Null, "no token: {refused}");
+    // Where nothing is lost there is nothing to ask.
+    let keeps = json!({"workflow_id": "keeps"});
+    assert_eq!(agent.call("workflow_purge_history", &keeps)["removed"], 0);
+    let run = json!({"workflow_id": "keeps", "inputs": {"n": 1}, "wait_s": 20});
+    agent.call("workflow_run", &run);
+    let refused = agent.refused("workflow_purge_history", &keeps);
+    assert_eq!(refused["error_code"], "CONFIRMATION_REQUIRED", "{refused}");
+    let forgotten = agent.call("workflow_purge_history", &refused["next"]["arguments"]);
+    assert_eq!(forgotten["removed"], 1, "{forgotten}");
+}

@@ -2,13 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::{ASKS, Agent};
+use super::{ASKS, Agent, say};
 use crate::Place;
 
 fn place() -> Place {
     let place = Place::with(&[("asks.yaml", ASKS)]);
     place.run(["workflow", "save", "asks.yaml"]).ends(0);
     place
+}
+
+fn configured(place: &Place, text: &str) {
+    let folder = place.path(".milepost");
+    std::fs::create_dir_all(&folder).expect("makes a folder");
+    std::fs::write(folder.join("config.toml"), text).expect("writes");
 }
 
 fn is_there(agent: &mut Agent) -> bool {
@@ -115,7 +121,7 @@ fn a_task_asks_for_missing_inputs_before_it_is_made() {
     agent.client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": filled}));
     let made = agent.client.hear();
     let id = json!({"taskId": made["result"]["task"]["taskId"]});
-    let result = agent.client.call("tasks/result", &id);
+    let result = agent.result(&id);
     assert_eq!(result["structuredContent"]["final_output"], json!({"n": 5}), "{result}");
     agent.client.say(&call);
     let question = agent.client.hear();
@@ -128,11 +134,7 @@ fn a_task_asks_for_missing_inputs_before_it_is_made() {
 #[test]
 fn the_configuration_says_what_is_confirmed_and_by_whom() {
     let place = place();
-    let config = |text: &str| {
-        let folder = place.path(".milepost");
-        std::fs::create_dir_all(&folder).expect("makes a folder");
-        std::fs::write(folder.join("config.toml"), text).expect("writes");
-    };
+    let config = |text: &str| configured(&place, text);
     config("confirm = \"person\"\n");
     place.run(["workflow", "save", "asks.yaml"]).ends(0);
     let mut agent = Agent::connect(&place, &[]);
@@ -149,4 +151,75 @@ fn the_configuration_says_what_is_confirmed_and_by_whom() {
     config("confirm = \"never\"\n");
     let refused = agent.refused("workflow_delete", &id);
     assert_eq!(refused["next"]["arguments"]["confirm"], Value::Null, "{refused}");
+}
+
+/// A call that is a task is no way round what has to be confirmed.
+#[test]
+fn a_task_is_confirmed_like_any_other_call() {
+    let place = place();
+    configured(&place, "confirm = \"writes\"\n");
+    let mut agent = Agent::with(&place, &[], "2025-11-25", &json!({"tasks": {}}));
+    for (tool, arguments) in [
+        ("workflow_run", json!({"workflow_id": "asks"})),
+        ("workflow_execute", json!({"workflow_id": "asks"})),
+        ("workflow_author_and_run", json!({"goal": "Look at it"})),
+    ] {
+        let mut params = json!({"name": tool, "arguments": arguments, "task": {}});
+        let refused = agent.client.ask("tools/call", &params);
+        let data = &refused["error"]["data"];
+        assert_eq!(data["error_code"], "CONFIRMATION_REQUIRED", "{refused}");
+        assert_eq!(agent.client.call("tasks/list", &json!({}))["tasks"], json!([]));
+        params["arguments"] = data["next"]["arguments"].clone();
+        let made = agent.client.call("tools/call", &params);
+        let id = json!({"taskId": made["task"]["taskId"]});
+        agent.client.call("tasks/cancel", &id);
+        let mut runs = agent.client.call("tasks/list", &json!({}));
+        assert_eq!(runs["tasks"][0]["taskId"].take(), id["taskId"]);
+        place.run(["runs", "purge", "--yes"]).ends(0);
+    }
+    // A client that can ask asks.
+    let can = json!({"tasks": {}, "elicitation": {}});
+    let mut agent = Agent::with(&place, &[], "2025-11-25", &can);
+    let params = json!({"name": "workflow_run", "arguments": {"workflow_id": "asks"}, "task": {}});
+    let call = json!({"jsonrpc": "2.0", "id": "t", "method": "tools/call", "params": params});
+    agent.client.say(&call);
+    let question = agent.client.hear();
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    say(&mut agent.client, &question, &json!({"action": "decline"}));
+    let refused = agent.client.hear();
+    assert_eq!(refused["error"]["data"]["error_code"], "CONFIRMATION_REQUIRED", "{refused}");
+}
+
+#[test]
+fn a_yes_to_a_call_that_was_canceled_is_for_nothing() {
+    let place = place();
+    let mut agent = Agent::with(&place, &[], "2025-11-25", &json!({"elicitation": {}}));
+    let params = json!({"name": "workflow_delete", "arguments": {"workflow_id": "asks"}});
+    let call = json!({"jsonrpc": "2.0", "id": "d", "method": "tools/call", "params": params});
+    agent.client.say(&call);
+    let question = agent.client.hear();
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    agent.client.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": "d", "reason": "changed my mind"}}));
+    let yes = json!({"action": "accept", "content": {"confirm": true}});
+    say(&mut agent.client, &question, &yes);
+    for _ in 0..20 {
+        assert!(is_there(&mut agent));
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+/// A yes in a client is no command of the person's.
+#[test]
+fn what_is_left_to_the_person_is_not_asked_in_a_client() {
+    let place = place();
+    configured(&place, "confirm = \"person\"\n");
+    place.run(["workflow", "save", "asks.yaml"]).ends(0);
+    let mut agent = Agent::with(&place, &[], "2025-11-25", &json!({"elicitation": {}}));
+    let refused = agent.refused("workflow_delete", &json!({"workflow_id": "asks"}));
+    assert_eq!(refused["error_code"], "CONFIRMATION_REQUIRED");
+    let how = refused["suggested_action"].as_str().expect("words");
+    assert!(how.contains("milepost workflow delete"), "{refused}");
+    assert_eq!(refused["next"], Value::Null, "{refused}");
+    assert!(is_there(&mut agent));
 }

@@ -15,6 +15,23 @@ const TABLE: &str = include_str!("../../contract.tsv");
 const BEGIN: &str = "<!-- contract: begin -->\n";
 const END: &str = "<!-- contract: end -->";
 
+/// The resources and prompts of the contract, and its sections that ask for something.
+const RESOURCES: [&str; 6] = [
+    "workflow.spec",
+    "workflow.schema",
+    "workflow.manifests",
+    "workflow.manifest",
+    "command.catalog",
+    "provider.catalog",
+];
+const PROMPTS: [&str; 4] =
+    ["workflow.author", "workflow.extend", "workflow.fix_validation", "workflow.run_with_inputs"];
+const SECTIONS: [&str; 29] = [
+    "3", "3.1", "3.2", "3.3", "3.4", "4.1", "4.2", "4.3", "5", "5.1", "5.2", "5.3", "5.4", "5.4.1",
+    "5.4.2", "5.4.3", "5.4.4", "6", "6.1", "6.2", "6.3", "7", "9", "10.1", "10.2", "10.3", "10.4",
+    "13.1", "13.2",
+];
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -68,17 +85,24 @@ fn the_contract_is_mapped_line_by_line() {
     let mut page = String::from(
         "| § | the contract asks for | what does it | shown by |\n|---|---|---|---|\n",
     );
-    let mut mapped = HashSet::new();
+    let (mut mapped, mut sections) = (HashSet::new(), HashSet::new());
     for line in TABLE.lines() {
         let cells: Vec<&str> = line.split('\t').collect();
         let [section, asked, what, test] = cells[..] else { panic!("four cells: {line}") };
+        sections.insert(section);
         let there = match what.split_once(' ') {
             Some(("tool", name)) => {
                 mapped.insert(name);
                 tools.contains(name)
             }
-            Some(("prompt", name)) => prompts.contains(name),
-            Some(("resource", name)) => resources.contains(name),
+            Some(("prompt", name)) => {
+                mapped.insert(name);
+                prompts.contains(name)
+            }
+            Some(("resource", name)) => {
+                mapped.insert(name);
+                resources.contains(name)
+            }
             Some(("none:", _)) => true,
             _ => root().join(what).is_file(),
         };
@@ -94,6 +118,20 @@ fn the_contract_is_mapped_line_by_line() {
         };
         writeln!(page, "| {section} | {asked} | {shown} | `{test}` in `{file}` |").expect("writes");
     }
+    has_every_line(&tools, &mapped, &sections);
+    let path = root().join("docs/mcp.md");
+    let text = fs::read_to_string(&path).expect("reads");
+    let (before, rest) = text.split_once(BEGIN).expect("has the mark");
+    let (kept, after) = rest.split_once(END).expect("has the other mark");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&path, format!("{before}{BEGIN}{page}{END}{after}")).expect("writes");
+    } else {
+        assert!(kept == page, "the table of {} is stale: run with UPDATE_EXPECT=1", path.display());
+    }
+}
+
+/// Nothing of the contract is left out.
+fn has_every_line(tools: &HashSet<String>, mapped: &HashSet<&str>, sections: &HashSet<&str>) {
     // Every tool of the contract has a line; ours have their own tests.
     let own = [
         "command.get",
@@ -103,17 +141,15 @@ fn the_contract_is_mapped_line_by_line() {
         "workflow.status",
         "workflow.submit",
     ];
-    for tool in &tools {
+    for tool in tools {
         assert!(mapped.contains(tool.as_str()) || own.contains(&tool.as_str()), "no line: {tool}");
     }
-    let path = root().join("docs/mcp.md");
-    let text = fs::read_to_string(&path).expect("reads");
-    let (before, rest) = text.split_once(BEGIN).expect("has the mark");
-    let (kept, after) = rest.split_once(END).expect("has the other mark");
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        fs::write(&path, format!("{before}{BEGIN}{page}{END}{after}")).expect("writes");
-    } else {
-        assert!(kept == page, "the table of {} is stale: run with UPDATE_EXPECT=1", path.display());
+    // So has every resource and prompt of it, and every section that asks for something.
+    for name in RESOURCES.iter().chain(&PROMPTS) {
+        assert!(mapped.contains(name), "no line: {name}");
+    }
+    for section in SECTIONS {
+        assert!(sections.contains(section), "no line: § {section}");
     }
 }
 
@@ -176,10 +212,16 @@ fn every_tool_answers_what_the_contract_says() {
     let start = json!({"workflow_id": "give-back", "inputs": inputs, "mock": true, "wait_s": 20});
     let run = agent.call("workflow_run", &start);
     has(&run, &["run_id", "status"]);
-    let purge = json!({"workflow_id": "give-back"});
+    let nothing = json!({"removed": 0, "entries": []});
+    let purge = json!({"input_keys": ["order"]});
+    assert_eq!(agent.call("workflow_purge_history", &purge), nothing);
+    let purge = json!({"workflow_id": "give-back", "input_keys": ["why"]});
     let asked = agent.refused("workflow_purge_history", &purge);
     let purged = agent.call("workflow_purge_history", &asked["next"]["arguments"].clone());
-    assert_eq!(purged["removed"], 1, "{purged}");
+    let entry = json!({"workflow_id": "give-back", "input_key": "why", "values": 1});
+    assert_eq!(purged, json!({"removed": 1, "entries": [entry]}));
+    let purge = json!({"workflow_id": "give-back"});
+    assert_eq!(agent.call("workflow_purge_history", &purge), nothing);
 }
 
 fn catalogs(place: &Place, agent: &mut Agent) {
@@ -201,7 +243,8 @@ fn catalogs(place: &Place, agent: &mut Agent) {
     let found = agent.call("command_list", &json!({"query": "get an order", "detail": "full"}));
     has(&found["commands"][0], &["command", "method", "path", "required"]);
     has(&found["details"][0], &["parameters"]);
-    agent.call("provider_list", &json!({}));
+    let seen = agent.call("provider_list", &json!({}));
+    has(&seen["providers"][0], &["provider", "value_field", "list_at", "serves"]);
     let off = json!({"catalog_title": "Shop", "enabled": false});
     let seen = agent.call("catalog_set_enabled", &off);
     has(&seen, &["catalog_id", "enabled"]);
@@ -229,7 +272,7 @@ fn a_request_that_failed_is_told_with_its_answer() {
     let text = "workflow: gets\nsteps: [{id: look, run: shop orders:get, with: {order_id: x}}]\n";
     let call = json!({"name": "workflow_execute", "arguments": {"manifest": text}, "task": {}});
     let id = agent.client.call("tools/call", &call)["task"]["taskId"].clone();
-    let result = agent.client.call("tasks/result", &json!({"taskId": id}));
+    let result = agent.result(&json!({"taskId": id}));
     assert_eq!(result["isError"], true, "{result}");
     let payload = &result["structuredContent"];
     super::whole(payload);

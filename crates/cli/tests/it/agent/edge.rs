@@ -115,44 +115,71 @@ fn a_request_whose_id_is_in_use_is_refused() {
     assert!(client.heard().is_none());
 }
 
+/// A line that is longer than one may be.
+const OVERSIZED: usize = (4 << 20) + 1;
+
+/// The lines of a client that does not wait: good ones, bad ones, ones with the same id, and now
+/// and then one that is too long; and how often each id is to be heard.
+fn load(is_stateless: bool) -> (Vec<u8>, HashMap<String, usize>) {
+    let mut expected: HashMap<String, usize> = HashMap::new();
+    let mut lines = Vec::new();
+    let line = |id: &str, method: &str, mut params: Value| {
+        if is_stateless {
+            params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {}});
+        }
+        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
+    };
+    for number in 0..640 {
+        let id = format!("r{number}");
+        let get = json!({"name": "workflow_get", "arguments": {"workflow_id": "x"}});
+        let good = json!({"name": "workflow_list", "arguments": {}});
+        let (said, id) = match number % 10 {
+            0 => ("garbage".to_owned(), None),
+            1 => (line(&id, "no/such", json!({})), Some(id)),
+            2 => (line(&id, "tools/call", json!({})), Some(id)),
+            3 => (line(&id, "tools/call", get), Some(id)),
+            4 => (json!({"jsonrpc": "2.0", "method": "notifications/nothing"}).to_string(), None),
+            5 => (line(&id, "resources/list", json!({})), Some(id)),
+            6 => (line(&id, "tools/call", good), Some(id)),
+            7 => (line(&id, "tools/call", json!({"name": "workflow_lst"})), Some(id)),
+            8 => (line("same", "tools/list", json!({})), Some("same".to_owned())),
+            _ if number == 319 => ("x".repeat(OVERSIZED), None),
+            _ => (line(&id, "prompts/list", json!({})), Some(id)),
+        };
+        match id {
+            Some(id) => *expected.entry(format!("\"{id}\"")).or_default() += 1,
+            None if number % 10 == 4 => {}
+            None => *expected.entry("null".to_owned()).or_default() += 1,
+        }
+        lines.extend_from_slice(said.as_bytes());
+        lines.push(b'\n');
+    }
+    (lines, expected)
+}
+
 #[test]
 fn sixty_four_at_a_time_are_each_answered_once() {
     let place = Place::new();
-    let mut client = open(&place, "2025-11-25");
-    let mut expected: HashMap<String, usize> = HashMap::new();
-    let mut lines = String::new();
-    for number in 0..640 {
-        let id = format!("r{number}");
-        let line = match number % 8 {
-            0 => "garbage".to_owned(),
-            1 => json!({"jsonrpc": "2.0", "id": id, "method": "no/such"}).to_string(),
-            2 => json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {}})
-                .to_string(),
-            3 => json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
-                "params": {"name": "workflow_get", "arguments": {"workflow_id": "x"}}})
-            .to_string(),
-            4 => json!({"jsonrpc": "2.0", "method": "notifications/nothing"}).to_string(),
-            5 => json!({"jsonrpc": "2.0", "id": id, "method": "resources/list"}).to_string(),
-            6 => json!({"jsonrpc": "2.0", "id": id, "method": "ping"}).to_string(),
-            _ => json!({"jsonrpc": "2.0", "id": id, "method": "workflow_list"}).to_string(),
+    for is_stateless in [false, true] {
+        let mut client = match is_stateless {
+            true => client(&place, &["--surface", "workflows"]),
+            false => open(&place, "2025-11-25"),
         };
-        match number % 8 {
-            0 => *expected.entry("null".to_owned()).or_default() += 1,
-            4 => {}
-            _ => *expected.entry(format!("\"{id}\"")).or_default() += 1,
+        let (lines, expected) = load(is_stateless);
+        let total: usize = expected.values().sum();
+        let mut heard: HashMap<String, usize> = HashMap::new();
+        client.write(&lines);
+        for _ in 0..total {
+            *heard.entry(client.hear()["id"].to_string()).or_default() += 1;
         }
-        lines.push_str(&line);
-        lines.push('\n');
+        assert_eq!(heard, expected, "stateless: {is_stateless}");
+        if !is_stateless {
+            client.ping();
+        }
+        assert!(client.heard().is_none(), "nothing is answered twice");
+        assert_eq!(client.close().code, Some(0));
     }
-    client.write(lines.as_bytes());
-    let total: usize = expected.values().sum();
-    let mut heard: HashMap<String, usize> = HashMap::new();
-    for _ in 0..total {
-        *heard.entry(client.hear()["id"].to_string()).or_default() += 1;
-    }
-    assert_eq!(heard, expected);
-    client.ping();
-    assert_eq!(client.close().code, Some(0));
 }
 
 #[test]

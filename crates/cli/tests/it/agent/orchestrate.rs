@@ -58,7 +58,6 @@ fn whoever_is_there_writes_the_workflow() {
     assert_eq!(refused["accepted"], false, "{refused}");
     let issue = refused["issues"][0]["message"].as_str().expect("words");
     assert!(issue.contains("sett") && issue.contains("line 3"), "{issue}");
-    assert_eq!(refused["attempts_left"], 4);
     place.run(["workflow", "show", "greets"]).ends(6);
     let taken = submit(&mut agent, &run, "draft", &json!({"manifest": GREETS}));
     assert_eq!(taken["accepted"], true, "{taken}");
@@ -125,23 +124,112 @@ fn the_model_behind_a_client_is_asked_where_that_is_allowed() {
     assert_eq!(output, &json!({"hello": "Cy"}), "{result}");
 }
 
+/// Each block is validated before the next is asked for; what they come to is saved and run.
 #[test]
-fn after_five_tries_a_person_is_needed() {
+fn a_model_writes_block_by_block() {
+    let place = Place::with(&[("shop.yaml", include_str!("../shop.yaml"))]);
+    place.say("catalog import shop.yaml").ends(0);
+    let mut agent = agent(&place, json!({"sampling": {}}));
+    let goal = json!({"goal": "Greet somebody", "inputs": {"name": "Ed", "order": "7"}});
+    let run = begin(&mut agent, "workflow_author_and_run", &goal);
+    let inputs = "workflow: greets\ninputs:\n  name: {type: string}\n  order: {type: string, \
+        provider: shop orders:list}\n";
+    let steps = "steps: [{id: a, set: {hello: \"${{ inputs.name }}\"}}]\nfinal_output: {hello: \
+        \"${{ steps.a.output.hello }}\"}\n";
+    let whole =
+        format!("{inputs}{steps}").replace("orders:list}", "orders:list, provider_args: {}}");
+    let answers = [
+        (inputs.replace("type: string", "typ: string"), "`inputs` alone"),
+        (inputs.to_owned(), "would not do"),
+        (steps.replace("steps.a", "steps.b"), "`final_output` alone"),
+        (steps.to_owned(), "would not do"),
+        (whole, "`provider_args`"),
+    ];
+    for (text, wish) in answers {
+        let question = agent.client.hear();
+        assert_eq!(question["method"], "sampling/createMessage", "{question}");
+        let messages = question["params"]["messages"].as_array().expect("messages");
+        let last = messages.last().expect("one")["content"]["text"].as_str().expect("text");
+        assert!(last.contains(wish), "{wish}: {last}");
+        assert!(messages[0]["content"]["text"].as_str().expect("text").contains("(digest "));
+        let content = json!({"type": "text", "text": text});
+        let answer = json!({"model": "m", "role": "assistant", "content": content});
+        agent.client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
+    }
+    let result = result(&mut agent.client, &run);
+    let output = &result["structuredContent"]["final_output"]["output"];
+    assert_eq!(output, &json!({"hello": "Ed"}), "{result}");
+}
+
+#[test]
+fn after_five_rounds_the_step_waits_for_whoever_can_do_it() {
     let place = Place::new();
     let mut agent = agent(&place, json!({}));
-    let arguments = json!({"goal": "Greet", "manifest": SLIPS});
+    let arguments = json!({"goal": "Greet", "manifest": SLIPS, "inputs": {"name": "Ed"}});
     let run = begin(&mut agent, "workflow_author_and_run", &arguments);
     let asked = due(&mut agent, &run);
     assert!(asked["prompt"].as_str().expect("a prompt").contains("sett"), "{asked}");
-    for left in (0..5).rev() {
+    for _ in 0..5 {
         let refused = submit(&mut agent, &run, "draft", &json!({"manifest": SLIPS}));
-        assert_eq!(
-            (&refused["accepted"], &refused["attempts_left"]),
-            (&json!(false), &json!(left))
-        );
+        assert_eq!(refused["accepted"], false, "{refused}");
     }
     let got = agent.client.call("tasks/get", &json!({"taskId": run}));
     assert_eq!(got["status"], "input_required", "{got}");
+    assert!(got["statusMessage"].as_str().expect("words").contains("sett"), "{got}");
+    let taken = submit(&mut agent, &run, "draft", &json!({"manifest": GREETS}));
+    assert_eq!(taken["accepted"], true, "{taken}");
+    let result = result(&mut agent.client, &run);
+    let output = &result["structuredContent"]["final_output"]["output"];
+    assert_eq!(output, &json!({"hello": "Ed"}), "{result}");
+}
+
+#[test]
+fn a_model_is_asked_five_times_and_no_more() {
+    let place = Place::new();
+    let mut agent = agent(&place, json!({"sampling": {}}));
+    let run = begin(&mut agent, "workflow_author_and_run", &json!({"goal": "Greet somebody"}));
+    for _ in 0..5 {
+        let question = agent.client.hear();
+        assert_eq!(question["method"], "sampling/createMessage", "{question}");
+        let content = json!({"type": "text", "text": SLIPS});
+        let answer = json!({"model": "m", "role": "assistant", "content": content});
+        agent.client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
+    }
+    let told = loop {
+        let got = agent.client.call("tasks/get", &json!({"taskId": run}));
+        if due(&mut agent, &run)["attempt"] == 6 {
+            break got;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    };
+    assert_eq!(told["status"], "input_required", "{told}");
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert_eq!(agent.client.heard(), None, "nobody is asked a sixth time");
+    let taken = submit(&mut agent, &run, "draft", &json!({"manifest": GREETS}));
+    assert_eq!(taken["accepted"], true, "{taken}");
+}
+
+/// What is to be corrected is what the orchestration ran, not the orchestration.
+#[test]
+fn an_orchestration_that_failed_is_corrected_by_what_it_ran() {
+    let place = Place::new();
+    let mut agent = agent(&place, json!({}));
+    let arguments = json!({"goal": "Try it", "manifest": FAILS});
+    let failed = begin(&mut agent, "workflow_author_and_run", &arguments);
+    let told = result(&mut agent.client, &failed);
+    assert_eq!(told["isError"], true, "{told}");
+    let child = told["structuredContent"]["child_run_id"].as_str().expect("names it").to_owned();
+    let seen = agent.call("workflow_status", &json!({"run_id": child}));
+    assert_eq!((&seen["workflow"], &seen["status"]), (&json!("fails"), &json!("failed")));
+    let run = begin(&mut agent, "workflow_repair_and_rerun", &json!({"run_id": failed}));
+    let asked = due(&mut agent, &run);
+    let prompt = asked["prompt"].as_str().expect("a prompt");
+    assert!(prompt.contains("no luck") && prompt.contains("workflow: fails"), "{prompt}");
+    assert!(!prompt.contains("milepost workflow:"), "{prompt}");
+    submit(&mut agent, &run, "draft", &json!({"manifest": MENDED}));
+    let done = result(&mut agent.client, &run);
+    let output = &done["structuredContent"]["final_output"]["output"];
+    assert_eq!(output, &json!({"b": 1}), "{done}");
 }
 
 #[test]

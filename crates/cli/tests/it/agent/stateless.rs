@@ -48,7 +48,41 @@ fn a_question_is_an_unfinished_answer() {
     let (key, request) = requests.iter().next().expect("one");
     assert_eq!(request["method"], "elicitation/create");
     call["inputResponses"] = json!({key: {"action": "accept", "content": {"confirm": true}}});
-    let done = ask(&mut client, "tools/call", call, &can);
+    call["requestState"] = asked["requestState"].clone();
+    let done = ask(&mut client, "tools/call", call.clone(), &can);
     assert_ne!(done["isError"], true, "{done}");
     place.run(["workflow", "show", "asks"]).ends(6);
+    // It was good once.
+    place.run(["workflow", "save", "asks.yaml"]).ends(0);
+    let again = ask(&mut client, "tools/call", call, &can);
+    assert_eq!(again["resultType"], "input_required", "{again}");
+    place.run(["workflow", "show", "asks"]).ends(0);
+}
+
+/// A yes counts as the answer to a question that was asked, of this very call.
+#[test]
+fn a_yes_that_nobody_asked_for_is_none() {
+    let other = ASKS.replace("workflow: asks", "workflow: other");
+    let place = Place::with(&[("asks.yaml", ASKS), ("other.yaml", &other)]);
+    place.run(["workflow", "save", "asks.yaml"]).ends(0);
+    place.run(["workflow", "save", "other.yaml"]).ends(0);
+    let mut client = client(&place, &[]);
+    let can = json!({"elicitation": {"form": {}}});
+    let call = |id: &str| json!({"name": "workflow_delete", "arguments": {"workflow_id": id}});
+    let yes = json!({"confirmation": {"action": "accept", "content": {"confirm": true}}});
+    let mut unasked = call("asks");
+    unasked["inputResponses"] = yes.clone();
+    let asked = ask(&mut client, "tools/call", unasked.clone(), &can);
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    unasked["requestState"] = json!("made-up");
+    let asked = ask(&mut client, "tools/call", unasked, &can);
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let mut swapped = call("other");
+    swapped["inputResponses"] = yes;
+    swapped["requestState"] = asked["requestState"].clone();
+    let asked = ask(&mut client, "tools/call", swapped, &can);
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    for id in ["asks", "other"] {
+        place.run(["workflow", "show", id]).ends(0);
+    }
 }

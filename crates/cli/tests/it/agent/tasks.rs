@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ASKS, Agent, client};
+use super::{ASKS, Agent, client, stateless};
 use crate::Place;
 
 const QUICK: &str = "workflow: quick\nsteps: [{id: a, set: {b: 1}}]\n\
@@ -33,7 +33,7 @@ fn a_run_is_followed_as_a_task() {
     for tool in ["workflow_run", "workflow_execute"] {
         let task = made(&mut agent, tool, QUICK);
         let id = json!({"taskId": task["taskId"]});
-        let result = agent.client.call("tasks/result", &id);
+        let result = agent.result(&id);
         assert_eq!(result["structuredContent"]["final_output"], json!({"b": 1}), "{result}");
         let related = &result["_meta"]["io.modelcontextprotocol/related-task"];
         assert_eq!(related, &id);
@@ -59,7 +59,7 @@ fn a_task_fails_waits_and_is_canceled_as_its_run_does() {
     let mut agent = agent(&place);
     let task = made(&mut agent, "workflow_run", FAILS);
     let id = json!({"taskId": task["taskId"]});
-    let result = agent.client.call("tasks/result", &id);
+    let result = agent.result(&id);
     assert_eq!(result["isError"], true, "{result}");
     assert_eq!(agent.client.call("tasks/get", &id)["status"], "failed");
     let task = made(&mut agent, "workflow_execute", ASKS);
@@ -85,7 +85,7 @@ fn a_task_outlives_its_server() {
     assert_eq!(got["taskId"], task["taskId"]);
     let done = json!({"run_id": task["taskId"], "step_id": "look", "output": {"seen": true}});
     second.call("workflow_submit", &done);
-    let result = second.client.call("tasks/result", &id);
+    let result = second.result(&id);
     assert_eq!(result["structuredContent"]["final_output"], json!({"seen": true}), "{result}");
 }
 
@@ -115,16 +115,6 @@ fn whoever_knows_no_tasks_is_told_at_once() {
     assert_eq!(agent.client.fault("tools/call", &never), -32601);
     // Nothing was started by any of these.
     assert_eq!(agent.client.call("tasks/list", &json!({}))["tasks"], json!([]));
-}
-
-/// What a client of the extension says.
-fn stateless(method: &str, mut params: Value, can: &Value) -> Value {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": can,
-    });
-    json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params})
 }
 
 /// What one can do that knows its tasks.
@@ -197,6 +187,86 @@ fn the_contract_makes_tasks_in_its_own_words() {
     let create = json!({"name": "workflow.execute", "arguments": {"manifest": QUICK}, "ttl": 9});
     let made = agent.client.call("tasks/create", &create);
     let id = json!({"taskId": made["task"]["taskId"]});
-    let result = agent.client.call("tasks/result", &id);
+    let result = agent.result(&id);
     assert_eq!(result["structuredContent"]["final_output"], json!({"b": 1}), "{result}");
+}
+
+const SLOW: &str = "workflow: slow\nsteps:\n  - {id: pause, title: Take a breath, wait: 3s}\n  \
+    - {id: b, depends_on: [pause], set: {c: 1}}\n";
+
+/// Whoever makes a task waits for nothing: that is what tasks are for.
+#[test]
+fn a_task_is_made_at_once_however_long_its_caller_would_wait() {
+    let place = Place::new();
+    let mut agent = agent(&place);
+    let arguments = json!({"manifest": SLOW, "wait_s": 20});
+    for tool in ["workflow_execute", "workflow_run"] {
+        let began = std::time::Instant::now();
+        let params = json!({"name": tool, "arguments": arguments, "task": {}});
+        let made = agent.client.call("tools/call", &params);
+        assert_eq!(made["task"]["status"], "working", "{made}");
+        assert!(began.elapsed() < std::time::Duration::from_secs(2), "{:?}", began.elapsed());
+    }
+    let listed = agent.client.call("tools/list", &json!({}));
+    let mut tools = listed["tools"].as_array().expect("a list").iter();
+    let execute = tools.find(|tool| tool["name"] == "workflow_execute").expect("is listed");
+    assert_eq!(execute["inputSchema"]["properties"]["wait_s"], Value::Null);
+}
+
+#[test]
+fn how_a_task_stands_is_told_when_it_changes() {
+    let place = Place::new();
+    let mut agent = agent(&place);
+    let later = ASKS.replace("steps:\n", "steps:\n  - {id: pause, wait: 1s}\n");
+    let later = later.replace("prompt: Look at it", "prompt: Look at it\n    depends_on: [pause]");
+    let id = json!({"taskId": made(&mut agent, "workflow_execute", &later)["taskId"]});
+    let done = json!({"run_id": id["taskId"], "step_id": "look", "output": {"seen": true}});
+    let waits = json!({"run_id": id["taskId"], "wait_s": 20});
+    while agent.client.tasks.last().is_none_or(|told| told["status"] != "input_required") {
+        agent.call("workflow_status", &waits);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    agent.call("workflow_submit", &done);
+    while agent.client.tasks.last().is_none_or(|told| told["status"] != "completed") {
+        agent.client.call("ping", &json!({}));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    for told in &agent.client.tasks {
+        assert_eq!(told["taskId"], id["taskId"], "{told}");
+        assert!(told["createdAt"].is_string() && told["lastUpdatedAt"].is_string(), "{told}");
+    }
+    let told: Vec<&Value> = agent.client.tasks.iter().map(|told| &told["status"]).collect();
+    assert!(told.windows(2).all(|two| two[0] != two[1]), "each change once: {told:?}");
+}
+
+#[test]
+fn progress_of_a_task_is_told_for_as_long_as_it_lives() {
+    let place = Place::new();
+    let mut agent = agent(&place);
+    let meta = json!({"progressToken": "p"});
+    let arguments = json!({"manifest": SLOW});
+    let params =
+        json!({"name": "workflow_execute", "arguments": arguments, "task": {}, "_meta": meta});
+    let made = agent.client.call("tools/call", &params);
+    let run = &made["task"]["taskId"];
+    let mut last = 0.0;
+    loop {
+        let note = agent.client.hear();
+        assert_eq!(note["method"], "notifications/progress", "{note}");
+        let params = &note["params"];
+        assert_eq!(params["progressToken"], "p");
+        assert!(params["progress"].as_f64().expect("a number") > last, "{note}");
+        last = params["progress"].as_f64().expect("a number");
+        let progress = &params["_meta"]["milepost/progress"];
+        assert_eq!(&progress["run_id"], run, "{note}");
+        assert_eq!(progress["summary"], params["message"], "{note}");
+        if progress["step_id"] == "pause" {
+            assert_eq!(progress["title"], "Take a breath", "{note}");
+            assert_eq!(progress["state"], "running", "{note}");
+        }
+        if progress["state"] == "succeeded" {
+            break;
+        }
+    }
+    assert!(last > 1.0, "more than the end was told");
 }

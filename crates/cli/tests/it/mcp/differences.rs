@@ -9,7 +9,7 @@ const MORE: &str = "…and more";
 
 /// What `actual` lacks of `expected`, each with its pointer: objects may have more keys, arrays go
 /// element by element.
-pub(super) fn within(expected: &Value, actual: &Value) -> Vec<String> {
+pub(crate) fn within(expected: &Value, actual: &Value) -> Vec<String> {
     let mut found = Vec::new();
     compare(expected, actual, "", &mut found);
     found

@@ -1,12 +1,11 @@
 //! Golden transcripts of the guide contract, played against the real binary.
 
-mod differences;
+pub(crate) mod differences;
 mod framing;
 mod listing;
-mod page;
 mod server;
 mod tools;
-mod transcript;
+pub(crate) mod transcript;
 
 use transcript::{Transcript, names};
 

@@ -46,6 +46,10 @@ fn a_question_is_an_unfinished_answer_where_every_request_stands_alone() {
     let requests = asked["result"]["inputRequests"].as_object().expect("requests");
     let key = requests.keys().next().expect("one");
     call["inputResponses"] = json!({key: {"action": "accept", "content": {"confirm": true}}});
+    // Without what ties it to the question it answers none.
+    let again = server.alone("tools/call", call.clone(), &can).message();
+    assert_eq!(again["result"]["resultType"], "input_required", "{again}");
+    call["requestState"] = asked["result"]["requestState"].clone();
     let done = server.alone("tools/call", call, &can).message();
     assert_ne!(done["result"]["isError"], true, "{done}");
     place.run(["workflow", "show", "asks"]).ends(6);

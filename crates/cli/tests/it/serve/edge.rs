@@ -1,6 +1,5 @@
 //! Every request has one answer, whatever its bytes, in both eras.
 
-use std::collections::BTreeSet;
 use std::thread;
 
 use serde_json::{Value, json};
@@ -220,31 +219,58 @@ fn an_id_that_is_in_use_is_refused() {
     assert_eq!(session.post(&ping).status, 200);
 }
 
-/// 64 at a time, in one session and alone: each is answered once.
+/// 64 at a time, in one session and alone, good, bad, with the same id and too long: each is
+/// answered once.
 #[test]
 fn sixty_four_at_once_are_answered_once_each() {
     let place = Place::new();
     let server = Server::start(&place, &[]);
     let session = server.connect("2025-11-25");
-    let call = json!({"name": "workflow_list", "arguments": {}});
     let asked: Vec<_> = (0..64)
         .map(|number: u64| {
-            let mut body = json!({"jsonrpc": "2.0", "id": number, "method": "tools/call",
-                "params": call});
+            let (method, params) = match number / 2 % 6 {
+                0 => ("tools/call", json!({"name": "workflow_list", "arguments": {}})),
+                1 => ("tools/call", json!({"name": "workflow_lst", "arguments": {}})),
+                2 => ("tools/call", json!({"name": "workflow_get", "arguments": {"x": 1}})),
+                3 => ("no/such", json!({})),
+                4 => ("tools/list", json!({})),
+                _ => (
+                    "tools/call",
+                    json!({"name": "workflow_list",
+                    "arguments": {"query": "x".repeat(5 << 20)}}),
+                ),
+            };
+            // Every eighth has an id that others have too.
+            let id = if number % 8 < 2 { 1_000 } else { number };
+            let mut body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
             let ask = if number.is_multiple_of(2) {
                 session.ask("POST").body(body.to_string())
             } else {
                 body["params"] = alone(body["params"].take(), &json!({}));
-                server.ask_alone("tools/call", &body)
+                server.ask_alone(method, &body)
             };
-            thread::spawn(move || ask.send())
+            (id, number, thread::spawn(move || ask.send()))
         })
         .collect();
-    let answers = asked.into_iter().map(|asked| asked.join().expect("is answered").message());
-    let ids = answers.map(|answer: Value| {
-        assert!(answer["result"]["structuredContent"].is_object(), "{answer}");
-        answer["id"].as_u64().expect("a number")
-    });
-    let ids: Vec<u64> = ids.collect();
-    assert_eq!(ids.iter().copied().collect::<BTreeSet<u64>>(), (0..64).collect());
+    for (id, number, asked) in asked {
+        let answer = asked.join().expect("is answered");
+        let messages = answer.messages();
+        assert_eq!(messages.len(), 1, "{number}: {answer:?}");
+        let message = &messages[0];
+        if number / 2 % 6 == 5 {
+            assert_eq!(answer.status, 413, "{number}: {answer:?}");
+            assert!(message["error"].is_object(), "{number}: {message}");
+            continue;
+        }
+        let is_taken = id == 1_000 && message["error"]["code"] == -32600;
+        assert_eq!(message["id"], id, "{number}: {message}");
+        let is_good = match number / 2 % 6 {
+            0 => message["result"]["structuredContent"].is_object(),
+            1 => message["error"]["code"] == -32602,
+            2 => message["result"]["isError"] == true,
+            3 => message["error"]["code"] == -32601,
+            _ => message["result"]["tools"].is_array(),
+        };
+        assert!(is_good || is_taken, "{number}: {message}");
+    }
 }

@@ -7,8 +7,11 @@ use super::{Server, initialize};
 use crate::Place;
 
 const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"];
-const TARGETS: [&str; 6] = [
+const TARGETS: [&str; 9] = [
     "/mcp",
+    "/metrics",
+    "/metrics/",
+    "/healthz/",
     "/mcp/",
     "/",
     "/nothing/here?a=1",
@@ -70,6 +73,22 @@ fn nothing_is_answered_to_whom_the_guard_does_not_admit() {
     }
     let far = format!("http://evil.example{}", TARGETS[0]);
     assert_eq!(server.ask("POST").target(&far).send().status, 403);
+}
+
+#[test]
+fn only_whether_the_server_is_well_needs_no_token() {
+    let place = Place::new();
+    let server = Server::start(&place, &[]);
+    for method in METHODS {
+        let right = server.ask(method).target("/healthz");
+        let open = matches!(method, "GET" | "HEAD");
+        for (what, ask, status) in wrong(&right, &server.token) {
+            let status = if open && status == 401 { 200 } else { status };
+            assert_eq!(ask.send().status, status, "{method}, {what}");
+        }
+        let status = if open { 200 } else { 405 };
+        assert_eq!(right.send().status, status, "{method}");
+    }
 }
 
 #[test]

@@ -4,13 +4,16 @@ mod ask;
 mod edge;
 mod guard;
 mod oauth;
-mod page;
+pub(crate) mod page;
+mod probe;
 mod shutdown;
 mod tasks;
 mod wire;
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 use std::thread::{self, JoinHandle};
@@ -79,7 +82,8 @@ impl Server {
         let id = answer.header("mcp-session-id").expect("a session").to_owned();
         let greeting = answer.message()["result"].clone();
         assert_eq!(greeting["protocolVersion"], version);
-        let session = Session { server: self, id, greeting, asked: AtomicU64::new(0) };
+        let (asked, schemas) = (AtomicU64::new(0), OnceLock::new());
+        let session = Session { server: self, id, greeting, asked, schemas };
         let told = session.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         assert_eq!(told.status, 202);
         session
@@ -132,6 +136,8 @@ struct Session<'s> {
     id: String,
     greeting: Value,
     asked: AtomicU64,
+    /// What each tool says of its results.
+    schemas: OnceLock<HashMap<String, jsonschema::Validator>>,
 }
 
 impl Session<'_> {
@@ -199,7 +205,33 @@ impl Session<'_> {
     fn tool(&self, name: &str, arguments: &Value) -> Value {
         let mut result = self.call("tools/call", &json!({"name": name, "arguments": arguments}));
         assert_ne!(result["isError"], true, "{name}: {result}");
+        self.fits(name, &result);
         result["structuredContent"].take()
+    }
+
+    /// The result of a task of this tool.
+    fn result_of(&self, tool: &str, task: &Value) -> Value {
+        let result = self.call("tasks/result", &json!({"taskId": task}));
+        self.fits(tool, &result);
+        result
+    }
+
+    /// Whether a result is what its tool says it is.
+    fn fits(&self, tool: &str, result: &Value) {
+        let schemas = self.schemas.get_or_init(|| {
+            let listed = self.call("tools/list", &json!({}));
+            let tools = listed["tools"].as_array().expect("a list").iter().map(|tool| {
+                let schema = jsonschema::validator_for(&tool["outputSchema"]).expect("a schema");
+                (tool["name"].as_str().expect("a name").to_owned(), schema)
+            });
+            tools.collect()
+        });
+        let content = &result["structuredContent"];
+        if let Some(schema) = schemas.get(tool) {
+            let errors: Vec<String> =
+                schema.iter_errors(content).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{tool}: {errors:?}: {content}");
+        }
     }
 }
 

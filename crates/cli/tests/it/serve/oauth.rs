@@ -10,7 +10,7 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 
 use super::wire::Ask;
-use super::{Server, initialize};
+use super::{ASKS, Server, initialize};
 use crate::Place;
 use crate::server::{self, Reply};
 
@@ -129,8 +129,9 @@ fn how_to_get_a_token_is_told_to_whoever_has_none() {
         let post = server.ask("POST").target(target).without("Authorization").send();
         assert_eq!(post.status, 401);
     }
-    let other = server.ask("GET").target(&format!("{root}/other")).without("Authorization").send();
-    assert_eq!(other.status, 401);
+    let get = |target: &str| server.ask("GET").target(target).without("Authorization").send();
+    assert_eq!(get(&format!("{root}/other")).status, 401);
+    assert_eq!((get("/metrics").status, get("/healthz").status), (401, 200));
 }
 
 #[test]
@@ -208,4 +209,47 @@ fn an_issuer_that_cannot_be_trusted_or_reached_lets_nobody_in() {
     let hello = initialize("2025-06-18", &json!({})).to_string();
     let answer = with(server.ask("POST"), &token).body(hello).send();
     assert_eq!(answer.status, 503, "{answer:?}");
+}
+
+/// A task is of whoever made it: to others it is not there.
+#[test]
+fn a_task_is_of_its_principal() {
+    let issuer = Issuer::new("one");
+    let place = Place::with(&[("keys.json", &json!({"keys": [issuer.key()]}).to_string())]);
+    let name = "https://login.example";
+    let mut server = Server::start(
+        &place,
+        &["--oauth-issuer", name, "--oauth-resource", RESOURCE, "--oauth-jwks", "keys.json"],
+    );
+    let of = |who: &str| {
+        let mut claims = claims(name);
+        claims["sub"] = json!(who);
+        issuer.token(&claims)
+    };
+    let can = json!({"tasks": {}});
+    server.token = of("ada");
+    let call = json!({"name": "workflow_run", "arguments": {"manifest": ASKS}, "task": {}});
+    let made = server.connect_with("2025-11-25", &can).call("tools/call", &call);
+    let id = json!({"taskId": made["task"]["taskId"]});
+    server.token = of("eve");
+    {
+        let eve = server.connect_with("2025-11-25", &can);
+        for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+            assert_eq!(eve.fault(method, &id)["code"], -32602, "{method}");
+        }
+        assert_eq!(eve.call("tasks/list", &json!({}))["tasks"], json!([]));
+        let extension = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+        for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+            let mut params = id.clone();
+            params["inputResponses"] = json!({});
+            let answer = server.alone(method, params, &extension);
+            assert_eq!(answer.code(), -32602, "{method}: {answer:?}");
+        }
+    }
+    server.token = of("ada");
+    let ada = server.connect_with("2025-11-25", &can);
+    assert_eq!(ada.call("tasks/get", &id)["taskId"], id["taskId"]);
+    assert_eq!(ada.call("tasks/list", &json!({}))["tasks"].as_array().map(Vec::len), Some(1));
+    let listed = place.run(["runs", "--json"]).out;
+    assert!(listed.contains("agent ada"), "{listed}");
 }

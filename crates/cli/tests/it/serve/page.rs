@@ -1,36 +1,30 @@
-//! What `docs/mcp.md` shows of HTTP is what happens.
+//! What the pages show of HTTP is what happens.
 
 use serde_json::{Value, json};
 
 use super::Server;
 use crate::Place;
-use crate::docs::{blocks, read};
 
-#[test]
-fn the_requests_of_the_page_are_answered() {
-    let place = Place::new();
-    let server = Server::start(&place, &[]);
-    let page = read("docs/mcp.md");
-    let requests = blocks(&page).into_iter().filter(|(language, _)| language == "http");
-    let mut answered = Vec::new();
-    for (_, request) in requests {
-        let (head, body) = request.split_once("\n\n").expect("head and body");
-        let mut lines = head.lines();
-        assert_eq!(lines.next(), Some("POST /mcp HTTP/1.1"));
-        let mut ask = super::wire::Ask::new(&server.address, "POST", "/mcp");
-        for line in lines {
-            let (name, value) = line.split_once(": ").expect("a header");
-            ask = ask.header(name, &value.replace("<token>", &server.token));
-        }
-        let answer = ask.body(body).send();
-        assert_eq!(answer.status, 200, "{request}: {answer:?}");
-        let message = answer.message();
-        assert!(message["result"].is_object(), "{message}");
-        answered.push(message["result"].clone());
+/// What a server of a place answers to a request that a page shows whole; `<token>` is its token.
+pub(crate) fn answered(place: &Place, request: &str) -> Value {
+    let server = Server::start(place, &[]);
+    let (head, body) = request.split_once("\n\n").expect("head and body");
+    let mut lines = head.lines();
+    assert_eq!(lines.next(), Some("POST /mcp HTTP/1.1"));
+    let mut ask = super::wire::Ask::new(&server.address, "POST", "/mcp");
+    for line in lines {
+        let (name, value) = line.split_once(": ").expect("a header");
+        ask = ask.header(name, &value.replace("<token>", &server.token));
     }
-    let [alone, shaken] = &answered[..] else { panic!("{answered:?}") };
-    assert!(alone["structuredContent"]["workflows"].is_array(), "{alone}");
-    assert_eq!(shaken["protocolVersion"], "2025-11-25");
+    let answer = ask.body(body).send();
+    assert_eq!(answer.status, 200, "{request}: {answer:?}");
+    answer.message()
+}
+
+/// What a server says to whoever shows no token.
+pub(crate) fn turned_away(place: &Place) -> Value {
+    let server = Server::start(place, &[]);
+    server.ask("POST").without("Authorization").body("{}").send().message()
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn a_client_of_2025_11_25_follows_a_run_as_a_task() {
     assert_eq!(execute["execution"]["taskSupport"], "required");
     for tool in ["workflow_run", "workflow_execute"] {
         let id = json!({"taskId": made(&session, tool, QUICK)["taskId"]});
-        let result = session.call("tasks/result", &id);
+        let result = session.result_of("workflow_run", &id["taskId"]);
         assert_eq!(result["structuredContent"]["final_output"], json!({"b": 1}), "{result}");
         assert_eq!(session.call("tasks/get", &id)["status"], "completed");
         assert_eq!(session.fault("tasks/cancel", &id)["code"], -32602);
@@ -78,7 +78,7 @@ fn a_task_is_found_again_after_its_client_and_its_server_are_gone() {
     assert_eq!(got["taskId"], task["taskId"]);
     let done = json!({"run_id": task["taskId"], "step_id": "look", "output": {"seen": true}});
     session.tool("workflow_submit", &done);
-    let result = session.call("tasks/result", &id);
+    let result = session.result_of("workflow_run", &id["taskId"]);
     assert_eq!(result["structuredContent"]["final_output"], json!({"seen": true}), "{result}");
     // The other era sees the same run.
     let can = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});

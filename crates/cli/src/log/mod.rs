@@ -1,0 +1,191 @@
+//! The log: off unless somebody asks for it, and then on standard error or in a file.
+//!
+//! Only what Milepost says itself gets in, whatever the filter: the crates below it print headers
+//! and bodies for those who debug them, and no mask has seen those.
+
+#[cfg(feature = "otlp")]
+mod otlp;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use milepost_model::problem::{Code, Problem};
+use milepost_store::open_log;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::registry::Registry;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::failure::Failure;
+
+/// What every target of ours begins with.
+const OURS: &str = "milepost";
+/// What is logged when only a place or a form was asked for.
+const USUAL: &str = "info";
+const FILTER: &str = "MILEPOST_LOG";
+const FORMAT: &str = "MILEPOST_LOG_FORMAT";
+const FILE: &str = "MILEPOST_LOG_FILE";
+/// What other programs go by as well; one that is not for us is no fault.
+const SHARED: &str = "RUST_LOG";
+
+/// What is logged, and where.
+#[derive(Debug, Args)]
+pub(crate) struct LogArguments {
+    /// Log this, such as `info` or `warn,milepost::call=debug`
+    #[arg(long, global = true, value_name = "FILTER")]
+    log: Option<String>,
+    /// How the log is written
+    #[arg(long, global = true, value_name = "FORMAT", value_enum)]
+    log_format: Option<LogFormat>,
+    /// Add the log to this file instead of standard error
+    #[arg(long, global = true, value_name = "PATH")]
+    log_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LogFormat {
+    Human,
+    Json,
+}
+
+/// What has to be there for as long as something is logged.
+#[must_use]
+pub(crate) struct Log {
+    /// Sends what was not sent yet when it goes.
+    #[cfg(feature = "otlp")]
+    _collector: Option<otlp::Collector>,
+}
+
+type Output = Box<dyn Layer<Registry> + Send + Sync>;
+
+/// Begins to log, if that is wanted. Nothing is made otherwise.
+pub(crate) fn begin(arguments: &LogArguments) -> Result<Option<Log>, Failure> {
+    let file = arguments.log_file.clone().or_else(|| variable(FILE).map(PathBuf::from));
+    let format = format(arguments)?;
+    let asked = arguments.log.clone().or_else(|| variable(FILTER));
+    let filter = match (asked, variable(SHARED)) {
+        (Some(text), _) => Some(asked_of_us(&text).ok_or_else(|| no_filter(&text))?),
+        (None, Some(text)) => ours(&text),
+        (None, None) => None,
+    };
+    let usual = || (file.is_some() || format.is_some()).then(|| ours(USUAL)).flatten();
+    let mut outputs: Vec<Output> = Vec::new();
+    if let Some(filter) = filter.clone().or_else(usual) {
+        let output = match &file {
+            Some(path) => written(format, Arc::new(open_log(path)?)),
+            None => written(format, io::stderr),
+        };
+        outputs.push(output.with_filter(filter).boxed());
+    }
+    #[cfg(feature = "otlp")]
+    let collector = otlp::collector()?.map(|(collector, output)| {
+        outputs.extend(filter.or_else(|| ours(USUAL)).map(|f| output.with_filter(f).boxed()));
+        collector
+    });
+    if outputs.is_empty() {
+        return Ok(None);
+    }
+    tracing_subscriber::registry().with(outputs).try_init().map_err(|error| {
+        let message = format!("there is a log already: {error}");
+        Problem::new(Code::Internal, message, "report this with the command")
+    })?;
+    Ok(Some(Log {
+        #[cfg(feature = "otlp")]
+        _collector: collector,
+    }))
+}
+
+/// A variable that says something.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|text| !text.is_empty())
+}
+
+fn format(arguments: &LogArguments) -> Result<Option<LogFormat>, Problem> {
+    match (arguments.log_format, variable(FORMAT)) {
+        (Some(format), _) => Ok(Some(format)),
+        (None, Some(text)) => LogFormat::from_str(&text, false).map(Some).map_err(|_| {
+            let message = format!("{FORMAT} is no form of a log");
+            Problem::new(Code::InputInvalid, message, "write `human` or `json`")
+        }),
+        (None, None) => Ok(None),
+    }
+}
+
+/// The lines of a log, in the form that is wanted.
+fn written<W>(format: Option<LogFormat>, writer: W) -> Output
+where
+    W: for<'w> fmt::MakeWriter<'w> + Send + Sync + 'static,
+{
+    let lines = fmt::layer().with_ansi(false).with_writer(writer);
+    match format {
+        Some(LogFormat::Json) => lines.json().flatten_event(true).with_current_span(false).boxed(),
+        Some(LogFormat::Human) | None => lines.boxed(),
+    }
+}
+
+/// The part of a filter that is about us: a level alone is that of all that is ours.
+fn ours(text: &str) -> Option<Targets> {
+    let given: Targets = text.parse().ok()?;
+    let usual = given.default_level().unwrap_or(LevelFilter::OFF);
+    let named = given.iter().filter(|(target, _)| target.starts_with(OURS));
+    let named: Vec<_> = named.map(|(target, level)| (target.to_owned(), level)).collect();
+    // The last word on a target counts: what was said of all of ours by name goes before.
+    Some(Targets::new().with_target(OURS, usual).with_targets(named))
+}
+
+/// A filter that is about us alone. A word that is no level would be a target that nobody has.
+fn asked_of_us(text: &str) -> Option<Targets> {
+    let given: Targets = text.parse().ok()?;
+    let is_ours = given.iter().all(|(target, _)| target.starts_with(OURS));
+    is_ours.then(|| ours(text)).flatten()
+}
+
+fn no_filter(text: &str) -> Problem {
+    let message = format!("`{text}` is no filter for a log");
+    let hint = "write a level (error, warn, info, debug, trace) or `milepost::call=debug`, with \
+                commas between; nothing but targets of `milepost` is logged";
+    Problem::new(Code::InputInvalid, message, hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::Level;
+
+    use super::*;
+
+    fn enabled(filter: &str, target: &str, level: Level) -> bool {
+        ours(filter).is_some_and(|targets| targets.would_enable(target, &level))
+    }
+
+    #[test]
+    fn a_level_is_that_of_all_that_is_ours_and_of_nothing_else() {
+        assert!(enabled("trace", "milepost::store", Level::TRACE));
+        assert!(!enabled("info", "milepost::store", Level::DEBUG));
+        for foreign in ["hyper_util::client", "rmcp::service", "reqwest", "rustls", "h2"] {
+            assert!(!enabled("trace", foreign, Level::ERROR), "{foreign}");
+            assert!(!enabled(&format!("{foreign}=trace"), foreign, Level::ERROR), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn targets_of_ours_have_levels_of_their_own() {
+        let filter = "warn,milepost::call=debug,hyper=trace";
+        assert!(enabled(filter, "milepost::call", Level::DEBUG));
+        assert!(enabled(filter, "milepost::run", Level::WARN));
+        assert!(!enabled(filter, "milepost::run", Level::INFO));
+        assert!(!enabled("milepost::call=info", "milepost::run", Level::ERROR));
+        assert!(enabled("milepost=debug", "milepost::run", Level::DEBUG));
+        assert!(enabled("error,milepost=debug", "milepost::run", Level::DEBUG));
+    }
+
+    #[test]
+    fn what_is_no_filter_is_none() {
+        for wrong in ["loud", "milepost::call=loud", "a=b=c", "hyper=trace", "info,rmcp=off"] {
+            assert!(asked_of_us(wrong).is_none(), "{wrong}");
+        }
+        assert!(asked_of_us("info,milepost::call=trace").is_some());
+    }
+}

@@ -1,0 +1,125 @@
+//! What is logged, as spans for an OpenTelemetry collector. They are sent by the one client that
+//! sends everything, with its limits: the collector is one that the user named.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use milepost_model::problem::{Code, Problem};
+use milepost_outbound::{Client, Outgoing, Policy, Sending};
+use opentelemetry::KeyValue;
+use opentelemetry::trace::TracerProvider;
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use opentelemetry_otlp::{SpanExporter, WithHttpConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use tokio::runtime::{Builder, Runtime};
+use tracing_subscriber::layer::Layer;
+use url::Url;
+
+use super::{Output, variable};
+
+/// Where a collector is, of spans alone or of everything.
+const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
+const SERVICE: &str = "OTEL_SERVICE_NAME";
+/// How long the last spans may take to be sent.
+const LAST: Duration = Duration::from_secs(5);
+/// Bytes of an answer of a collector.
+const ANSWER_BYTES: usize = 64 << 10;
+
+/// What sends spans away, and the rest of them when it goes.
+pub(super) struct Collector(SdkTracerProvider);
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        // A collector that is not there is no reason to fail: the work is done.
+        let _ = self.0.shutdown_with_timeout(LAST);
+    }
+}
+
+/// What sends spans to the collector that the environment names, if it names one.
+pub(super) fn collector() -> Result<Option<(Collector, Output)>, Problem> {
+    let Some((name, endpoint)) = ENDPOINTS.iter().find_map(|name| Some((name, variable(name)?)))
+    else {
+        return Ok(None);
+    };
+    let wrong = |why: String| {
+        let hint = "write it as http://localhost:4318, or unset it";
+        Problem::new(Code::InputInvalid, format!("{name} names no collector: {why}"), hint)
+    };
+    let url = Url::parse(&endpoint).map_err(|error| wrong(error.to_string()))?;
+    let sender = Sender::new(&url).map_err(|error| wrong(error.to_string()))?;
+    let exporter = SpanExporter::builder().with_http().with_http_client(sender).build();
+    let exporter = exporter.map_err(|error| wrong(error.to_string()))?;
+    let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+    let mut resource = Resource::builder().with_attribute(version);
+    if variable(SERVICE).is_none() {
+        resource = resource.with_service_name("milepost");
+    }
+    let provider = SdkTracerProvider::builder()
+        .with_resource(resource.build())
+        .with_batch_exporter(exporter)
+        .build();
+    let layer = tracing_opentelemetry::layer()
+        .with_tracer(provider.tracer("milepost"))
+        .with_location(false)
+        .with_threads(false);
+    Ok(Some((Collector(provider), layer.boxed())))
+}
+
+/// The client, for whoever knows no runtime.
+struct Sender {
+    client: Arc<Client>,
+    runtime: Runtime,
+}
+
+impl fmt::Debug for Sender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sender")
+    }
+}
+
+impl Sender {
+    fn new(endpoint: &Url) -> std::io::Result<Sender> {
+        let mut policy = Policy::public();
+        policy.allow_url(endpoint);
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        Ok(Sender { client: Arc::new(Client::new(policy)), runtime })
+    }
+}
+
+type Answer<'a> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'a>>;
+
+impl HttpClient for Sender {
+    fn send_bytes<'s, 'a>(&'s self, request: Request<Bytes>) -> Answer<'a>
+    where
+        's: 'a,
+        Self: 'a,
+    {
+        let client = Arc::clone(&self.client);
+        // Spans are sent on a thread of their own, where nothing waits.
+        let sending = self.runtime.spawn(async move { sent(&client, request).await });
+        Box::pin(async move { sending.await? })
+    }
+}
+
+async fn sent(client: &Client, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+    let (head, body) = request.into_parts();
+    let header =
+        |name: &str, value: &[u8]| (name.to_owned(), String::from_utf8_lossy(value).into_owned());
+    let outgoing = Outgoing {
+        method: head.method.as_str().to_owned(),
+        url: Url::parse(&head.uri.to_string())?,
+        headers: head.headers.iter().map(|(name, v)| header(name.as_str(), v.as_bytes())).collect(),
+        body,
+    };
+    let sending = Sending { body_bytes: ANSWER_BYTES, untold: true, ..Sending::default() };
+    let answer = client.send(&outgoing, &sending).await?;
+    let mut response = Response::builder().status(answer.status);
+    for (name, value) in &answer.headers {
+        response = response.header(name, value);
+    }
+    Ok(response.body(answer.body)?)
+}

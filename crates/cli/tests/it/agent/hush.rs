@@ -1,0 +1,149 @@
+//! The value of a secret input that an agent gives: whichever way it comes, it is in no answer, no
+//! log and no file.
+
+use serde_json::{Value, json};
+
+use super::Agent;
+use crate::Place;
+use crate::secret::files;
+
+const CANARY: &str = "TOPSECRET-4711";
+const HUSH: &str = "workflow: hush\ninputs: {key: {type: string, secret: true}, n: {type: integer, \
+    default: {from: literal, value: 1}}}\nsteps: [{id: a, set: {n: \"${{ inputs.n }}\"}}]\n\
+    final_output: {n: \"${{ steps.a.output.n }}\"}\n";
+/// The same with a slip.
+const SLIPS: &str = "workflow: hush\ninputs: {key: {type: string, secret: true}}\n\
+    steps: [{id: a, sett: {n: 1}}]\n";
+/// The same before anybody made a secret of it.
+const OPEN: &str = "workflow: hush\ninputs: {key: {type: string}}\n\
+    steps: [{id: a, fail: no luck}]\n";
+
+fn agent(place: &Place) -> Agent {
+    Agent::with(place, &["--log", "trace"], "2025-11-25", &json!({"tasks": {}}))
+}
+
+/// Calls for a task, and returns whatever is the answer.
+fn task(agent: &mut Agent, tool: &str, arguments: &Value) -> Value {
+    let params = json!({"name": tool, "arguments": arguments, "task": {}});
+    agent.client.ask("tools/call", &params)
+}
+
+fn made(agent: &mut Agent, tool: &str, arguments: &Value) -> String {
+    let answer = task(agent, tool, arguments);
+    let id = answer["result"]["task"]["taskId"].as_str();
+    id.unwrap_or_else(|| panic!("no task: {answer}")).to_owned()
+}
+
+fn look(what: &str, text: &str) {
+    assert!(!text.contains(CANARY), "{what} gives it away: {text}");
+}
+
+/// Looks through everything that is left when the server has ended.
+fn nowhere(place: &Place, mut agent: Agent) {
+    let exit = agent.client.close();
+    look("the log", &exit.errors);
+    let all = files(place.root.path());
+    assert!(all.len() > 1, "{all:?}");
+    // Where others wake the server there is nothing to read.
+    for file in all.into_iter().filter(|file| file.is_file()) {
+        let bytes = std::fs::read(&file).expect("reads");
+        let found = bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
+        assert!(!found, "{} gives it away", file.display());
+    }
+}
+
+#[test]
+fn an_orchestration_takes_no_secret_in_any_of_its_forms() {
+    let place = Place::with(&[("hush.yaml", HUSH), ("open.yaml", OPEN)]);
+    let mut agent = agent(&place);
+    let inputs = json!({"key": CANARY});
+    let goal = "Be quiet";
+    for (tool, arguments) in [
+        ("workflow_author_and_run", json!({"goal": goal, "manifest": HUSH, "inputs": inputs})),
+        ("workflow_author_and_run", json!({"goal": goal, "manifest": SLIPS, "inputs": inputs})),
+        ("workflow_repair_and_rerun", json!({"manifest": HUSH, "inputs": inputs})),
+        ("workflow_repair_and_rerun", json!({"manifest": SLIPS, "inputs": inputs})),
+        (
+            "workflow_repair_and_rerun",
+            json!({"manifest": OPEN, "repaired_manifest": HUSH, "inputs": inputs}),
+        ),
+    ] {
+        let refused = task(&mut agent, tool, &arguments);
+        look(tool, &refused.to_string());
+        let data = &refused["error"]["data"];
+        assert_eq!(data["error_code"], "PARAMS_INVALID", "{refused}");
+        let how = data["suggested_action"].as_str().expect("words");
+        assert!(how.contains("workflow") && how.len() > 40, "{refused}");
+    }
+    place.run(["workflow", "save", "hush.yaml"]).ends(0);
+    let kept = json!({"goal": goal, "workflow_id": "hush", "inputs": inputs});
+    let refused = task(&mut agent, "workflow_author_and_run", &kept);
+    assert_eq!(refused["error"]["data"]["error_code"], "PARAMS_INVALID", "{refused}");
+    assert_eq!(agent.client.call("tasks/list", &json!({}))["tasks"], json!([]));
+    nowhere(&place, agent);
+}
+
+#[test]
+fn a_secret_is_not_handed_in_on_the_way_either() {
+    let place = Place::new();
+    let mut agent = agent(&place);
+    // What the run lacks is a secret: it says how to give one, and asks for none.
+    let run =
+        made(&mut agent, "workflow_author_and_run", &json!({"goal": "Be quiet", "manifest": HUSH}));
+    let result = agent.client.call("tasks/result", &json!({"taskId": run}));
+    let failure = &result["structuredContent"];
+    assert_eq!(failure["error_code"], "INPUT_INVALID", "{result}");
+    assert!(failure["message"].as_str().expect("words").contains("key"), "{result}");
+    assert!(failure["suggested_action"].as_str().expect("words").contains("workflow_run"));
+    // One that it need not have is refused where other inputs are handed in.
+    let both = HUSH.replace("secret: true}", "secret: true, optional: true}");
+    let both = both.replace("default: {from: literal, value: 1}", "description: How many");
+    let both = both.replace("workflow: hush", "workflow: hush-two");
+    let arguments = json!({"goal": "Be quiet", "manifest": both});
+    let run = made(&mut agent, "workflow_author_and_run", &arguments);
+    let seen = agent.call("workflow_status", &json!({"run_id": run, "wait_s": 20}));
+    assert_eq!(seen["due"][0]["step_id"], "inputs", "{seen}");
+    for output in [json!({"key": CANARY, "n": 2}), json!(format!("{{\"key\": \"{CANARY}\"}}"))] {
+        let step = json!({"run_id": run, "step_id": "inputs", "output": output});
+        let refused = agent.refused("workflow_submit", &step);
+        look("a submission", &refused.to_string());
+        assert_eq!(refused["error_code"], "PARAMS_INVALID", "{refused}");
+    }
+    let changed = json!({"run_id": run, "from": "start", "inputs": {"inputs": {"key": CANARY}}});
+    let refused = agent.refused("workflow_resume", &changed);
+    look("a resumption", &refused.to_string());
+    let step = json!({"run_id": run, "step_id": "inputs", "output": {"n": 2}});
+    agent.call("workflow_submit", &step);
+    let result = agent.client.call("tasks/result", &json!({"taskId": run}));
+    let output = &result["structuredContent"]["final_output"]["output"];
+    assert_eq!(output, &json!({"n": 2}), "{result}");
+    nowhere(&place, agent);
+}
+
+/// A draft makes no secret of what was given in the open.
+#[test]
+fn what_was_given_in_the_open_does_not_become_a_secret() {
+    let place = Place::new();
+    let mut agent = agent(&place);
+    let arguments = json!({"goal": "Be quiet", "inputs": {"key": "open"}});
+    let run = made(&mut agent, "workflow_author_and_run", &arguments);
+    agent.call("workflow_status", &json!({"run_id": run, "wait_s": 20}));
+    let draft = json!({"run_id": run, "step_id": "draft", "output": {"manifest": HUSH}});
+    let refused = agent.call("workflow_submit", &draft);
+    assert_eq!(refused["accepted"], false, "{refused}");
+    assert!(refused["issues"][0]["message"].as_str().expect("words").contains("`key`"));
+}
+
+#[test]
+fn a_run_keeps_a_secret_in_memory() {
+    let place = Place::new();
+    let mut agent = agent(&place);
+    let arguments = json!({"manifest": HUSH, "inputs": {"key": CANARY}});
+    for tool in ["workflow_run", "workflow_execute"] {
+        let run = made(&mut agent, tool, &arguments);
+        let result = agent.client.call("tasks/result", &json!({"taskId": run}));
+        look(tool, &result.to_string());
+        assert_eq!(result["structuredContent"]["final_output"], json!({"n": 1}), "{result}");
+    }
+    nowhere(&place, agent);
+}

@@ -1,0 +1,241 @@
+//! Every answer that leaves work says the exact next call, spelled as the listing spells it, and
+//! every hint names tools where there are any.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{ASKS, Agent};
+use crate::Place;
+
+const APPROVES: &str = "workflow: approves\nsteps:\n  - {id: ask, approve: Shall we?}\n";
+const FAILS: &str = "workflow: fails\nsteps:\n  - {id: a, set: {b: 1}}\n  \
+    - {id: stop, depends_on: [a], fail: It cannot be}\n";
+const WAITS: &str = "workflow: waits\nsteps:\n  - {id: pause, wait: 300s}\n";
+
+#[test]
+fn a_run_says_the_call_that_goes_on_with_it() {
+    for (flag, dot) in [("underscore", "_"), ("dotted", ".")] {
+        let place = Place::new();
+        let options = ["--tool-names", flag, "--errors", "result"];
+        let mut agent = Agent::connect(&place, &options);
+        let tool = |name: &str| name.replace('.', dot);
+        let (run, submit) = (tool("workflow.run"), tool("workflow.submit"));
+        let asks = agent.call(&run, &json!({"manifest": ASKS, "wait_s": 20}));
+        let next = &asks["next"];
+        assert_eq!(next["tool"], submit, "{asks}");
+        assert_eq!(next["arguments"]["run_id"], asks["run_id"]);
+        assert_eq!(next["arguments"]["step_id"], "look");
+        let mut arguments = next["arguments"].clone();
+        arguments["output"] = json!({"seen": "no boolean"});
+        let refused = agent.call(&submit, &arguments);
+        assert_eq!((&refused["accepted"], &refused["next"]), (&json!(false), next), "{refused}");
+        arguments["output"] = json!({"seen": true});
+        let done = agent.call(&submit, &arguments);
+        assert_eq!((&done["accepted"], &done["next"]), (&json!(true), &Value::Null), "{done}");
+
+        let failed = agent.call(&run, &json!({"manifest": FAILS, "wait_s": 20}));
+        let planned = json!({"tool": tool("workflow.resume"),
+            "arguments": {"run_id": failed["run_id"], "plan_only": true}});
+        assert_eq!(failed["next"], planned, "{failed}");
+        let plan = agent.call(&tool("workflow.resume"), &planned["arguments"]);
+        assert_eq!(plan["next"]["arguments"], json!({"run_id": failed["run_id"]}), "{plan}");
+        let again = agent.call(&tool("workflow.resume"), &plan["next"]["arguments"]);
+        assert_eq!(again["run"]["status"], "failed", "{again}");
+
+        let waits = agent.call(&run, &json!({"manifest": WAITS}));
+        let look = json!({"tool": tool("workflow.status"),
+            "arguments": {"run_id": waits["run_id"], "wait_s": 25}});
+        assert_eq!(waits["next"], look, "{waits}");
+        let open = agent.call(&tool("workflow.status"), &json!({}));
+        assert_eq!(open["next"]["tool"], tool("workflow.status"), "{open}");
+        assert_eq!(open["next"]["arguments"]["run_id"], waits["run_id"], "{open}");
+    }
+}
+
+#[test]
+fn a_run_that_waits_for_a_person_says_whom_to_tell_what() {
+    let place = Place::new();
+    let mut agent = Agent::connect(&place, &[]);
+    let run = agent.call("workflow_run", &json!({"manifest": APPROVES, "wait_s": 20}));
+    let command = format!("`milepost approve {}`", run["run_id"].as_str().expect("an id"));
+    let words = run["next"]["person"].as_str().unwrap_or_else(|| panic!("no person: {run}"));
+    assert!(words.starts_with("stop now; tell the user:") && words.contains(&command), "{words}");
+    let uri = format!("milepost://run/{}", run["run_id"].as_str().expect("an id"));
+    let read = agent.client.call("resources/read", &json!({"uri": uri}));
+    let read: Value =
+        serde_json::from_str(read["contents"][0]["text"].as_str().expect("text")).expect("is JSON");
+    assert_eq!(read["next"], run["next"], "the resource says the same");
+    let none = Place::new();
+    let mut agent = Agent::connect(&none, &[]);
+    let open = agent.call("workflow_status", &json!({}));
+    assert_eq!(open["next"], json!({"tool": "workflow_list", "arguments": {}}), "{open}");
+}
+
+/// Commands that an agent has a tool for, as they begin.
+const TWINS: [&str; 24] = [
+    "workflow list",
+    "workflow show",
+    "workflow validate",
+    "workflow save",
+    "workflow rename",
+    "workflow delete",
+    "workflow inputs",
+    "workflow plan",
+    "catalog list",
+    "catalog show",
+    "catalog validate",
+    "catalog preview",
+    "catalog import",
+    "catalog enable",
+    "catalog disable",
+    "catalog remove",
+    "command ",
+    "run ",
+    "runs",
+    "show",
+    "submit",
+    "resume",
+    "cancel",
+    "inputs forget",
+];
+
+/// What a text for agents says in the words of the command line, though there is a tool.
+fn foreign(text: &str) -> Vec<String> {
+    let code = text.split('`').enumerate().filter(|(number, _)| number % 2 == 1);
+    let foreign = code.filter(|(_, code)| {
+        let command = code.strip_prefix("milepost ");
+        let is_twin = |rest: &str| TWINS.iter().any(|twin| rest.starts_with(twin));
+        // A budget is a person's.
+        let is_twin = |rest: &str| is_twin(rest) && !rest.contains("--budget");
+        command.is_some_and(is_twin) || (code.starts_with("--") && code.len() > 2)
+    });
+    foreign.map(|(_, code)| code.to_owned()).collect()
+}
+
+/// Every text of an answer.
+fn texts(value: &Value, all: &mut Vec<String>) {
+    match value {
+        Value::String(text) => all.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, all)),
+        Value::Object(fields) => fields.values().for_each(|field| texts(field, all)),
+        _ => {}
+    }
+}
+
+fn says_tools(answer: &Value) {
+    let mut all = Vec::new();
+    texts(answer, &mut all);
+    for text in all {
+        assert_eq!(foreign(&text), Vec::<String>::new(), "{text}\nin {answer}");
+    }
+}
+
+#[test]
+fn failures_name_tools_and_not_commands() {
+    let broken = "openapi: 3.0.3\ninfo: {title: Broken, version: 1.0.0}\n";
+    let files = [("shop.yaml", include_str!("../shop.yaml")), ("broken.yaml", broken)];
+    let place = Place::with(&files);
+    let mut agent = Agent::with(&place, &[], "2025-11-25", &json!({"tasks": {}}));
+    let shop = json!({"source": place.path("shop.yaml"), "catalog_title": "Shop"});
+    let broken = json!({"source": place.path("broken.yaml")});
+    agent.call("catalog_import_openapi", &shop);
+    let failed = agent.call("workflow_run", &json!({"manifest": FAILS, "wait_s": 20}));
+    let asks = agent.call("workflow_run", &json!({"manifest": ASKS, "wait_s": 20}));
+    let approves = agent.call("workflow_run", &json!({"manifest": APPROVES, "wait_s": 20}));
+    let id = |run: &Value| run["run_id"].clone();
+    let calls = [
+        ("catalog_import_openapi", shop, "CATALOG_EXISTS"),
+        ("catalog_import_openapi", broken, "CATALOG_INVALID"),
+        ("catalog_set_enabled", json!({"enabled": true}), "PARAMS_INVALID"),
+        ("catalog_set_enabled", json!({"catalog_id": "x", "enabled": true}), "CATALOG_NOT_FOUND"),
+        ("catalog_validate_openapi", json!({"source": "nothing.yaml"}), "FILE_NOT_FOUND"),
+        ("command_get", json!({"command": "shop nothing:x"}), "COMMAND_NOT_FOUND"),
+        ("command_run", json!({"command": "shop orders:list"}), "AUTH_FAILED"),
+        ("provider_values", json!({"provider": "shop orders:get"}), "PROVIDER_NOT_FOUND"),
+        ("workflow_get", json!({"workflow_id": "nobody"}), "WORKFLOW_NOT_FOUND"),
+        ("workflow_run", json!({"workflow_id": "nobody"}), "WORKFLOW_NOT_FOUND"),
+        ("workflow_delete", json!({"workflow_id": "nobody"}), "WORKFLOW_NOT_FOUND"),
+        ("workflow_status", json!({"run_id": "run_nobody"}), "RUN_NOT_FOUND"),
+        ("workflow_submit", json!({"run_id": id(&failed), "output": 1}), "RUN_CONFLICT"),
+        (
+            "workflow_submit",
+            json!({"run_id": id(&asks), "step_id": "x", "output": 1}),
+            "STEP_NOT_FOUND",
+        ),
+        ("workflow_submit", json!({"run_id": id(&approves), "output": 1}), "STEP_NOT_DUE"),
+        ("workflow_resume", json!({"run_id": id(&approves), "from": "ask"}), ""),
+        ("workflow_purge_history", json!({"workflow_id": "nobody"}), ""),
+    ];
+    for (tool, arguments, code) in calls {
+        let refused = agent.ask(tool, &arguments);
+        let payload = &refused["result"]["structuredContent"];
+        if !code.is_empty() {
+            assert_eq!(payload["error_code"], code, "{tool} {arguments}: {refused}");
+        }
+        says_tools(&refused);
+    }
+    agent.call("catalog_set_enabled", &json!({"catalog_id": "shop", "enabled": false}));
+    let refused = agent.refused("command_get", &json!({"command": "shop orders:list"}));
+    says_tools(&refused);
+    let enable = json!({"catalog_id": "shop", "enabled": true});
+    assert_eq!(refused["next"], json!({"tool": "catalog_set_enabled", "arguments": enable}));
+    agent.call("catalog_set_enabled", &refused["next"]["arguments"]);
+    for (method, params) in [
+        ("tasks/get", json!({"taskId": "run_nobody"})),
+        (
+            "tools/call",
+            json!({"name": "workflow_execute", "task": {},
+            "arguments": {"workflow_id": "nobody"}}),
+        ),
+        ("resources/read", json!({"uri": "milepost://run/run_nobody"})),
+    ] {
+        let answer = agent.client.ask(method, &params);
+        says_tools(&answer);
+        assert!(answer["error"]["data"]["next"]["tool"].is_string(), "{method}: {answer}");
+    }
+}
+
+/// Whatever hint is written next has to be one that agents can be told.
+#[test]
+fn every_hint_in_the_source_can_be_told_to_agents() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder");
+    let mut seen = BTreeSet::new();
+    for name in ["ops", "engine", "catalog", "store"] {
+        spans(&crates.join(name).join("src"), &mut seen);
+    }
+    assert!(seen.len() > 20, "{seen:?}");
+    let spelled = |operation: &'static str| Some(operation.replace('.', "_"));
+    for span in seen {
+        let (told, _) = milepost_ops::for_agents(&format!("`{span}`"), spelled);
+        let rest = foreign(&told);
+        // What only people say is never said for them; the others are no flags of ours.
+        let is_persons =
+            ["--yes", "--output", "--output null", "--data-raw", "---"].contains(&span.as_str());
+        assert!(rest.is_empty() || is_persons, "`{span}` is told as {told}");
+    }
+}
+
+/// Commands and flags between backticks in the strings of a folder.
+fn spans(folder: &Path, seen: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).expect("is a folder") {
+        let path = entry.expect("is an entry").path();
+        if path.is_dir() {
+            // Doctor and configuration speak to people alone.
+            if !path.ends_with("doctor") {
+                spans(&path, seen);
+            }
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let code = line.split('`').enumerate().filter(|(number, _)| number % 2 == 1);
+            let code = code.map(|(_, code)| code);
+            let said = code.filter(|code| code.starts_with("milepost ") || code.starts_with("--"));
+            seen.extend(said.map(str::to_owned));
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The documentation is true: every block of every page runs or validates, what stands between
+//! them names commands that exist, and its lists are complete.
+
+mod block;
+mod documents;
+mod every_block;
+mod named;
+mod prepared;
+mod readme;
+mod stage;
+
+pub(crate) use block::{blocks, read};
+
+#[test]
+fn every_key_of_the_schemas_is_documented() {
+    let page = read("docs/workflows.md");
+    for file in ["schemas/workflow.schema.json", "schemas/guide.schema.json"] {
+        let schema: serde_json::Value = serde_json::from_str(&read(file)).expect("a schema");
+        let shapes = schema["$defs"].as_object().expect("definitions").values();
+        for properties in
+            shapes.chain([&schema]).filter_map(|shape| shape["properties"].as_object())
+        {
+            for (key, value) in properties {
+                // `false` is a key that is refused with a fix, and camelCase twins are spellings.
+                let refused = value == &serde_json::Value::Bool(false);
+                let twin = matches!(key.as_str(), "notEquals" | "startsWith" | "endsWith");
+                let known = page.contains(&format!("`{key}`")) || key == "$schema";
+                assert!(known || refused || twin, "docs/workflows.md says nothing of `{key}`");
+            }
+        }
+    }
+}

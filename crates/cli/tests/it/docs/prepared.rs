@@ -1,0 +1,122 @@
+//! What a page takes for granted: files, catalogs and runs that are there before it is played, and
+//! a run of its own for every line that names one.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+use super::block::{blocks, read};
+use super::stage::Stage;
+use crate::Place;
+use crate::server::{Reply, Request, Server, json as answer};
+
+/// The run that pages name.
+const RUN: &str = "run_0f4";
+
+/// A write that may not be repeated, behind a step that is paid for.
+const ORDER: &str = r#"
+workflow: order
+inputs: {name: {type: string}}
+steps:
+  - {id: price, set: {total: 12}}
+  - {id: ship, run: depot parts:create, body: {name: "${{ inputs.name }}"}, depends_on: [price]}
+"#;
+/// A line with a misspelt key, as `validate --json` shows it.
+const REFUND: &str = "workflow: refund\ntitle: Refund an order\nsteps:\n  - id: a\n    \
+    tiemout: 30s\n    prompt: Look at it\n";
+
+/// Before the first block.
+pub(super) fn begin(stage: &mut Stage) {
+    let place = &stage.place;
+    match stage.page.as_str() {
+        "docs/catalogs.md" => place.put("shop.yaml", &read("examples/shop.yaml")),
+        "docs/cli.md" => {
+            place.put("refund.yaml", REFUND);
+            import(place);
+        }
+        "docs/durability.md" => {
+            let api = Server::start(unreliable());
+            stage.place = crate::runs::depot(&api);
+            stage.place.put("order.yaml", ORDER);
+            stage.place.run(["workflow", "save", "order.yaml"]).ends(0);
+            stage.api = Some(api);
+        }
+        "docs/guides.md" => {
+            let guides = blocks(&read("docs/guides.md"))
+                .into_iter()
+                .filter(|block| block.heading == "A worked example" && block.language == "json");
+            for guide in guides {
+                let library = "../home/.config/milepost/workflows";
+                for folder in [".", crate::client::GUIDES, library] {
+                    place.put(&format!("{folder}/update-dependency.json"), &guide.body);
+                }
+            }
+            place.put("context.json", r#"{"package": "left-pad", "changes": ["a", "b"]}"#);
+            place.put("output.txt", "From 1.3 to 2.0 the padding became a named argument.\n");
+        }
+        "docs/operations.md" => {
+            place.put("sums.yaml", "workflow: sums\nsteps: [{id: a, set: {b: 1}}]\n");
+            place.run(["run", "sums.yaml"]).ends(0);
+        }
+        _ => {}
+    }
+}
+
+/// Before a line: what it names is there, and the line says how it is called here.
+pub(super) fn before(stage: &Stage, line: &str) -> String {
+    if !line.contains(RUN) {
+        return line.to_owned();
+    }
+    let run = match line.starts_with("milepost decide") {
+        true => stage.place.run(["run", "order", "-i", "name=lost", "--json"]).ends(4),
+        false => stage.place.run(["run", "order", "-i", "name=refused", "--json"]).ends(1),
+    };
+    let run: Value = serde_json::from_str(run.out.lines().last().expect("lines")).expect("JSON");
+    line.replace(RUN, run["run_id"].as_str().expect("an id"))
+}
+
+/// The answers that pages show laid out for reading, as they are.
+pub(super) fn shown(stage: &Stage, heading: &str) -> Option<Value> {
+    let place = &stage.place;
+    match (stage.page.as_str(), heading) {
+        ("docs/cli.md", "validate --json") => {
+            Some(place.run(["workflow", "validate", "--json", "refund.yaml"]).ends(3).json())
+        }
+        ("docs/cli.md", "JSON") => {
+            let words = "command run shop orders:list -p limit=many --dry-run --json";
+            let told = place.say(words).ends(2).err;
+            Some(serde_json::from_str(&told).expect("is JSON"))
+        }
+        ("docs/clients.md", "The command") => {
+            let home = place.root.path().join("home").display().to_string();
+            place.put("../home/.cursor/mcp.json", "{\"mcpServers\": {}}\n");
+            let mut told = place.command();
+            let binary = std::path::Path::new(env!("CARGO_BIN_EXE_milepost"));
+            told.env("PATH", binary.parent().expect("a folder"));
+            told.args(["mcp", "install", "cursor", "--json"]);
+            let told = crate::finish(&mut told, "").ends(0).out;
+            Some(serde_json::from_str(&told.replace(&home, "/home/u")).expect("is JSON"))
+        }
+        _ => None,
+    }
+}
+
+fn import(place: &Place) {
+    place.put("shop.yaml", &read("examples/shop.yaml"));
+    place.run(["catalog", "import", "shop.yaml", "--vendor", "shop"]).ends(0);
+}
+
+/// An API on which the first write of every run is lost or refused, as its body says.
+fn unreliable() -> impl Fn(&Request) -> Reply + Send + Sync + 'static {
+    let known: Mutex<BTreeSet<String>> = Mutex::default();
+    move |request| {
+        let key = request.header("idempotency-key").unwrap_or_default();
+        let run = key.split('/').next().unwrap_or_default().to_owned();
+        match known.lock().expect("nobody panics").insert(run) {
+            true if request.body.contains("lost") => Reply::HangUp,
+            true => answer(422, &json!({"message": "out of stock"})),
+            false => answer(201, &json!({"id": "p1"})),
+        }
+    }
+}
