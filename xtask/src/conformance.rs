@@ -27,7 +27,7 @@ const TOKEN: &str = "MILEPOST_TOKEN";
 const SECRET: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 /// A revision, and how many checks of it pass on the fixtures: fewer were not made.
-const REVISIONS: [(&str, usize); 2] = [("2025-11-25", 83), ("2026-07-28", 196)];
+const REVISIONS: [(&str, usize); 2] = [("2025-11-25", 83), ("2026-07-28", 197)];
 
 /// What stands behind the name of a scenario in that of its folder: a moment.
 const MOMENT: usize = "-2026-01-31T00-00-00-000Z".len();

@@ -15,6 +15,7 @@ mod conformance;
 mod echo;
 mod install;
 mod mock;
+mod package;
 mod report;
 mod suite;
 mod tidy;
@@ -37,6 +38,9 @@ usage: cargo xtask <chore>
   clients            drive the server with the SDKs and the tools of others
   conformance        the official suite of MCP, on its fixtures and on `milepost serve`
   mock               hold the answers of mocks against real documents, by schemathesis
+  package [--target <triple>]
+                     the archive and the npm packages of a release, below the build directory
+  package --try      the same of the test build, installed by npm and used
   codegen [--check]  write the generated files, or compare them with what would be written
   bench <name> [--check]
                      one JSON line a figure; exit code 1 when a limit is broken: of `validate`
@@ -64,6 +68,9 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["clients"] => clients::run(&workspace),
         ["conformance"] => conformance::run(&workspace),
         ["mock"] => mock::run(&workspace),
+        ["package"] => package::run(&workspace, None),
+        ["package", "--try"] => package::try_out(&workspace),
+        ["package", "--target", target] => package::run(&workspace, Some(target)),
         ["codegen"] => codegen::write(&workspace),
         ["codegen", "--check"] => codegen::check(&workspace),
         ["bench", name] => bench::run(&workspace, name, false),

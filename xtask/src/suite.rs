@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::clients::{CLIENTS, Walks};
 use crate::report::{Report, Verdict};
 use crate::workspace::Workspace;
-use crate::{codegen, conformance, mock, tidy, tools};
+use crate::{codegen, conformance, mock, package, tidy, tools};
 
 /// How much of the suite to run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,6 +40,7 @@ fn full(workspace: &Workspace, report: &mut Report) {
     let build = ["build", "--workspace", "--all-targets", "--locked"];
     if report.stage("build", || cargo(workspace, &build)) {
         report.stage("clippy", || clippy(workspace));
+        report.stage("otlp", || otlp(workspace));
         report.stage("codegen --check", || codegen::stage(workspace));
         let doctests = ["test", "--doc", "--workspace", "--locked"];
         report.stage("doctests", || cargo(workspace, &doctests));
@@ -50,11 +51,13 @@ fn full(workspace: &Workspace, report: &mut Report) {
         }
         report.stage("conformance", || conformance::stage(workspace));
         report.stage("mock", || mock::stage(workspace));
+        report.stage("package", || package::stage(workspace));
         report.stage("doc", || documentation(workspace));
     } else {
-        let before = ["clippy", "codegen --check", "doctests", "tests"];
+        let before = ["clippy", "otlp", "codegen --check", "doctests", "tests"];
         let clients = CLIENTS.iter().map(|client| client.stage);
-        for stage in before.into_iter().chain(clients).chain(["conformance", "mock", "doc"]) {
+        let after = ["conformance", "mock", "package", "doc"];
+        for stage in before.into_iter().chain(clients).chain(after) {
             report.skip(stage, "the build failed");
         }
     }
@@ -64,6 +67,15 @@ fn full(workspace: &Workspace, report: &mut Report) {
 fn clippy(workspace: &Workspace) -> Result<Verdict> {
     let arguments = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
     cargo(workspace, &arguments)
+}
+
+/// The export to a collector, which is in no build unless it is asked for: its tests, with a
+/// collector on loopback. With the features of all crates together, so that nothing but the binary
+/// and what it exports with is built for it.
+fn otlp(workspace: &Workspace) -> Result<Verdict> {
+    let feature = ["--features", "milepost-cli/otlp"];
+    let only = ["--test", "it", "otlp::"];
+    cargo(workspace, &[&["test", "--workspace", "--locked"][..], &feature, &only].concat())
 }
 
 fn tests(workspace: &Workspace, extent: Extent) -> Result<Verdict> {

@@ -70,6 +70,7 @@ fn findings(workspace: &Workspace) -> Result<Vec<Finding>> {
 fn rust_findings(path: &str, source: &str) -> Vec<Finding> {
     let mut findings = text::long_lines(path, source);
     findings.extend(text::missing_module_doc(path, source));
+    findings.extend(text::ungated_faults(path, source));
     match RustFile::parse(path, source) {
         Ok(file) => {
             findings.extend(rust::long_functions(&file));

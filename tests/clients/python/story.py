@@ -24,7 +24,7 @@ DOCUMENT = pathlib.Path(__file__).parent.parent / "shop.yaml"
 # A key that is none, a command that is none, and a step that is none.
 DRAFT = """\
 workflow: refund
-inputs: {why: {type: string, description: What went wrong}}
+inputs: {why: {type: string, description: What went wrong, default: {from: history}}}
 steps:
   - {id: all, run: shop orders:list}
   - id: order
@@ -187,9 +187,13 @@ async def runs(agent, person, shop):
     check(rejected["issues"], rejected)
     early = await agent.ask("workflow_submit", run_id=run_id, step_id="ok", output={})
     check(early.is_error, early)
+    # The client asks for the decision as well; they would rather decide at their terminal.
+    person.answers.append(ElicitResult(action="decline"))
     accepted = await agent.call("workflow_submit", **hands_in, output={"fair": True})
     same(accepted["accepted"], True)
     waits = await agent.call("workflow_status", run_id=run_id, wait_s=20)
+    same(person.answers, [])
+    check("Refund" in person.questions[-1], person.questions)
     same((waits["status"], waits["waiting"][0]["step"]), ("waiting", "ok"))
     shop.close()
     said = await anyio.to_thread.run_sync(person.types, ["approve", run_id], b"y\n")

@@ -11,6 +11,7 @@ import tempfile
 
 import anyio
 import httpx2
+from catalog import everything_once
 from common import (
     GOAL,
     HEADERS,
@@ -78,17 +79,48 @@ async def runs(client, person):
     failure(gone, "WORKFLOW_NOT_FOUND")
 
 
-async def use(client, person):
+class Used:
+    """A client that remembers which tools it called."""
+
+    def __init__(self, client):
+        self.client = client
+        self.names = set()
+
+    async def call_tool(self, name, arguments):
+        self.names.add(name)
+        return await self.client.call_tool(name, arguments)
+
+    def __getattr__(self, name):
+        return getattr(self.client, name)
+
+
+UNTASKED = {
+    "workflow_execute": {"manifest": workflow("quick")},
+    "workflow_author_and_run": {"goal": "say one"},
+    "workflow_repair_and_rerun": {"manifest": workflow("quick")},
+}
+
+
+async def use(client, person, home):
     # From here on the SDK checks every result against the schema that the tool has announced.
     tools = (await client.list_tools()).tools
     check(len(tools) > 20 and all(tool.output_schema for tool in tools), tools)
+    client = Used(client)
     await reads(client)
     await runs(client, person)
-    try:
-        await client.call_tool("workflow_execute", {"manifest": workflow("quick")})
-        check(False, "a client without tasks ran one")
-    except MCPError as error:
-        same(error.error.data["error_code"], "TASK_CAPABILITY_REQUIRED")
+    for name, arguments in UNTASKED.items():
+        try:
+            await client.call_tool(name, arguments)
+            check(False, "a client without tasks ran one")
+        except MCPError as error:
+            same(error.error.data["error_code"], "TASK_CAPABILITY_REQUIRED")
+
+    def yes():
+        person.answers.append(ElicitResult(action="accept", content={"confirm": True}))
+
+    await everything_once(client, home, yes)
+    unused = {tool.name for tool in tools} - client.names
+    same(unused, set())
 
 
 @contextlib.asynccontextmanager
@@ -96,7 +128,9 @@ async def reached(home, started):
     """What the client is given for a server of its own."""
     if not OVER_HTTP:
         command = os.environ["MILEPOST_BINARY"]
-        yield StdioServerParameters(command=command, args=["mcp"], env=environment(home))
+        yield StdioServerParameters(
+            command=command, args=["mcp"], env=environment(home), cwd=home
+        )
         return
     with served(home, started) as url:
         async with httpx2.AsyncClient(headers=HEADERS, timeout=30) as http:
@@ -112,13 +146,13 @@ async def main():
         return person.says(params.message)
 
     for mode in ["auto", "legacy"]:
-        with tempfile.TemporaryDirectory(prefix="milepost-") as home, anyio.fail_after(60):
+        with tempfile.TemporaryDirectory(prefix="milepost-") as home, anyio.fail_after(120):
             async with (
                 reached(home, started) as server,
                 Client(server, mode=mode, elicitation_callback=asked) as client,
             ):
                 spoken.append(client.protocol_version)
-                await use(client, person)
+                await use(client, person, home)
     same(spoken, ["2026-07-28", "2025-11-25"])
     same({process.returncode for process in started}, {0})
     revisions = " and ".join(spoken)

@@ -8,17 +8,23 @@ import { pathToFileURL } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolResultSchema,
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ResourceUpdatedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 
-const { caller, reached, reads, surprise, via, workflow } = await import(
+const { allUsed, caller, everythingOnce, reached, reads, surprise, via, workflow } = await import(
   pathToFileURL(`${process.env.MILEPOST_CLIENTS}/common.mjs`)
 );
 
-const capabilities = { elicitation: {}, tasks: {} };
+const capabilities = { elicitation: {}, sampling: {}, tasks: {} };
 const client = new Client({ name: 'milepost-client-test', version: '1.0.0' }, { capabilities });
 client.onerror = surprise;
 const tasks = client.experimental.tasks;
-const { call, refused } = caller(client);
+const calls = caller(client);
+const { call, refused, used } = calls;
 
 /** What the person behind the client says next, and what they were asked. */
 const answers = [];
@@ -29,8 +35,19 @@ client.setRequestHandler(ElicitRequestSchema, (request) => {
   return answers.shift();
 });
 
+/** What the model behind the client writes next, and what it was asked. */
+const drafts = [];
+const tasksForModel = [];
+client.setRequestHandler(CreateMessageRequestSchema, (request) => {
+  tasksForModel.push(request.params);
+  assert.ok(drafts.length > 0, 'no model expected to be asked');
+  const content = { type: 'text', text: drafts.shift() };
+  return { model: 'a-model', role: 'assistant', content };
+});
+
 /** Runs a tool as a task: what became of it, and every state on the way. */
 async function followed(name, args, onState = () => {}) {
+  used.add(name);
   const states = [];
   let made;
   for await (const message of tasks.callToolStream({ name, arguments: args })) {
@@ -130,6 +147,37 @@ async function aPersonConfirms() {
   await refused('workflow_get', { workflow_id: 'quick' }, 'WORKFLOW_NOT_FOUND');
 }
 
+/** The model writes what it is asked for, and writes it again when it would not do. */
+async function aModelWrites() {
+  drafts.push('workflow: quick\nsteps: []\n', workflow('quick'));
+  const { result } = await followed('workflow_author_and_run', { goal: 'say one' });
+  assert.equal(result.structuredContent.status, 'succeeded', JSON.stringify(result));
+  assert.deepEqual(result.structuredContent.final_output.output, { b: 1 });
+  assert.equal(drafts.length, 0);
+  assert.ok(JSON.stringify(tasksForModel[0]).includes('say one'));
+  const { made } = await followed('workflow_run', { manifest: workflow('fails') });
+  const mended = workflow('quick').replace('quick', 'fails').replace('{b: 1}', '{b: 2}');
+  const repair = { run_id: made.taskId, repaired_manifest: mended };
+  const repaired = await followed('workflow_repair_and_rerun', repair);
+  assert.deepEqual(repaired.result.structuredContent.final_output.output, { b: 2 });
+  for (const workflow_id of ['quick', 'fails']) {
+    answers.push({ action: 'accept', content: { confirm: true } });
+    await call('workflow_delete', { workflow_id });
+  }
+}
+
+/** Whoever watches is told. */
+async function changesAreTold() {
+  const uri = 'milepost://workflow/manifests';
+  const told = new Promise((resolve) => {
+    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => resolve(params));
+  });
+  await client.subscribeResource({ uri });
+  await call('workflow_save', { content: workflow('needs') });
+  assert.equal((await told).uri, uri);
+  await client.unsubscribeResource({ uri });
+}
+
 const { transport, close } = await reached(StdioClientTransport, StreamableHTTPClientTransport);
 const { setProtocolVersion } = transport;
 let negotiated;
@@ -150,6 +198,12 @@ await tasksWait();
 await tasksAreCanceled();
 await inputsAreAskedFor();
 await aPersonConfirms();
+await aModelWrites();
+await changesAreTold();
+await everythingOnce(client, calls, () => {
+  answers.push({ action: 'accept', content: { confirm: true } });
+});
+await allUsed(client, used);
 assert.deepEqual(answers, []);
 await close(client);
 const counts = `${tools.length} tools, ${questions.length} questions`;

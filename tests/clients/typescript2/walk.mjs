@@ -10,7 +10,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { createTaskSessionFromClient } from '@modelcontextprotocol/ext-tasks/client';
 
-const { caller, reached, reads, surprise, via, workflow } = await import(
+const { allUsed, caller, everythingOnce, reached, reads, surprise, via, workflow } = await import(
   pathToFileURL(`${process.env.MILEPOST_CLIENTS}/common.mjs`)
 );
 
@@ -41,7 +41,8 @@ async function connected(mode, capabilities, use) {
 
 /** What is the same in every era. */
 async function everything(client) {
-  const { call, refused } = caller(client);
+  const calls = caller(client);
+  const { call, refused, used } = calls;
   const { tools } = await client.listTools();
   assert.ok(tools.length > 20 && tools.every((tool) => tool.outputSchema));
   await reads(client);
@@ -64,14 +65,25 @@ async function everything(client) {
   answers.push({ action: 'accept', content: { confirm: true } });
   await call('workflow_delete', { workflow_id: 'asks' });
   await refused('workflow_get', { workflow_id: 'asks' }, 'WORKFLOW_NOT_FOUND');
-  const untasked = { name: 'workflow_execute', arguments: { manifest: workflow('quick') } };
-  await assert.rejects(client.callTool(untasked), (error) => {
-    // The newer era has an error of its own for it, of which the client keeps what is needed.
-    const needed = error.data.requiredCapabilities?.extensions ?? {};
-    return error.code === -32021
-      ? 'io.modelcontextprotocol/tasks' in needed
-      : error.data.error_code === 'TASK_CAPABILITY_REQUIRED';
+  const untasked = {
+    workflow_execute: { manifest: workflow('quick') },
+    workflow_author_and_run: { goal: 'say one' },
+    workflow_repair_and_rerun: { manifest: workflow('quick') },
+  };
+  for (const [name, args] of Object.entries(untasked)) {
+    used.add(name);
+    await assert.rejects(client.callTool({ name, arguments: args }), (error) => {
+      // The newer era has an error of its own for it, of which the client keeps what is needed.
+      const needed = error.data.requiredCapabilities?.extensions ?? {};
+      return error.code === -32021
+        ? 'io.modelcontextprotocol/tasks' in needed
+        : error.data.error_code === 'TASK_CAPABILITY_REQUIRED';
+    });
+  }
+  await everythingOnce(client, calls, () => {
+    answers.push({ action: 'accept', content: { confirm: true } });
   });
+  await allUsed(client, used);
 }
 
 /** The client leaves messages with tasks in them to its host: requests as they are, answers too. */
@@ -132,7 +144,26 @@ async function tasksOfTheExtension(client, transport) {
   }
   const { outcome } = await waits.settle();
   assert.deepEqual(outcome.result.structuredContent.final_output, { seen: true });
+  await orchestrations(session, call);
   await session.close();
+}
+
+/** What is given is saved and run; what failed is run anew as it was corrected. */
+async function orchestrations(session, call) {
+  const settled = async (name, args) => {
+    const { outcome } = await (await session.callTool(name, args)).settle();
+    assert.equal(outcome.status, 'completed', JSON.stringify(outcome));
+    return outcome.result.structuredContent;
+  };
+  const written = { goal: 'say one', manifest: workflow('quick') };
+  const made = await settled('workflow_author_and_run', written);
+  assert.deepEqual(made.final_output.output, { b: 1 });
+  const failed = await settled('workflow_run', { manifest: workflow('fails') });
+  const mended = workflow('quick').replace('quick', 'fails').replace('{b: 1}', '{b: 2}');
+  const repair = { run_id: failed.run_id, repaired_manifest: mended };
+  const repaired = await settled('workflow_repair_and_rerun', repair);
+  assert.deepEqual(repaired.final_output.output, { b: 2 });
+  assert.equal((await call('workflow_get', { workflow_id: 'fails' })).content, mended);
 }
 
 const spoken = [];

@@ -206,9 +206,10 @@ impl Bench {
     }
 }
 
-/// A thousand runs at once. The limit is what the journal alone does on this disk with the same
-/// load: the same writes of the same bytes in the same order, one of each run under way, committed
-/// together by the one writer, and nobody who interprets a workflow or sends a request.
+/// A thousand runs at once. The limit is that of group commit on this disk: how fast the journal
+/// acknowledges the same events when each is a write of its own, and nobody decides or sends
+/// anything. What the very writes of the runs take, without and with their requests, is told
+/// beside it.
 fn together(program: &Path, folder: &Path) -> Result<Vec<Figure>> {
     let told = told(Command::new(program).arg("rate").arg(folder))?;
     eprintln!("run_rate: {told}");

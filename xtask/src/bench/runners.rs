@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::install::{NPM, PYTHON, PYTHON_PROBE, done, installed, python_of, runs};
 use crate::tools::shout;
@@ -76,7 +76,7 @@ fn hurl(workspace: &Workspace, cache: &Path) -> Result<PathBuf> {
         cargo.args(["install", "hurl", "--version", HURL_VERSION, "--locked", "--root"]).arg(into);
         // A build directory of the workspace must not fill with the parts of a tool.
         cargo.env_remove("CARGO_TARGET_DIR").env_remove("CARGO_BUILD_TARGET_DIR");
-        done(&mut cargo)
+        done(&mut cargo).context("its build needs libclang and the headers of libxml2 and libcurl")
     })?;
     Ok(folder.join("bin").join(format!("hurl{}", std::env::consts::EXE_SUFFIX)))
 }

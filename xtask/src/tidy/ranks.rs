@@ -11,6 +11,7 @@ use super::finding::Finding;
 /// A crate depends only on crates of a strictly lower rank. `xtask` stands outside.
 const RANKS: &[(&str, u8)] = &[
     ("model", 0),
+    ("metrics", 0),
     ("catalog", 1),
     ("engine", 1),
     ("store", 2),

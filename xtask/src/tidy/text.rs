@@ -34,6 +34,32 @@ pub(crate) fn missing_module_doc(path: &str, source: &str) -> Option<Finding> {
     })
 }
 
+/// What lets things go wrong on purpose is for tests alone: every way to it is left out of a
+/// release build, in the lines right above.
+pub(crate) fn ungated_faults(path: &str, source: &str) -> Vec<Finding> {
+    const WAYS: [&str; 4] = ["mod fail;", "fail::", "file_faults;", "\"MILEPOST_FAIL\""];
+    const GATE: &str = "#[cfg(debug_assertions)]";
+    /// Lines that may stand between the gate and what it is for.
+    const NEAR: usize = 4;
+    if !is_source_of_a_crate(path) || path.starts_with("xtask") {
+        return Vec::new();
+    }
+    let lines: Vec<&str> = source.lines().collect();
+    let is_way = |line: &str| {
+        let code = line.trim_start();
+        !code.starts_with("//") && WAYS.iter().any(|way| code.contains(way))
+    };
+    let is_gated = |index: usize| {
+        lines[index.saturating_sub(NEAR)..index].iter().any(|line| line.trim() == GATE)
+    };
+    let open = (0..lines.len()).filter(|index| is_way(lines[*index]) && !is_gated(*index));
+    open.map(|index| {
+        let message = format!("lets things go wrong in a release build: put `{GATE}` above it");
+        Finding::new(path, index + 1, message)
+    })
+    .collect()
+}
+
 fn is_source_of_a_crate(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     matches!(parts.as_slice(), ["xtask", "src", ..] | ["crates", _, "src", ..])
@@ -51,6 +77,15 @@ mod tests {
         let address = format!("// https://example.com/{wide}");
         let source = format!("{fits}\n{wide}\n{address}\n");
         assert_eq!(places(&long_lines("a.rs", &source)), ["a.rs:2"]);
+    }
+
+    #[test]
+    fn what_goes_wrong_on_purpose_is_gated() {
+        let source = "mod fail;\n#[cfg(debug_assertions)]\nmod fail;\nuse a;\nuse b;\nuse c;\n\
+            // fail::x\nlet a = fail::x();\n";
+        let found = |path| places(&ungated_faults(path, source)).join(" ");
+        assert_eq!(found("crates/ops/src/a.rs"), "crates/ops/src/a.rs:1 crates/ops/src/a.rs:8");
+        assert_eq!(found("crates/ops/tests/it/a.rs"), "");
     }
 
     #[test]
