@@ -1,12 +1,14 @@
 //! What one execution of a step does next, by what it is and where it stands.
 
+use std::sync::Arc;
+
 use milepost_model::duration::Period;
 use milepost_model::step::{Action, Approve, OnError, Repeat, Run, Step};
 use milepost_model::target::Target;
 use milepost_model::wait::Wait;
 use serde_json::{Map, Value, json};
 
-use crate::command::{Asking, Call, Calling, Command, Starting};
+use crate::command::{Asking, Call, Calling, Command, Deed, Starting};
 use crate::event::{Actor, ActorKind, Event, Issue, Verdict};
 use crate::failure::Failure;
 use crate::flow::Node;
@@ -149,61 +151,73 @@ impl<'s> Look<'s> {
         } else {
             &one.names
         };
-        match &run.target.value {
-            Target::Command(_) => {
-                let call = call(run, one.step, names)?;
-                Ok(Command::Call(Box::new(Calling { key: one.key.clone(), call })))
-            }
-            Target::Workflow(id) => {
-                let inputs = entries("with", &run.with, names)?;
-                let workflow = id.as_str().to_owned();
-                let key = one.key.clone();
-                Ok(Command::Child(Box::new(Starting { key, workflow, inputs })))
-            }
-        }
+        Ok(match does(run, one.step, one.key.clone(), names)? {
+            Deed::Call(calling) => Command::Call(Box::new(calling)),
+            Deed::Child(starting) => Command::Child(Box::new(starting)),
+        })
     }
 
     fn ask(&self, one: &One<'_, 's>, approve: &Approve) -> Result<Command, Failure> {
         let message = one.names.text("approve", &approve.message)?;
-        let calls = self.calls_below(one.key);
+        let deeds = self.deeds_below(one.key);
         let expires =
             approve.expires.as_ref().map(|period| self.state.now_ms.saturating_add(millis(period)));
         Ok(Command::Ask(Box::new(Asking {
             key: one.key.clone(),
             message,
-            calls,
+            deeds,
             expires_at_ms: expires,
             changes: Vec::new(),
         })))
     }
 
-    /// The requests that wait for a step, as far as they can be told now.
-    pub(crate) fn calls_below(&self, key: &Key) -> Vec<Calling> {
-        let Some(index) = self.flow.index(key.as_str()) else { return Vec::new() };
-        let below = self.flow.below(index).into_iter().map(|index| &self.flow.nodes()[index]);
-        below.filter_map(|node| self.call_of(node)).collect()
+    /// What waits for a step, as far as it can be told now.
+    pub(crate) fn deeds_below(&self, key: &Key) -> Vec<Deed> {
+        self.nodes_below(key).flat_map(|node| self.deeds_of(node).unwrap_or_default()).collect()
     }
 
-    /// The steps that send something after a question was answered.
+    /// The executions that send something after a question was answered: of a list whose items
+    /// cannot be told now, the step itself.
     pub(crate) fn senders_below(&self, key: &Key) -> Vec<Key> {
-        let Some(index) = self.flow.index(key.as_str()) else { return Vec::new() };
-        let below = self.flow.below(index).into_iter().map(|index| &self.flow.nodes()[index]);
-        // What is done at the end is done after a no as well.
         let sends = |node: &&Node| {
             let step = self.flow.of_key(&node.key);
+            // What is done at the end is done after a no as well.
             !node.finally && step.is_some_and(|step| matches!(step.action, Action::Run(_)))
         };
-        below.filter(sends).map(|node| node.key.clone()).collect()
+        let keys = |node: &Node| match self.deeds_of(node) {
+            Some(deeds) => deeds.iter().map(|deed| deed.key().clone()).collect(),
+            None => vec![node.key.clone()],
+        };
+        self.nodes_below(key).filter(sends).flat_map(keys).collect()
     }
 
-    fn call_of(&self, node: &Node) -> Option<Calling> {
+    fn nodes_below(&self, key: &Key) -> impl Iterator<Item = &'s Node> {
+        let below = self.flow.index(key.as_str()).map(|index| self.flow.below(index));
+        below.into_iter().flatten().map(|index| &self.flow.nodes()[index])
+    }
+
+    /// What a step does, once or for every item of its list; nothing when that cannot be told.
+    fn deeds_of(&self, node: &Node) -> Option<Vec<Deed>> {
         let step = self.flow.of_key(&node.key)?;
         let Action::Run(run) = &step.action else { return None };
-        let plain = step.for_each.is_none() && matches!(run.target.value, Target::Command(_));
         let names = Names::of(self.state).for_step(self.flow, &node.key);
         let names = if run.repeat.is_some() { names.with_self(None) } else { names };
-        let call = plain.then(|| call(run, step, &names).ok()).flatten()?;
-        Some(Calling { key: node.key.clone(), call })
+        let Some(each) = &step.for_each else {
+            return Some(vec![does(run, step, node.key.clone(), &names).ok()?]);
+        };
+        // A list that has begun is the one that it began with.
+        let begun = self.state.step(&node.key).and_then(|state| state.items.clone());
+        let list = || match names.value("for_each", &each.items) {
+            Ok(Some(Value::Array(items))) => Some(Arc::new(items)),
+            _ => None,
+        };
+        let items = begun.or_else(list).filter(|items| items.len() <= limits::SHOWN_ITEMS)?;
+        let name = each.name.as_ref().map(|name| name.value.as_str());
+        let deed = |(index, item): (usize, &Value)| {
+            let names = names.clone().item(name, index, item.clone());
+            does(run, step, node.key.item(index), &names).ok()
+        };
+        items.iter().enumerate().map(deed).collect()
     }
 
     fn wait(&self, one: &One<'_, 's>, wait: &Wait) -> Result<Command, Failure> {
@@ -291,7 +305,7 @@ impl<'s> Look<'s> {
         Command::Ask(Box::new(Asking {
             key: key.clone(),
             message: format!("Confirm what was handed in for `{key}`?"),
-            calls: self.calls_below(key),
+            deeds: self.deeds_below(key),
             expires_at_ms: None,
             changes: Vec::new(),
         }))
@@ -387,6 +401,17 @@ fn items(one: &One<'_, '_>) -> Result<Command, Failure> {
             Err(words::mistyped("for_each", "a list", found))
         }
     }
+}
+
+/// What an execution of a step does.
+fn does(run: &Run, step: &Step, key: Key, names: &Names<'_>) -> Result<Deed, Failure> {
+    Ok(match &run.target.value {
+        Target::Command(_) => Deed::Call(Calling { key, call: call(run, step, names)? }),
+        Target::Workflow(id) => {
+            let inputs = entries("with", &run.with, names)?;
+            Deed::Child(Starting { key, workflow: id.as_str().to_owned(), inputs })
+        }
+    })
 }
 
 /// Whether an execution is one item of a list.

@@ -1,9 +1,11 @@
 //! What the interpreter wants done.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::event::{Change, Event};
+use crate::event::{Change, Event, RunCreated, ShownCall};
 use crate::key::Key;
+use crate::pilot::{World, digest};
+use crate::sentinel;
 
 /// One thing that is to be done next.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,11 +77,54 @@ pub struct Asking {
     /// The question.
     pub message: String,
     /// What depends on the answer, as far as it is known.
-    pub calls: Vec<Calling>,
+    pub deeds: Vec<Deed>,
     /// When it lapses.
     pub expires_at_ms: Option<u64>,
     /// What differs from what was approved before.
     pub changes: Vec<Change>,
+}
+
+/// Something that is done after a yes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Deed {
+    /// A request is sent.
+    Call(Calling),
+    /// A workflow is run.
+    Child(Starting),
+}
+
+impl Deed {
+    /// The execution that does it.
+    pub fn key(&self) -> &Key {
+        match self {
+            Deed::Call(calling) => &calling.key,
+            Deed::Child(starting) => &starting.key,
+        }
+    }
+
+    /// It as a person is shown it, with a digest of all of it; nothing when it cannot be done.
+    pub(crate) fn shown(&self, head: &RunCreated, world: &dyn World) -> Option<ShownCall> {
+        let seal = head.seal.as_str();
+        match self {
+            Deed::Call(Calling { key, call }) => {
+                let prepared = world.prepare(call, head.mock).ok()?;
+                Some(ShownCall {
+                    key: key.clone(),
+                    digest: prepared.digest,
+                    request: prepared.request,
+                    target: sentinel::shown_text(seal, &prepared.target),
+                    arguments: sentinel::shown(seal, &call.arguments()),
+                })
+            }
+            Deed::Child(Starting { key, workflow, inputs }) => Some(ShownCall {
+                key: key.clone(),
+                digest: digest(&json!({"workflow": workflow, "inputs": inputs})),
+                request: format!("workflow {workflow}"),
+                target: String::new(),
+                arguments: sentinel::shown(seal, &Value::Object(inputs.clone())),
+            }),
+        }
+    }
 }
 
 /// A workflow that a step runs.

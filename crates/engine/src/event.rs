@@ -460,7 +460,8 @@ pub struct Request {
 impl Request {
     /// Whether it was known that a step would send something.
     pub(crate) fn names(&self, key: &Key) -> bool {
-        self.unshown.contains(key) || self.shown.iter().any(|shown| shown.key == *key)
+        let listed = key.list().is_some_and(|(list, _)| self.unshown.contains(&list));
+        listed || self.unshown.contains(key) || self.shown.iter().any(|shown| shown.key == *key)
     }
 }
 

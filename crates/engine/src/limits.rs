@@ -4,6 +4,8 @@
 pub const SUBMISSIONS: u32 = 5;
 /// Items a step runs over at most.
 pub const ITEMS: usize = 10_000;
+/// Items of a list up to which a person is shown what is done with each; a longer one is named.
+pub const SHOWN_ITEMS: usize = 100;
 /// Runs inside runs.
 pub const DEPTH: u32 = 16;
 /// The first pause before another try, unless authored.

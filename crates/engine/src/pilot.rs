@@ -164,6 +164,8 @@ pub struct Pilot {
     board: Board,
     /// Submissions whose claim is being checked, and who waits to hear.
     waiting: BTreeMap<Key, Vec<String>>,
+    /// Whether nothing is sent or started any more.
+    held: bool,
 }
 
 impl Pilot {
@@ -175,7 +177,7 @@ impl Pilot {
         world: &dyn World,
     ) -> Result<(Pilot, Work), IllegalEvent> {
         let board = Board::of(&flow, &state);
-        let mut pilot = Pilot { flow, state, board, waiting: BTreeMap::new() };
+        let mut pilot = Pilot { flow, state, board, waiting: BTreeMap::new(), held: false };
         let mut turn = Turn { pilot: &mut pilot, world, work: Work::default(), now_ms };
         turn.recover()?;
         turn.tick()?;
@@ -203,6 +205,12 @@ impl Pilot {
     pub fn set_flow(&mut self, flow: Flow) {
         self.flow = flow;
         self.board = Board::of(&self.flow, &self.state);
+    }
+
+    /// Sends and starts nothing from now on, for a driver that ends: what happens is still taken in,
+    /// and whoever opens the run next goes on from there.
+    pub fn hold(&mut self) {
+        self.held = true;
     }
 
     /// Takes in what happened.
@@ -392,6 +400,7 @@ impl Turn<'_> {
                         self.warn()?;
                     }
                 }
+                Command::Call(_) | Command::Child(_) if self.pilot.held => break,
                 Command::Call(calling) => self.call(*calling)?,
                 Command::Ask(asking) => self.ask(*asking)?,
                 Command::Child(starting) => self.child(*starting)?,
@@ -533,7 +542,7 @@ impl Turn<'_> {
             _ => Asking {
                 key: approval.clone(),
                 message: before.message.clone(),
-                calls: look.calls_below(approval),
+                deeds: look.deeds_below(approval),
                 expires_at_ms: None,
                 changes: Vec::new(),
             },
@@ -584,16 +593,7 @@ impl Turn<'_> {
 
     fn request(&self, asking: Asking) -> Request {
         let head = &self.state().head;
-        let shown = asking.calls.iter().filter_map(|calling| {
-            let prepared = self.world.prepare(&calling.call, head.mock).ok()?;
-            Some(ShownCall {
-                key: calling.key.clone(),
-                digest: prepared.digest,
-                request: prepared.request,
-                target: sentinel::shown_text(&head.seal, &prepared.target),
-                arguments: sentinel::shown(&head.seal, &calling.call.arguments()),
-            })
-        });
+        let shown = asking.deeds.iter().filter_map(|deed| deed.shown(head, self.world));
         let shown: Vec<ShownCall> = shown.collect();
         let message = sentinel::shown_text(&head.seal, &asking.message);
         let generation = self.state().generation(&asking.key);

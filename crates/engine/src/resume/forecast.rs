@@ -621,20 +621,23 @@ impl<'o> Outlook<'o> {
             }
             let step = self.flow.of_key(&shown.key)?;
             let settled = step.exprs().iter().all(|located| self.knows(located.expr));
-            let call = now.calls.iter().find(|calling| calling.key == shown.key);
-            let digest = call.and_then(|calling| {
-                let prepared = self.world.prepare(&calling.call, self.state.head.mock).ok()?;
-                Some(prepared.digest)
-            });
-            if settled && digest.as_ref() != Some(&shown.digest) {
+            let deed = now.deeds.iter().find(|deed| *deed.key() == shown.key);
+            let now = deed.and_then(|deed| deed.shown(&self.state.head, self.world));
+            if settled && now.is_none_or(|now| now.digest != shown.digest) {
                 return Some(true);
             }
             known &= settled;
         }
         let begun = |key: &Key| self.state.step(key).is_some_and(|step| step.began_ms.is_some());
         let unseen = |key: &Key| !before.names(key) && !begun(key);
-        if look.senders_below(key).iter().any(unseen) {
-            return Some(true);
+        for key in look.senders_below(key).into_iter().filter(unseen) {
+            let step = self.flow.of_key(&key)?;
+            // Which items a list has may be told later.
+            let settled = step.exprs().iter().all(|located| self.knows(located.expr));
+            if step.for_each.is_none() || settled {
+                return Some(true);
+            }
+            known = false;
         }
         known.then_some(false)
     }

@@ -467,3 +467,74 @@ finally:
     "#]]
     .assert_eq(&told::journal(&rig));
 }
+
+const LISTED: &str = "
+workflow: w
+inputs: {names: {type: array}}
+steps:
+  - {id: ok, approve: Go?}
+  - id: each
+    depends_on: [ok]
+    for_each: '${{ inputs.names }}'
+    run: api mails:send
+    with: {to: '${{ item }}'}
+  - {id: sub, depends_on: [ok], run: workflow other, with: {all: '${{ inputs.names }}'}}
+";
+
+fn asked(rig: &Rig) -> Vec<String> {
+    let shown = rig.journal.iter().filter_map(|entry| match &entry.event {
+        milepost_engine::event::Event::ApprovalRequested(request) => Some(request),
+        _ => None,
+    });
+    let last = shown.last().expect("somebody is asked");
+    last.shown
+        .iter()
+        .map(|shown| format!("{} {} {}", shown.key, shown.request, shown.arguments))
+        .collect()
+}
+
+/// A list is shown item by item, and another workflow with what it is given.
+#[test]
+fn every_item_of_a_list_and_every_workflow_is_shown() {
+    let mut rig = Rig::with(LISTED, &json!({"names": ["ada", "bob"]}), |_| {});
+    rig.start();
+    expect![[r#"
+        each@0 POST api mails:send {"with":{"to":"ada"}}
+        each@1 POST api mails:send {"with":{"to":"bob"}}
+        sub workflow other {"all":["ada","bob"]}"#]]
+    .assert_eq(&asked(&rig).join("\n"));
+    rig.decide("ok", true);
+    assert_eq!(rig.world.sent.len(), 2);
+    let questions = rig.journal.iter().filter(|entry| entry.event.name() == "approval_requested");
+    assert_eq!(questions.count(), 1, "nothing changed, so nobody is asked again");
+}
+
+/// What is to be sent for an item has to be what was shown for it.
+#[test]
+fn an_item_that_differs_is_asked_for_again() {
+    let mut rig = Rig::with(LISTED, &json!({"names": ["ada", "bob", "eve"]}), |_| {});
+    rig.on("each@0", &[ok(json!(1))]).start();
+    rig.send(Signal::Decide(rig.decision("ok", true)));
+    while rig.state().phase(&Key::of_walk("each@0")) != &Phase::Succeeded {
+        assert!(rig.turn());
+    }
+    // The second one is on its way by now.
+    rig.world.catalog = 1;
+    rig.settle();
+    assert_eq!(told::stands(&rig), "waiting approval ok");
+    let sent: Vec<&str> = rig.world.sent.iter().map(|sent| sent.step.as_str()).collect();
+    assert_eq!(sent, ["each@0", "each@1"]);
+    rig.decide("ok", true);
+    assert_eq!((told::stands(&rig).as_str(), rig.world.sent.len()), ("succeeded", 3));
+}
+
+/// A list that is too long to be read is named, and what it does is not.
+#[test]
+fn a_long_list_is_named_and_goes_on() {
+    let names: Vec<String> = (0..101).map(|number| number.to_string()).collect();
+    let mut rig = Rig::with(LISTED, &json!({"names": names}), |_| {});
+    rig.start();
+    assert_eq!(asked(&rig).len(), 1, "the workflow alone");
+    rig.decide("ok", true);
+    assert_eq!(rig.world.sent.len(), 101);
+}

@@ -944,3 +944,36 @@ steps:
     "]],
     );
 }
+
+const MAILS: &str = r#"
+workflow: mails
+inputs:
+  names: {type: array}
+steps:
+  - {id: ok, approve: Send them?}
+  - {id: each, depends_on: [ok], for_each: "${{ inputs.names }}", run: "shop mails:send", with: {to: "${{ item }}"}}
+"#;
+
+/// A list that became longer after a yes is another list, and the same one is the same.
+#[test]
+fn a_yes_holds_for_the_items_that_it_was_given_for() {
+    let cases = [
+        (json!(["ada", "bob"]), json!(["ada", "bob", "eve"]), 2),
+        (json!(["ada", "bob"]), json!(["ada"]), 2),
+        (json!(["ada", "bob"]), json!(["ada", "eve"]), 2),
+        (json!(["ada", "bob"]), json!(["ada", "bob"]), 1),
+    ];
+    for (before, after, asked) in cases {
+        let mut story = Story::run(MAILS, &json!({"names": before}), failing(&["each@1"]));
+        let inputs = json!({"names": after});
+        let request = ResumeRequest {
+            inputs: inputs.as_object().expect("an object").clone(),
+            ..story.request()
+        };
+        let plan = story.plan(&request).expect("a plan");
+        let ledger = story.resume(&plan);
+        assert!(fits(&plan, ledger), "{after}: {ledger:?} is not {:?}", plan.forecast);
+        assert_eq!(story.status(), Status::Succeeded, "{after}");
+        assert_eq!(story.events("approval_requested"), asked, "{after}");
+    }
+}
