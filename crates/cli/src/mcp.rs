@@ -1,6 +1,8 @@
 //! `milepost mcp`: the server for agents, over standard input and output.
 
 use std::io::{self, Read};
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::Duration;
 
 use milepost_mcp::guide::Guides;
@@ -45,13 +47,16 @@ pub(crate) fn run(arguments: &Mcp, terminal: &mut Terminal) -> Result<Exit, Fail
                 let face = Face::new(operations, look, Box::new(io::stderr()));
                 Some((face, runtime().ok()?))
             });
-            tend_runs();
+            let tended = Tended::begin();
             let served = serve_stdio(&contract, options, stdin, io::stdout().lock(), io::stderr());
-            match served {
+            let served = match served {
                 Ok(Served::Over) => Ok(()),
                 Ok(Served::HandOver(stdin)) => workflows(look, options, stdin)?,
                 Err(error) => Err(error),
-            }
+            };
+            contract.finish_runs();
+            tended.finish();
+            served
         }
         Surface::Workflows | Surface::All => workflows(look, options, stdin)?,
     };
@@ -108,7 +113,9 @@ fn workflows(
     Ok(runtime.block_on(async {
         let tended = face.clone();
         tokio::spawn(async move { tended.tend_runs().await });
-        serve_pipe(face, options, stdin, stdout).await
+        let served = serve_pipe(face.clone(), options, stdin, stdout).await;
+        face.finish_runs().await;
+        served
     }))
 }
 
@@ -161,19 +168,45 @@ pub(crate) fn look(shown: &McpShown, surface: Surface) -> Look {
 /// How often a server looks whether there are runs at all.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Drives runs on whose process is gone, for as long as this one lives. As long as there are no
-/// runs, nothing is opened for them.
-fn tend_runs() {
-    std::thread::spawn(|| {
-        let Ok(locations) = target::locations() else { return };
-        while !locations.data.join(milepost_store::runs::FILE).is_file() {
-            std::thread::sleep(LOOK);
+/// Drives runs on whose process is gone, beside what a server does. As long as there are no runs,
+/// nothing is opened for them.
+struct Tended {
+    /// Closed when the server ends.
+    open: mpsc::Sender<()>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Tended {
+    fn begin() -> Tended {
+        let (open, closed) = mpsc::channel();
+        Tended { open, thread: thread::spawn(move || tend_runs(&closed)) }
+    }
+
+    /// Lets go of them, before this process ends.
+    fn finish(self) {
+        drop(self.open);
+        // One that panicked has nothing more to let go of.
+        drop(self.thread.join());
+    }
+}
+
+fn tend_runs(closed: &mpsc::Receiver<()>) {
+    let Ok(locations) = target::locations() else { return };
+    while !locations.data.join(milepost_store::runs::FILE).is_file() {
+        if closed.recv_timeout(LOOK) != Err(mpsc::RecvTimeoutError::Timeout) {
+            return;
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        if let (Ok(runtime), Ok(operations)) = (runtime, target::operations()) {
-            runtime.block_on(operations.tend_runs());
-        }
-    });
+    }
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    if let (Ok(runtime), Ok(operations)) = (runtime, target::operations()) {
+        let operations = Arc::new(operations);
+        let tended = Arc::clone(&operations);
+        runtime.spawn(async move { tended.tend_runs().await });
+        // Nothing is ever sent: it ends when the other end is closed.
+        let _ = closed.recv();
+        runtime.block_on(operations.finish_runs());
+    }
 }
 
 fn revision(date: &str) -> Result<Revision, Problem> {

@@ -58,7 +58,14 @@ pub(crate) fn run(arguments: &Serve, terminal: &mut Terminal) -> Result<Exit, Fa
         tokio::spawn(async move { tended.tend_runs().await });
         let limits = Limits::default();
         let settings = Settings { guard, options, face: Some(face.clone()), limits };
-        bound.serve(settings, move || face.clone(), stop).await;
+        let shared = face.clone();
+        bound.serve(settings, move || shared.clone(), stop).await;
+        // Whoever says it once more does not want to wait.
+        let again = stopped()?;
+        tokio::select! {
+            () = face.finish_runs() => {}
+            () = again => {}
+        }
         Ok(Exit::Done)
     })
 }

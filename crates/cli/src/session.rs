@@ -1,5 +1,7 @@
 //! Operations that wait, for a person who waits with them. The one place that blocks.
 
+use std::time::Duration;
+
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::{Call, Later, Operations, Reader, Writer};
 use milepost_store::secrets::Environment;
@@ -11,6 +13,9 @@ use crate::failure::Failure;
 use crate::person::Person;
 use crate::target;
 use crate::terminal::{Terminal, safe_json};
+
+/// How long somebody who wants to leave waits without being told what for.
+const AT_ONCE: Duration = Duration::from_millis(200);
 
 /// The operations of one command, and who called it.
 pub(crate) struct Session {
@@ -92,6 +97,24 @@ impl Session {
         Ok(self.wait(watched).transpose()?)
     }
 
+    /// Lets go of all runs, for somebody who was interrupted: nothing new begins, and a request that
+    /// may not be sent again is seen through, unless they interrupt it as well.
+    pub(crate) fn let_go(&self, terminal: &mut Terminal) -> Result<(), Failure> {
+        let let_go = async {
+            let mut finished = std::pin::pin!(self.operations.finish_runs());
+            if tokio::time::timeout(AT_ONCE, &mut finished).await.is_ok() {
+                return;
+            }
+            terminal.remark("waiting for the request under way; Ctrl-C again leaves at once");
+            tokio::select! {
+                () = finished => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+        };
+        self.runtime.block_on(let_go);
+        Ok(self.operations.leave_runs()?)
+    }
+
     /// Does something beside what is waited for.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         drop(self.runtime.spawn(work));
@@ -100,6 +123,22 @@ impl Session {
     /// Waits for anything.
     pub(crate) fn wait<F: Future>(&self, work: F) -> F::Output {
         self.runtime.block_on(self.person.wait(work))
+    }
+}
+
+impl Drop for Session {
+    /// A run that a command told something goes on, and so may the run above it: what is under way
+    /// is not left halfway because the command itself has nothing more to say.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        self.runtime.block_on(async {
+            tokio::select! {
+                () = self.operations.rest_runs() => {}
+                _ = tokio::signal::ctrl_c() => self.operations.finish_runs().await,
+            }
+        });
     }
 }
 

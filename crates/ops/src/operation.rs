@@ -22,6 +22,7 @@ use crate::provider;
 use crate::reader::Reader;
 use crate::response::Response;
 use crate::run;
+use crate::run::drive::Drive;
 use crate::standing;
 use crate::tool::Tool;
 use crate::trace;
@@ -316,9 +317,32 @@ impl Operations {
         }
     }
 
-    /// Gives the runs back that this process drives, before it ends.
+    /// Waits until no run that this process drives goes on by itself. A process that has let go of
+    /// its runs has nothing to wait for.
+    pub async fn rest_runs(&self) {
+        if let Some(drive) = self.all.writer.driven().filter(|drive| !drive.ends()) {
+            drive.inner.sight.rest().await;
+        }
+    }
+
+    /// Waits until a run of this process that has ended has told the run that it is a part of.
+    pub async fn hand_on_runs(&self) {
+        if let Some(drive) = self.all.writer.driven() {
+            drive.inner.sight.arrived().await;
+        }
+    }
+
+    /// Lets go of the runs that this process drives, before it ends: begins nothing new, and waits
+    /// for requests under way that may not be sent again.
+    pub async fn finish_runs(&self) {
+        if let Some(drive) = self.all.writer.driven() {
+            drive.finish().await;
+        }
+    }
+
+    /// Gives the runs back at once that this process drives.
     pub fn leave_runs(&self) -> Result<(), Problem> {
-        if self.all.writer.has_runs() { self.all.writer.drive()?.leave() } else { Ok(()) }
+        self.all.writer.driven().map_or(Ok(()), Drive::leave)
     }
 
     /// What is known about all runs, from the index alone.

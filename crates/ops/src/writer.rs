@@ -65,6 +65,11 @@ impl Writer {
         Ok(self.drive.get_or_init(|| drive).clone())
     }
 
+    /// The same, if it was needed already.
+    pub(crate) fn driven(&self) -> Option<&Drive> {
+        self.drive.get()
+    }
+
     /// How the runs are opened: as they are, but for tests.
     #[cfg(not(debug_assertions))]
     #[expect(clippy::unused_self, reason = "a build for tests asks the environment")]

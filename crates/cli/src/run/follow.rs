@@ -32,7 +32,7 @@ pub(crate) fn follow(
         let request = EventsRequest { run_id, after_seq: after, wait_s: LOOK_S, until_rest };
         let Some(page) = session.watch::<Events>(request)? else {
             // Watching ends, the run does not: whoever goes on need not wait for this process.
-            session.operations.leave_runs()?;
+            session.let_go(terminal)?;
             terminal.remark(&format!("interrupted; go on with: milepost resume {run}"));
             return Ok(Exit::Interrupted);
         };
@@ -43,7 +43,8 @@ pub(crate) fn follow(
             told(&page.events, &mut doing, &session.person, terminal);
             session.person.sees(&doing.words());
         }
-        if page.status == "running" {
+        // Where nothing happened, there may be nobody who drives it: that is told by the view.
+        if page.status == "running" && !page.events.is_empty() {
             continue;
         }
         let view = view(session, run)?;

@@ -241,9 +241,31 @@ fn nothing(run: &str, step: Option<&str>) -> Problem {
     Problem::new(Code::ParamsInvalid, "there is nothing to submit", hint)
 }
 
-/// Drives a run on that was let go of, until it ends or waits again. What happened behind an event
-/// is told, however quickly it came.
+/// Drives a run on that was let go of, until it ends or waits again, and then the run that it is a
+/// part of.
 fn go_on(
+    session: &Session,
+    view: &RunView,
+    after: u64,
+    json: bool,
+    terminal: &mut Terminal,
+) -> Result<Exit, Failure> {
+    let exit = go_on_alone(session, view, after, json, terminal)?;
+    let Some(above) = view.parent.as_deref().filter(|_| !json && exit != Exit::Interrupted) else {
+        return Ok(exit);
+    };
+    let ended = follow::view(session, &view.run_id)?.has_ended();
+    let before = follow::view(session, above)?;
+    if !ended || before.has_ended() {
+        return Ok(exit);
+    }
+    terminal.remark(&format!("{above}  {}  goes on", safe(&before.workflow)));
+    session.wait(session.operations.hand_on_runs());
+    follow::follow(session, above, before.seq, json, terminal)
+}
+
+/// The same for the run alone. What happened behind an event is told, however quickly it came.
+fn go_on_alone(
     session: &Session,
     view: &RunView,
     after: u64,

@@ -21,8 +21,7 @@ pub(crate) fn run(arguments: &args::Resume, terminal: &mut Terminal) -> Result<E
     let session = Session::open(Person::new(arguments.yes, json))?;
     let before = follow::view(&session, &arguments.one.run)?;
     let request = request(arguments, &before.run_id)?;
-    let ended = ["failed", "canceled", "succeeded"].contains(&before.status.as_str());
-    if arguments.plan || ended {
+    if arguments.plan || before.has_ended() {
         let planned = session.run::<Resume>(Request { plan_only: true, ..request.clone() })?;
         if arguments.plan && json {
             return session::print(&planned, terminal).map(|()| Exit::Done);

@@ -40,6 +40,13 @@ impl Both {
     ) -> Both {
         Both { guides, other: OnceLock::new(), make: Box::new(make) }
     }
+
+    /// Lets go of the runs that this process drives, before it ends.
+    pub fn finish_runs(&self) {
+        if let Some(Some((face, runtime))) = self.other.get() {
+            runtime.block_on(face.finish_runs());
+        }
+    }
 }
 
 impl Contract for Both {

@@ -203,6 +203,11 @@ impl Face {
         self.operations().tend_runs().await;
     }
 
+    /// Lets go of the runs that this process drives, before it ends.
+    pub async fn finish_runs(&self) {
+        self.operations().finish_runs().await;
+    }
+
     fn operations(&self) -> &Operations {
         self.shared.guides.operations()
     }

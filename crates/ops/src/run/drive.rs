@@ -56,6 +56,8 @@ pub(crate) struct Inner {
     pub(crate) sight: Arc<Sight>,
     /// Whether others can wake it already.
     listens: AtomicBool,
+    /// Whether this process is about to end, so that nothing new begins in it.
+    ends: AtomicBool,
     /// When it gave the last sign of life.
     beaten_ms: AtomicU64,
     /// What tells others at once when this process has ended, where the system has such a thing.
@@ -91,9 +93,9 @@ impl Drive {
         let holder = HolderId::random().map_err(|error| of_runs(&error))?;
         let sight = caller.writer().reader.runs();
         sight.is_written_by(&runs);
-        let (listens, beaten_ms) = (AtomicBool::new(false), AtomicU64::new(0));
-        let alive = OnceLock::new();
-        let inner = Inner { runs, caller, holder, sight, listens, beaten_ms, alive };
+        let (listens, ends) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (beaten_ms, alive) = (AtomicU64::new(0), OnceLock::new());
+        let inner = Inner { runs, caller, holder, sight, listens, ends, beaten_ms, alive };
         Ok(Drive { inner: Arc::new(inner) })
     }
 
@@ -144,6 +146,9 @@ impl Drive {
     pub(crate) async fn take_up(&self, run: &RunId) -> Result<bool, Problem> {
         if self.active(run).is_some() {
             return Ok(true);
+        }
+        if self.ends() {
+            return Ok(false);
         }
         self.listen();
         self.beat();
@@ -237,8 +242,30 @@ impl Drive {
         reply.map_err(|error| internal(&error.to_string()))
     }
 
-    /// Gives every run back, for a process that ends: whoever comes next need not wait until it
-    /// is known to be gone.
+    /// Lets go of every run, for a process that ends: nothing new begins, and a request that may
+    /// not be sent again is seen through first, so that nobody has to be asked what became of it.
+    pub(crate) async fn finish(&self) {
+        self.inner.ends.store(true, Ordering::SeqCst);
+        self.inner.sight.wake();
+        self.inner.sight.emptied().await;
+    }
+
+    /// Whether nothing new is to begin here.
+    pub(crate) fn ends(&self) -> bool {
+        self.inner.ends.load(Ordering::SeqCst)
+    }
+
+    /// Does something that leads from one run to another, beside both.
+    pub(super) fn errand(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let errand = self.inner.sight.errand();
+        tokio::spawn(async move {
+            work.await;
+            drop(errand);
+        });
+    }
+
+    /// Gives every run back at once, for a process that cannot wait: whoever comes next need not
+    /// wait until it is known to be gone.
     pub(crate) fn leave(&self) -> Result<(), Problem> {
         let holder = self.inner.holder.clone();
         self.inner.runs.leave_now(holder).map_err(|error| of_runs(&error))

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ use crate::call::{Alone, Call};
 
 /// How often whoever waits for another process looks.
 const LOOK: Duration = Duration::from_millis(60);
+/// How often whoever is about to end looks whether there is something left to do.
+const REST: Duration = Duration::from_millis(5);
 /// How long whoever looks waits for the driver of a run that has ended; without it, there is more
 /// to do and the same to see.
 const HAND_OVER: Duration = Duration::from_millis(50);
@@ -45,8 +47,27 @@ pub(crate) struct Sight {
     /// What this process writes with, once it drives runs.
     writer: OnceLock<Runs>,
     driven: Mutex<HashMap<RunId, Arc<Active>>>,
+    errands: Errands,
     /// The last one looked at is the last one.
     seen: Mutex<VecDeque<(RunId, Scene)>>,
+}
+
+/// What is on its way between two runs that this process drives, or is to drive: until it has
+/// arrived, neither of them shows that there is more to do.
+#[derive(Debug, Default)]
+struct Errands {
+    begun: AtomicU64,
+    done: AtomicU64,
+}
+
+/// One of them; it is done when this goes.
+#[derive(Debug)]
+pub(crate) struct Errand(Arc<Sight>);
+
+impl Drop for Errand {
+    fn drop(&mut self) {
+        self.0.errands.done.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 /// A run that this process drives.
@@ -221,8 +242,9 @@ impl Active {
 impl Sight {
     /// Over a directory. Nothing is opened yet.
     pub(crate) fn of(directory: PathBuf) -> Sight {
-        let (driven, seen) = (Mutex::default(), Mutex::default());
-        Sight { directory, store: OnceLock::new(), writer: OnceLock::new(), driven, seen }
+        let (driven, seen, errands) = (Mutex::default(), Mutex::default(), Errands::default());
+        let (store, writer) = (OnceLock::new(), OnceLock::new());
+        Sight { directory, store, writer, driven, errands, seen }
     }
 
     /// What this process drives is written with this.
@@ -562,6 +584,54 @@ impl Sight {
     /// Whether this process drives nothing.
     pub(crate) fn is_idle(&self) -> bool {
         self.driven().is_empty()
+    }
+
+    /// Something is on its way to a run, until the errand is dropped.
+    pub(crate) fn errand(self: &Arc<Sight>) -> Errand {
+        self.errands.begun.fetch_add(1, Ordering::SeqCst);
+        Errand(Arc::clone(self))
+    }
+
+    /// Waits until nothing that this process drives goes on by itself: every run has ended, waits
+    /// for somebody, or cannot be written down any further.
+    pub(crate) async fn rest(&self) {
+        while !self.rests() {
+            tokio::time::sleep(REST).await;
+        }
+    }
+
+    /// Waits until whatever one run tells another has arrived.
+    pub(crate) async fn arrived(&self) {
+        while self.done_errands().is_none() {
+            tokio::time::sleep(REST).await;
+        }
+    }
+
+    /// How many errands there have been, when none is under way.
+    fn done_errands(&self) -> Option<u64> {
+        let begun = self.errands.begun.load(Ordering::SeqCst);
+        (self.errands.done.load(Ordering::SeqCst) == begun).then_some(begun)
+    }
+
+    fn rests(&self) -> bool {
+        let Some(begun) = self.done_errands() else { return false };
+        let driven: Vec<(RunId, Arc<Active>)> =
+            self.driven().iter().map(|(run, active)| (run.clone(), Arc::clone(active))).collect();
+        let moves = |(run, active): &(RunId, Arc<Active>)| {
+            let status = active.shown().stand.status;
+            // One that has ended is about to tell the run above it.
+            let moves = status == Status::Running && !self.waits_below(run).unwrap_or(true);
+            (moves || status.has_ended()) && self.writes(Some(active)).is_ok()
+        };
+        // What began while this looked may have come from a run that was looked at too early.
+        !driven.iter().any(moves) && self.done_errands() == Some(begun)
+    }
+
+    /// Waits until this process drives nothing.
+    pub(crate) async fn emptied(&self) {
+        while !self.is_idle() {
+            tokio::time::sleep(REST).await;
+        }
     }
 
     /// Says to all that are driven that there may be something in their inbox.

@@ -71,6 +71,12 @@ impl Task {
             return self.give_up();
         }
         while !self.is_done() {
+            if self.drive.ends() {
+                self.hold();
+                if self.calls.is_empty() {
+                    break;
+                }
+            }
             let nap = self.nap();
             let step = tokio::select! {
                 Some((key, outcome)) = self.outcomes.recv() => {
@@ -103,8 +109,24 @@ impl Task {
         idle && !soon && self.children().is_empty()
     }
 
+    /// Begins nothing new. What may be sent again is given up: whoever goes on sends it.
+    fn hold(&mut self) {
+        self.pilot.hold();
+        let state = self.pilot.state();
+        self.calls.retain(|key, call| {
+            let repeats = matches!(state.phase(key), Phase::Calling(one) if one.repeatable);
+            if repeats {
+                call.abort();
+            }
+            !repeats
+        });
+    }
+
     /// How long until something happens by itself.
     fn nap(&self) -> Duration {
+        if self.drive.ends() {
+            return NET;
+        }
         let until = self.pilot.wakes_at().map(|at| at.saturating_sub(self.clock.now_ms()));
         let until = until.map_or(NET, Duration::from_millis);
         until.min(NET)
@@ -114,7 +136,7 @@ impl Task {
         for (key, run) in self.children() {
             let child = self.child(key, run, String::new());
             let drive = self.drive.clone();
-            tokio::spawn(async move { drive.child(child).await });
+            self.drive.errand(async move { drive.child(child).await });
         }
         self.handle(Input::Tick).await?;
         self.hear().await
@@ -266,7 +288,7 @@ impl Task {
                 let Ok(run) = RunId::parse(&run) else { return };
                 let child = Child { inputs, ..self.child(key, run, workflow) };
                 let drive = self.drive.clone();
-                tokio::spawn(async move { drive.child(child).await });
+                self.drive.errand(async move { drive.child(child).await });
             }
             Act::CancelChild { run } => {
                 let Ok(run) = RunId::parse(&run) else { return };
@@ -274,7 +296,7 @@ impl Task {
                 let by = milepost_engine::engine("parent");
                 let signal = Signal::Cancel { by, reason: None };
                 let drive = self.drive.clone();
-                tokio::spawn(async move {
+                self.drive.errand(async move {
                     let _ = drive.tell(&run, &id, &signal, Duration::from_secs(5)).await;
                 });
             }
@@ -310,7 +332,7 @@ impl Task {
             let child =
                 Child { parent: run, ..self.child(key, self.lease.run.clone(), String::new()) };
             let drive = self.drive.clone();
-            tokio::spawn(async move { drive.child_ended(&child, seq, outcome).await });
+            self.drive.errand(async move { drive.child_ended(&child, seq, outcome).await });
         }
         self.pilot.into_parts()
     }

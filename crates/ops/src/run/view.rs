@@ -51,6 +51,9 @@ pub struct RunView {
     /// Every call is answered by the mock of its catalog.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mock: bool,
+    /// The run whose step started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// For whom an agent started it, where somebody has vouched for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
@@ -233,12 +236,18 @@ impl RunView {
             inputs: view::shown_inputs(state),
             relaxed,
             mock: state.head.mock,
+            parent: state.head.parent.as_ref().map(|parent| parent.run.clone()),
             principal: principal(&state.head.actor),
         }
     }
 }
 
 impl RunView {
+    /// Whether it has come to its end.
+    pub fn has_ended(&self) -> bool {
+        ["succeeded", "failed", "canceled"].contains(&self.status.as_str())
+    }
+
     /// Nobody drives it: it waits for somebody who takes it up.
     pub(crate) fn is_adrift(&mut self) {
         Status::Waiting.name().clone_into(&mut self.status);

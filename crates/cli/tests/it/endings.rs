@@ -1,0 +1,242 @@
+//! A process that ends leaves nothing halfway that may not be sent again: it waits for the request
+//! under way, begins no other, and whoever comes next goes on from there.
+#![cfg(unix)]
+
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::crash::THINGS;
+use crate::runs::in_terminal;
+use crate::server::{Server, json as answer};
+use crate::{Place, Ran};
+
+/// How long a write takes, which is longer than anybody who ends takes to notice it.
+const SLOW: Duration = Duration::from_millis(900);
+
+/// How a command ends whose run waits for a person.
+const PERSON: i32 = 4;
+
+const TWO: &str = "
+workflow: two
+steps:
+  - {id: a, run: things things:create, body: {name: first}}
+  - {id: b, run: things things:create, body: {name: second}, depends_on: [a]}
+";
+const ASKING: &str = "
+workflow: asking
+steps: [{id: ok, approve: Go on?}]
+";
+const ABOVE: &str = "
+workflow: above
+steps:
+  - {id: a, run: workflow asking}
+  - {id: b, run: things things:create, body: {name: first}, depends_on: [a]}
+  - {id: c, run: things things:create, body: {name: second}, depends_on: [b]}
+";
+
+fn things() -> (Server, Place) {
+    let server = Server::start(|_| {
+        thread::sleep(SLOW);
+        answer(200, &json!({"id": "t1"}))
+    });
+    let place = Place::with(&[("things.yaml", THINGS), ("two.yaml", TWO), ("above.yaml", ABOVE)]);
+    place.run(["catalog", "import", "things.yaml", "--base-url", &server.url]).ends(0);
+    place.put("asking.yaml", ASKING);
+    place.run(["workflow", "save", "asking.yaml"]).ends(0);
+    (server, place)
+}
+
+/// Waits until the server has seen so many requests.
+fn until_seen(server: &Server, count: usize) {
+    let until = Instant::now() + Duration::from_secs(20);
+    while server.seen().len() < count {
+        assert!(Instant::now() < until, "no request came");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn signal(child: &Child, signal: Signal) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process");
+    kill_process(pid, signal).expect("is told");
+}
+
+fn begun(place: &Place, words: &[&str]) -> Child {
+    let mut command: Command = place.command();
+    command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("starts")
+}
+
+fn ended(child: Child) -> Ran {
+    let ended = child.wait_with_output().expect("ends");
+    Ran {
+        code: ended.status.code().expect("is not killed"),
+        out: String::from_utf8(ended.stdout).expect("is text"),
+        err: String::from_utf8(ended.stderr).expect("is text"),
+    }
+}
+
+/// The only run that no other one started, as it stands.
+fn only(place: &Place) -> Value {
+    let listed = place.run(["runs", "--json"]).ends(0).json();
+    let runs = listed["runs"].as_array().expect("a list");
+    let run = runs.iter().find(|run| run.get("parent").is_none()).expect("a run");
+    let id = run["run_id"].as_str().expect("an id");
+    place.run(["show", id, "--json"]).ends(0).json()
+}
+
+fn statuses(run: &Value) -> Vec<&str> {
+    let steps = run["steps"].as_array().expect("a list").iter();
+    steps.map(|step| step["status"].as_str().expect("a status")).collect()
+}
+
+/// The first write is known to have happened, the second one was not begun, and whoever takes the
+/// run up sends that one alone.
+fn is_left_between_two_writes(server: &Server, place: &Place) {
+    let run = only(place);
+    assert_eq!(statuses(&run), ["succeeded", "pending"], "{run}");
+    assert_eq!(run["waiting"][0]["kind"], "adrift", "{run}");
+    let id = run["run_id"].as_str().expect("an id");
+    place.run(["resume", id]).ends(0);
+    let sent = server.seen();
+    assert_eq!(sent.len(), 2, "each was sent once");
+    assert_ne!(sent[0].header("idempotency-key"), sent[1].header("idempotency-key"));
+}
+
+#[test]
+fn whoever_interrupts_a_write_waits_for_it() {
+    let (server, place) = things();
+    let child = begun(&place, &["run", "two.yaml"]);
+    until_seen(&server, 1);
+    signal(&child, Signal::INT);
+    let ran = ended(child).ends(130);
+    assert!(ran.err.contains("waiting for the request under way"), "{}", ran.err);
+    assert!(ran.err.contains("go on with: milepost resume"), "{}", ran.err);
+    is_left_between_two_writes(&server, &place);
+}
+
+#[test]
+fn whoever_interrupts_twice_leaves_at_once_and_is_asked_later() {
+    let (server, place) = things();
+    let child = begun(&place, &["run", "two.yaml"]);
+    until_seen(&server, 1);
+    let began = Instant::now();
+    signal(&child, Signal::INT);
+    thread::sleep(Duration::from_millis(400));
+    signal(&child, Signal::INT);
+    ended(child).ends(130);
+    assert!(began.elapsed() < SLOW, "it waited for the request");
+    let run = only(&place);
+    let id = run["run_id"].as_str().expect("an id");
+    place.run(["resume", id]).ends(PERSON);
+    assert_eq!(only(&place)["waiting"][0]["kind"], "decision");
+    assert_eq!(server.seen().len(), 1, "nothing is sent again by itself");
+}
+
+fn client(place: &Place, arguments: &[&str]) -> Client {
+    let mut command = place.command();
+    command.arg("mcp").args(arguments);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut client = Client::of(&mut command);
+    let params = json!({
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    });
+    client.ask("initialize", &params);
+    client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    client
+}
+
+/// A server over a pipe, of the one contract and of the other.
+#[test]
+fn a_server_whose_client_leaves_waits_for_a_write() {
+    for arguments in [&["--surface", "workflows"][..], &["--surface", "workflowlookup"]] {
+        let (server, place) = things();
+        let mut client = client(&place, arguments);
+        let manifest = json!({"name": "workflow.run", "arguments": {"manifest": TWO, "wait_s": 0}});
+        let started = client.call("tools/call", &manifest);
+        assert_ne!(started["isError"], true, "{started}");
+        until_seen(&server, 1);
+        assert_eq!(client.close().code, Some(0));
+        is_left_between_two_writes(&server, &place);
+    }
+}
+
+/// A run whose process died, and which sends something as soon as somebody takes it up.
+fn left(place: &Place) {
+    place.put("later.yaml", &TWO.replace("steps:", "steps:\n  - {id: z, wait: 300ms}"));
+    let child = begun(place, &["run", "later.yaml"]);
+    let until = Instant::now() + Duration::from_secs(20);
+    while place.run(["runs", "--json"]).ends(0).json()["runs"][0].is_null() {
+        assert!(Instant::now() < until, "no run began");
+    }
+    signal(&child, Signal::KILL);
+    drop(child.wait_with_output());
+}
+
+fn is_left_after_the_first_write(place: &Place) {
+    let run = only(place);
+    assert_eq!(statuses(&run), ["succeeded", "succeeded", "pending"], "{run}");
+}
+
+#[test]
+fn a_server_that_tends_runs_waits_for_their_writes() {
+    let (server, place) = things();
+    left(&place);
+    let mut client = client(&place, &["--surface", "workflowlookup"]);
+    until_seen(&server, 1);
+    assert_eq!(client.close().code, Some(0));
+    is_left_after_the_first_write(&place);
+}
+
+#[test]
+fn a_server_that_is_stopped_waits_for_a_write() {
+    let (server, place) = things();
+    left(&place);
+    let doors = begun(&place, &["serve", "--port", "0"]);
+    until_seen(&server, 1);
+    signal(&doors, Signal::TERM);
+    ended(doors).ends(0);
+    is_left_after_the_first_write(&place);
+}
+
+/// Who lets a child go on is told of the run above it, and stays until that rests as well.
+#[test]
+fn what_a_child_was_waited_for_goes_on_as_well() {
+    let (server, place) = things();
+    place.run(["run", "above.yaml"]).ends(PERSON);
+    let above = only(&place);
+    let child = above["waiting"][0]["run_id"].as_str().expect("an id").to_owned();
+    let ran = in_terminal(&place, &format!("approve {child}"), "y\n").ends(0);
+    let id = above["run_id"].as_str().expect("an id");
+    assert!(ran.out.contains(&format!("{id}  above  goes on")), "{}", ran.out);
+    let run = only(&place);
+    assert_eq!((&run["status"], server.seen().len()), (&json!("succeeded"), 2), "{run}");
+    // The same for a program, which is told of the run that it named alone.
+    place.run(["run", "above.yaml", "--json"]).ends(PERSON);
+    let above = only(&place);
+    let child = above["waiting"][0]["run_id"].as_str().expect("an id");
+    in_terminal(&place, &format!("approve {child} --json"), "y\n").ends(0);
+    assert_eq!((&only(&place)["status"], server.seen().len()), (&json!("succeeded"), 4));
+}
+
+/// Who follows a run of somebody else who dies is told so, and does not wait for ever.
+#[test]
+fn whoever_follows_a_run_is_told_that_nobody_drives_it() {
+    let (server, place) = things();
+    let driver = begun(&place, &["run", "two.yaml"]);
+    until_seen(&server, 1);
+    let id = only(&place)["run_id"].as_str().expect("an id").to_owned();
+    let follower = begun(&place, &["resume", &id]);
+    thread::sleep(Duration::from_millis(300));
+    signal(&driver, Signal::KILL);
+    drop(driver.wait_with_output());
+    let ran = ended(follower);
+    assert!(ran.err.contains("milepost "), "{}", ran.err);
+    assert_eq!(only(&place)["status"], "waiting", "{}", ran.err);
+}
