@@ -60,6 +60,9 @@ pub(crate) struct Runs {
     /// How many
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
+    /// Those behind a page, by its `next_cursor`
+    #[arg(long, value_name = "CURSOR")]
+    pub(crate) cursor: Option<String>,
     #[command(flatten)]
     pub(crate) json: Json,
 }

@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &args::Runs, terminal: &mut Terminal) -> Result<Exi
         open: arguments.open,
         all_workspaces: arguments.all,
         limit: arguments.limit,
-        cursor: None,
+        cursor: arguments.cursor.clone(),
     })?;
     if json {
         session::print(&page, terminal)?;
@@ -42,8 +42,8 @@ pub(crate) fn run(arguments: &args::Runs, terminal: &mut Terminal) -> Result<Exi
         return none(arguments, &session, terminal);
     }
     terminal.line(&overview("run", &page.runs, terminal.width()))?;
-    if page.next_cursor.is_some() {
-        terminal.remark("hint: there are more; give `--limit`");
+    if let Some(cursor) = &page.next_cursor {
+        terminal.remark(&format!("hint: there are more: `--cursor {cursor}`"));
     }
     Ok(Exit::Done)
 }

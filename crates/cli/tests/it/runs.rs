@@ -265,16 +265,18 @@ fn a_run_waits_with_the_run_of_its_step() {
         let rows = listed["runs"].as_array().expect("a list").iter();
         let standing: Vec<&str> = rows.filter_map(|row| row["status"].as_str()).collect();
         assert_eq!(standing, ["waiting", "waiting"], "{listed}");
+        for (status, count) in [("waiting", 2), ("running", 0), ("succeeded", 0)] {
+            let listed = place.run(["runs", "--json", "--status", status]).ends(0).json();
+            assert_eq!(listed["runs"].as_array().map(Vec::len), Some(count), "{status}: {listed}");
+        }
+        let first = place.run(["runs", "--json", "--status", "waiting", "--limit", "1"]).ends(0);
+        let cursor = first.json()["next_cursor"].as_str().expect("there is more").to_owned();
+        let words = ["runs", "--json", "--status", "waiting", "--limit", "1", "--cursor", &cursor];
+        let second = place.run(words).ends(0).json();
+        assert_ne!(second["runs"][0]["run_id"], first.json()["runs"][0]["run_id"]);
         match child {
             "asking" => drop(in_terminal(&place, &format!("approve {inner}"), "y\n").ends(0)),
             _ => drop(place.run(["submit", &inner, "look", "done.txt"]).ends(0)),
-        }
-        // The process that ended the child may have been gone before the parent heard of it.
-        for _ in 0..10 {
-            if place.run(["show", &run, "--json"]).ends(0).json()["status"] == "succeeded" {
-                break;
-            }
-            place.run(["resume", &run]);
         }
         let shown = place.run(["show", &run, "--json"]).ends(0).json();
         assert_eq!(shown["status"], "succeeded", "{shown}");

@@ -152,11 +152,15 @@ impl Later for List {
         let workflow = workflow.map_err(|error| invalid(&error.to_string()))?;
         let before = request.cursor.as_deref().map(str::parse::<u64>).transpose();
         let before = before.map_err(|_| invalid("this is no cursor"))?.map(Cursor::from_number);
+        // What is on its way by the index may wait for somebody, and is listed as that.
+        let open = status.filter(|status| {
+            matches!(status, RunStatus::Pending | RunStatus::Running | RunStatus::Waiting)
+        });
         let filter = RunFilter {
-            status,
+            status: status.filter(|_| open.is_none()),
             workflow,
             workspace: (!request.all_workspaces).then(|| reader.workspace().display().to_string()),
-            open_only: request.open,
+            open_only: request.open || open.is_some(),
             before,
             ..RunFilter::default()
         };
@@ -166,16 +170,32 @@ impl Later for List {
             let hint = "give a limit in between";
             return Err(Problem::new(Code::ParamsInvalid, message, hint));
         }
-        let runs = reader.runs();
-        let page = runs.list(&filter, limit)?;
-        Ok(Response {
-            runs: listed(&runs, &page.runs)?,
-            next_cursor: page.next.map(|next| next.get().to_string()),
-        })
+        page(&reader.runs(), filter, open, limit)
     }
 
     fn example() -> Request {
         Request { open: true, ..Request::default() }
+    }
+}
+
+/// A page of runs: all that the filter lets through and that are listed with the status, where one
+/// is wanted.
+fn page(
+    runs: &Sight,
+    mut filter: RunFilter,
+    status: Option<RunStatus>,
+    limit: usize,
+) -> Result<Response, Problem> {
+    let mut found = Vec::new();
+    loop {
+        let page = runs.list(&filter, limit - found.len())?;
+        let fits = |run: &Listed| status.is_none_or(|status| run.status == status.as_str());
+        found.extend(listed(runs, &page.runs)?.into_iter().filter(fits));
+        let next_cursor = page.next.map(|next| next.get().to_string());
+        if next_cursor.is_none() || found.len() == limit {
+            return Ok(Response { runs: found, next_cursor });
+        }
+        filter.before = page.next;
     }
 }
 
