@@ -27,6 +27,7 @@ use tracing::Instrument;
 use super::caller::Caller;
 use super::clock::{Clock, now_ms};
 use super::journal::{self, of_runs};
+use super::person::Unsigned;
 use super::sight::{Active, Scene, Sight};
 use super::task::Task;
 use super::trace;
@@ -62,6 +63,7 @@ pub(crate) struct Inner {
     beaten_ms: AtomicU64,
     /// What tells others at once when this process has ended, where the system has such a thing.
     alive: OnceLock<Option<Alive>>,
+    pub(crate) unsigned: Arc<Unsigned>,
 }
 
 /// A run that is to begin.
@@ -94,8 +96,9 @@ impl Drive {
         let sight = caller.writer().reader.runs();
         sight.is_written_by(&runs);
         let (listens, ends) = (AtomicBool::new(false), AtomicBool::new(false));
-        let (beaten_ms, alive) = (AtomicU64::new(0), OnceLock::new());
-        let inner = Inner { runs, caller, holder, sight, listens, ends, beaten_ms, alive };
+        let (beaten_ms, alive, unsigned) = (AtomicU64::new(0), OnceLock::new(), Arc::default());
+        let inner =
+            Inner { runs, caller, holder, sight, listens, ends, beaten_ms, alive, unsigned };
         Ok(Drive { inner: Arc::new(inner) })
     }
 
@@ -128,8 +131,8 @@ impl Drive {
             events: journal::written(&entries)?,
         };
         self.beat();
-        let holder = inner.holder.clone();
-        let created = wait(|done| inner.runs.create(new, Some(holder), done)).await;
+        let signed = head.person.is_some();
+        let created = self.create(new, signed).await;
         let Created { already, lease } = created.map_err(|error| of_runs(&error))?;
         trace::started(&beginning.id, &pilot.state().head.workflow, already);
         if let Some(lease) = lease.filter(|_| !already) {
@@ -140,6 +143,21 @@ impl Drive {
             self.spawn(lease, pilot, written, scene);
         }
         Ok(beginning.id)
+    }
+
+    /// Records a run. That it needs no signatures is noted as soon as others can see it.
+    async fn create(&self, new: NewRun, signed: bool) -> Result<Created, RunsError> {
+        let (holder, unsigned) = (self.inner.holder.clone(), Arc::clone(&self.inner.unsigned));
+        let run = new.id.clone();
+        let create = |done: Box<dyn FnOnce(_) + Send>| {
+            self.inner.runs.create(new, Some(holder), move |created| {
+                if !signed && matches!(created, Ok(Created { already: false, .. })) {
+                    unsigned.add(run);
+                }
+                done(created);
+            });
+        };
+        wait(create).await
     }
 
     /// Drives a run if nobody does; whether this process drives it now.

@@ -1,10 +1,13 @@
 //! How a person shows to be there when they decide.
 
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
 use milepost_engine::event::{Event, Presence, Proof, RunCreated};
 use milepost_engine::signal::Decided;
+use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
 use milepost_store::person::{self, Person, PersonError};
-use milepost_store::runs::RunFilter;
 
 use super::drive::Drive;
 use super::journal;
@@ -16,6 +19,8 @@ pub(crate) use person::is_signed;
 
 /// Runs that are looked at for the PIN of earlier days.
 const EARLIER: usize = 16;
+/// Runs that are remembered to need no signature.
+const UNSIGNED: usize = 1_024;
 
 /// The key that decisions in new runs are signed with, when the person set a PIN. One that was
 /// there and is gone is missed: without it anything with a terminal could decide.
@@ -32,13 +37,41 @@ pub(crate) fn key(writer: &Writer, drive: &Drive) -> Result<Option<String>, Prob
 /// Whether decisions in one of the last runs need a signature.
 fn was_signed(drive: &Drive) -> Result<bool, Problem> {
     let runs = &drive.inner.runs;
-    let page = drive.inner.sight.list(&RunFilter::default(), EARLIER)?;
-    let signed = page.runs.iter().any(|row| {
-        let first = runs.events(&row.id, 0, 1).ok().and_then(|page| page.events.into_iter().next());
-        let first = first.and_then(|event| serde_json::from_slice(&event.data).ok());
-        matches!(first, Some(Event::RunCreated(head)) if head.person.is_some())
-    });
-    Ok(signed)
+    let last = runs.newest(EARLIER).map_err(|error| journal::of_runs(&error))?;
+    for run in drive.inner.unsigned.without(last) {
+        let Some(first) =
+            runs.events(&run, 0, 1).ok().and_then(|page| page.events.into_iter().next())
+        else {
+            continue;
+        };
+        match serde_json::from_slice(&first.data) {
+            Ok(Event::RunCreated(head)) if head.person.is_some() => return Ok(true),
+            _ => drive.inner.unsigned.add(run),
+        }
+    }
+    Ok(false)
+}
+
+/// Runs that are known to need no signature. Every start asks for the last runs, and how a run
+/// began never changes: no journal is read twice for it.
+#[derive(Debug, Default)]
+pub(crate) struct Unsigned(Mutex<HashSet<RunId>>);
+
+impl Unsigned {
+    pub(crate) fn add(&self, run: RunId) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those that count are soon found again.
+        if known.len() >= UNSIGNED {
+            known.clear();
+        }
+        known.insert(run);
+    }
+
+    fn without(&self, mut runs: Vec<RunId>) -> Vec<RunId> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        runs.retain(|run| !known.contains(run));
+        runs
+    }
 }
 
 pub(crate) fn of(writer: &Writer) -> Person {

@@ -410,6 +410,11 @@ impl Runs {
         Ok(listed.page)
     }
 
+    /// The ids of the last runs, newest first.
+    pub fn newest(&self, limit: usize) -> Result<Vec<RunId>, RunsError> {
+        self.reading(|db, _| list::newest(db, limit))
+    }
+
     /// The ids that begin with a text, with or without `run_`; of many, the first few.
     pub fn find_prefix(&self, text: &str) -> Result<Vec<RunId>, RunsError> {
         self.reading(|db, _| list::find_prefix(db, text))
