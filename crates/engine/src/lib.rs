@@ -18,6 +18,7 @@ pub mod limits;
 mod names;
 mod next;
 pub mod pilot;
+mod ready;
 pub mod resume;
 mod retry;
 mod sentinel;
@@ -32,6 +33,7 @@ pub use flow::{Flow, Node};
 pub use judge::engine;
 pub use key::Key;
 pub use next::next;
+pub use ready::Ready;
 pub use retry::Trouble;
 pub use sentinel::{
     into_shown, names_in, replaced_in, replaced_in_map, sentinel, shown, shown_text,

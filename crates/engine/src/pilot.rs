@@ -9,8 +9,8 @@
 //! Length: every input of a run and what follows from it; the order of these is what matters.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
+use milepost_model::document::hex;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -24,6 +24,7 @@ use crate::failure::Failure;
 use crate::flow::Flow;
 use crate::key::Key;
 use crate::next::Look;
+use crate::ready::Ready;
 use crate::retry::{self, Tried, Trouble};
 use crate::signal::{Reply, Signal, resumed_text, settled_text};
 use crate::state::{IllegalEvent, Phase, State, Status, StepState};
@@ -64,6 +65,8 @@ pub struct Prepared {
     pub write: bool,
     /// Whether it may be sent again.
     pub repeatable: bool,
+    /// The request itself, for whoever sends it.
+    pub ready: Ready,
 }
 
 /// Something that happened.
@@ -121,6 +124,8 @@ pub enum Act {
         call: Call,
         /// What tells a server that two requests are one.
         idempotency_key: String,
+        /// The request as it was written down.
+        ready: Ready,
     },
     /// Give a request up; its end is still to be told.
     Abort {
@@ -459,6 +464,7 @@ impl Turn<'_> {
         let step = state.step(&key);
         let attempt = step.map_or(0, |step| step.attempts) + 1;
         let idempotency_key = idempotency_key(&state.head.run, &key, step);
+        let ready = prepared.ready;
         self.record(Event::AttemptStarted(Attempt {
             key: key.clone(),
             attempt,
@@ -469,7 +475,7 @@ impl Turn<'_> {
             repeatable,
         }))?;
         self.warn()?;
-        self.work.acts.push(Act::Call { key, call, idempotency_key });
+        self.work.acts.push(Act::Call { key, call, idempotency_key, ready });
         Ok(())
     }
 
@@ -871,8 +877,5 @@ fn child_run(run: &str, key: &Key, step: Option<&StepState>) -> String {
 
 /// A digest of a value, as text.
 pub(crate) fn digest(value: &Value) -> String {
-    Sha256::digest(value.to_string()).iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&Sha256::digest(value.to_string()))
 }

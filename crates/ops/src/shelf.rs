@@ -21,8 +21,10 @@ use milepost_model::target::CommandId;
 use milepost_store::Locations;
 use milepost_store::catalogs::{CatalogListing, Catalogs, Derived, DerivedKey, Mark, Record};
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use crate::problems;
+use crate::send;
 
 /// The layout of derived data; another number makes what is there unreadable, and so made anew.
 const DERIVED_VERSION: u32 = 2;
@@ -47,6 +49,7 @@ pub(crate) struct Loaded {
     face: OnceLock<Arc<Api>>,
     cuts: Option<Cuts>,
     prepared: Mutex<HashMap<String, Arc<Prepared>>>,
+    base: OnceLock<Url>,
     pub(crate) sender: tokio::sync::OnceCell<Arc<crate::send::Sender>>,
 }
 
@@ -206,6 +209,7 @@ impl Shelf {
             face: OnceLock::new(),
             cuts,
             prepared: Mutex::default(),
+            base: OnceLock::new(),
             sender: tokio::sync::OnceCell::new(),
         })
     }
@@ -406,6 +410,15 @@ impl Loaded {
         let command = CommandId::parse(&spelling).and_then(|id| api.command(id, row));
         // The table and the document belong together: then there is always one.
         command.ok_or_else(|| problems::no_command(&spelling, None))
+    }
+
+    /// The base URL; read once.
+    pub(crate) fn base(&self) -> Result<&Url, Problem> {
+        if let Some(base) = self.base.get() {
+            return Ok(base);
+        }
+        let base = send::base(&self.record)?;
+        Ok(self.base.get_or_init(|| base))
     }
 
     /// Ways to authenticate.

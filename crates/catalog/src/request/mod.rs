@@ -196,6 +196,17 @@ impl Payload {
         }
     }
 
+    /// Whether it names files that are still to be read.
+    pub fn has_files(&self) -> bool {
+        match self {
+            Payload::Bytes { .. } => false,
+            Payload::File { .. } => true,
+            Payload::Multipart { parts, .. } => {
+                parts.iter().any(|part| matches!(part.content, PartContent::File(_)))
+            }
+        }
+    }
+
     /// The body with its files read. The boundary of a multipart body changes if a file has it.
     pub fn with_files<E>(
         self,

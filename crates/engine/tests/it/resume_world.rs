@@ -13,7 +13,7 @@ use milepost_engine::resume::{ResumePlan, ResumeRequest, Verdict, plan};
 use milepost_engine::signal::{Decided, Reply, Signal, Submitted};
 use milepost_engine::state::{State, Status};
 use milepost_engine::view::{Waiting, waiting};
-use milepost_engine::{Failure, Flow, Key, Trouble};
+use milepost_engine::{Failure, Flow, Key, Ready, Trouble};
 use milepost_model::check;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
@@ -34,6 +34,7 @@ impl World for Shop {
             target: String::new(),
             write,
             repeatable: !write,
+            ready: Ready::default(),
         })
     }
 

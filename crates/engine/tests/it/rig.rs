@@ -13,7 +13,7 @@ use milepost_engine::pilot::{Act, Input, Outcome, Pilot, Prepared, Work, World};
 use milepost_engine::signal::{Decided, Reply, Signal, Submitted};
 use milepost_engine::state::{State, Status};
 use milepost_engine::view::{self, Waiting};
-use milepost_engine::{Failure, Flow, Key, Trouble};
+use milepost_engine::{Failure, Flow, Key, Ready, Trouble};
 use milepost_model::check;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
@@ -183,6 +183,7 @@ impl World for Script {
             target: String::new(),
             write: method != "GET",
             repeatable: method != "POST",
+            ready: Ready::default(),
         })
     }
 

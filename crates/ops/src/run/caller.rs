@@ -2,17 +2,18 @@
 //!
 //! The engine decides on tries, so nothing here tries again.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use milepost_catalog::command::{Command, Method};
 use milepost_catalog::mock::{Documented, Mock, MockRequest, Settings};
-use milepost_catalog::request::{Arguments, Request};
+use milepost_catalog::request::{Arguments, Payload, Prepared as PreparedCommand, Request};
 use milepost_engine::command::Call as StepCall;
 use milepost_engine::event::Answer;
 use milepost_engine::pilot::{Outcome, Prepared, World};
-use milepost_engine::{Failure, Trouble};
+use milepost_engine::{Failure, Ready, Trouble};
 use milepost_model::document::hex;
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
@@ -24,13 +25,14 @@ use milepost_store::catalogs::Idempotency;
 use milepost_store::secrets::SecretName;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use url::Url;
 
+use super::drive::internal;
 use super::sealed::Sealed;
 use crate::author::errand::Errand;
 use crate::call::Alone;
 use crate::command;
 use crate::command::answer::{self, Body};
-use crate::command::draft::Draft;
 use crate::inputs;
 use crate::problems;
 use crate::send;
@@ -69,6 +71,8 @@ pub(crate) struct Context {
     pub(crate) mock: bool,
     /// Which try of the step it is, from 1.
     pub(crate) attempt: u32,
+    /// What tells a server that two requests are one.
+    pub(crate) idempotency_key: String,
 }
 
 impl Caller {
@@ -92,14 +96,9 @@ impl Caller {
         mocks.retain(|(owner, _), _| owner != run);
     }
 
-    /// Sends a request once.
-    pub(crate) async fn call(
-        &self,
-        context: &Context,
-        call: &StepCall,
-        idempotency_key: &str,
-    ) -> Outcome {
-        match self.attempt(context, call, idempotency_key).await {
+    /// Sends a request once, as it was made ready.
+    pub(crate) async fn call(&self, context: &Context, call: &StepCall, ready: &Ready) -> Outcome {
+        match self.attempt(context, call, ready).await {
             Ok(outcome) => outcome,
             Err(problem) => unsendable(&problem),
         }
@@ -109,68 +108,78 @@ impl Caller {
         &self,
         context: &Context,
         call: &StepCall,
-        idempotency_key: &str,
+        ready: &Ready,
     ) -> Result<Outcome, Problem> {
         if let Some(errand) = Errand::of(&call.command) {
-            return Ok(errand.run(&self.writer, call).await);
+            // In a box of its own: few requests are one, and each would be as large.
+            return Ok(Box::pin(errand.run(&self.writer, call)).await);
         }
-        if let Some(problem) = self.lacks(context, call) {
+        let wanted = context.sealed.names_of(call);
+        if let Some(problem) = self.lacks(context, &wanted) {
             let trouble = Trouble::Withheld;
             let failure = failure(&problem);
             return Ok(Outcome::Failed { failure, trouble, unsent: true, retry_after_ms: None });
         }
-        let (loaded, row) = self.writer.reader.shelf().command(&call.command)?;
-        let (revealed, mask) = self.revealed(context, &loaded, call)?;
-        let sender = command::run::sender(&self.writer, &loaded, None).await?;
-        let draft = Draft::of(&loaded, row, sender)?;
-        let mut built = draft.build(&self.writer.reader, &Alone, &arguments(&revealed))?;
-        finish(&mut built, &revealed, &loaded, draft.command(), idempotency_key)?;
+        let drafted =
+            ready.get::<Drafted>().ok_or_else(|| internal("a request was not drafted"))?;
+        let (loaded, command) = (&drafted.loaded, drafted.prepared.command());
+        let (built, mask) = self.built(context, call, &drafted, &wanted)?;
         let request = send::outgoing(&built);
         if context.mock {
-            return self.mocked(context, &loaded, &built, &request);
+            return self.mocked(context, loaded, &built, &request);
         }
+        let sender = command::run::sender(&self.writer, loaded, None).await?;
         let sending = Sending {
             timeout: Duration::from_millis(call.timeout_ms),
             oversize: Oversize::Cut,
-            mask: mask.clone(),
+            mask,
             attempt: context.attempt,
             ..Sending::default()
         };
-        let called = draft.sender.send_once(draft.command(), &request, sending).await;
+        let called = sender.send_once(command, &request, sending).await;
         Ok(match called {
-            Ok(called) => told_by(draft.command(), self.answered(&built, &called)?),
-            Err(error) => failed(&error, draft.command()),
+            Ok(called) => told_by(command, self.answered(&built, &called)?),
+            Err(error) => failed(&error, command),
         })
     }
 
-    /// The call with its secrets in their places, and what hides them again.
-    fn revealed(
+    /// A drafted request with its secrets in their places, its files read and its key, and what
+    /// hides the secrets again.
+    fn built<'d>(
         &self,
         context: &Context,
-        loaded: &Loaded,
         call: &StepCall,
-    ) -> Result<(StepCall, Mask), Problem> {
+        drafted: &'d Drafted,
+        wanted: &[String],
+    ) -> Result<(Cow<'d, Request>, Mask), Problem> {
+        let Drafted { loaded, prepared, .. } = drafted;
         let mut mask = Mask::new();
-        let wanted = context.sealed.names(&call.arguments());
-        if wanted.is_empty() {
-            return Ok((call.clone(), mask));
+        let mut built = Cow::Borrowed(&drafted.built);
+        if !wanted.is_empty() {
+            let mut values = BTreeMap::new();
+            for name in wanted {
+                let secret = self.secret(context, loaded, name)?;
+                mask.add(name, &secret);
+                values.insert(name.clone(), secret);
+            }
+            let revealed = context.sealed.revealed(call, &values);
+            built = Cow::Owned(drafted.build(&revealed)?);
         }
-        let mut values = BTreeMap::new();
-        for name in wanted {
-            let secret = self.secret(context, loaded, &name)?;
-            mask.add(&name, &secret);
-            values.insert(name, secret);
+        if built.body.as_ref().is_some_and(Payload::has_files) {
+            let own = built.to_mut();
+            if let Some(payload) = own.body.take() {
+                let read = |path: &str| self.writer.reader.file(path, &Alone);
+                own.body = Some(payload.with_files(read)?);
+            }
         }
-        let mut revealed = call.clone();
-        revealed.with = context.sealed.reveal_map(&call.with, &values);
-        revealed.headers = context.sealed.reveal_map(&call.headers, &values);
-        revealed.body = call.body.as_ref().map(|body| context.sealed.reveal(body, &values));
-        Ok((revealed, mask))
+        if let Some(header) = keyed(&built, loaded, prepared.command()) {
+            built.to_mut().headers.push((header.to_owned(), context.idempotency_key.clone()));
+        }
+        Ok((built, mask))
     }
 
     /// What this process is not told and cannot find out, though another one was or could.
-    fn lacks(&self, context: &Context, call: &StepCall) -> Option<Problem> {
-        let wanted = context.sealed.names(&call.arguments());
+    fn lacks(&self, context: &Context, wanted: &[String]) -> Option<Problem> {
         let mut own = wanted.iter().filter_map(|name| self.own(&context.run, name));
         own.find_map(Result::err)
     }
@@ -227,7 +236,7 @@ impl Caller {
             let message = format!("`{name}` is no name of a secret");
             Problem::new(Code::SecretNotFound, message, "see `milepost secret list`")
         })?;
-        let origin = send::base(&loaded.record)?.origin();
+        let origin = loaded.base()?.origin();
         let found = self.writer.vault()?.get_for(&parsed, &origin);
         found.map_err(|error| problems::of_secret(&error))
     }
@@ -300,40 +309,79 @@ impl Caller {
                 target: String::new(),
                 write: errand.writes(),
                 repeatable: true,
+                ready: Ready::default(),
             });
         }
         let (loaded, row) = self.writer.reader.shelf().command(&call.command)?;
-        let prepared = loaded.prepared(row)?;
-        let command = prepared.command();
-        let base = send::base(&loaded.record)?;
-        let base = send::base_of(&loaded, command, &base)?;
-        let mut built = prepared
-            .build(&base, &arguments(call))
-            .map_err(|faults| problems::of_misuse(command, &faults))?;
-        finish(&mut built, call, &loaded, command, "")?;
-        let request = send::outgoing(&built);
-        let mut digest = Sha256::new();
-        digest.update(request.method.as_bytes());
-        digest.update(request.url.as_str().as_bytes());
-        for (name, value) in &request.headers {
-            for part in ["\n", name, ":", value] {
-                digest.update(part.as_bytes());
-            }
-        }
-        digest.update(b"\n\n");
-        digest.update(&request.body);
-        let digest = hex(&digest.finalize());
+        let drafted = Drafted::of(loaded, row, call)?;
+        let (built, command) = (&drafted.built, drafted.prepared.command());
         // Its arguments are shown beside it, and a secret may be among them.
         let (method, path) = (built.method.name(), &built.path_template);
-        let whole = base.as_str().trim_end_matches('/');
+        let whole = drafted.base.as_str().trim_end_matches('/');
         Ok(Prepared {
-            digest,
+            digest: digest(built),
             request: format!("{method} {path}"),
             target: format!("{method} {whole}{path}"),
             write: is_write(command),
             repeatable: call.idempotent.unwrap_or(command.may_repeat),
+            ready: Ready::new(drafted),
         })
     }
+}
+
+/// A request as it is written down, and all it was made with: the catalog may be another one by
+/// the time it is sent.
+struct Drafted {
+    loaded: Arc<Loaded>,
+    prepared: Arc<PreparedCommand>,
+    base: Url,
+    /// Sentinels stand in the place of its secrets.
+    built: Request,
+}
+
+impl Drafted {
+    fn of(loaded: Arc<Loaded>, row: usize, call: &StepCall) -> Result<Drafted, Problem> {
+        let prepared = loaded.prepared(row)?;
+        let base = send::base_of(&loaded, prepared.command(), loaded.base()?)?;
+        let built = build(&prepared, &base, call)?;
+        Ok(Drafted { loaded, prepared, base, built })
+    }
+
+    /// The same with other arguments.
+    fn build(&self, call: &StepCall) -> Result<Request, Problem> {
+        build(&self.prepared, &self.base, call)
+    }
+}
+
+/// The request of a step, with the headers that it brings.
+fn build(prepared: &PreparedCommand, base: &Url, call: &StepCall) -> Result<Request, Problem> {
+    let command = prepared.command();
+    let built = prepared.build(base, &arguments(call));
+    let mut built = built.map_err(|faults| problems::of_misuse(command, &faults))?;
+    for (name, value) in &call.headers {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        built.set_header(name, &text).map_err(|fault| problems::of_misuse(command, &[fault]))?;
+    }
+    Ok(built)
+}
+
+/// What a request is known by.
+fn digest(built: &Request) -> String {
+    let request = send::outgoing(built);
+    let mut digest = Sha256::new();
+    digest.update(request.method.as_bytes());
+    digest.update(request.url.as_str().as_bytes());
+    for (name, value) in &request.headers {
+        for part in ["\n", name, ":", value] {
+            digest.update(part.as_bytes());
+        }
+    }
+    digest.update(b"\n\n");
+    digest.update(&request.body);
+    hex(&digest.finalize())
 }
 
 impl World for Caller {
@@ -376,34 +424,18 @@ fn is_write(command: &Command) -> bool {
     !matches!(command.method, Method::Get | Method::Head | Method::Options | Method::Trace)
 }
 
-/// Adds the headers that the step brings, and the key that makes repeats known.
-fn finish(
-    built: &mut Request,
-    call: &StepCall,
-    loaded: &Loaded,
-    command: &Command,
-    key: &str,
-) -> Result<(), Problem> {
-    for (name, value) in &call.headers {
-        let text = match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        built.set_header(name, &text).map_err(|fault| problems::of_misuse(command, &[fault]))?;
-    }
-    if key.is_empty() || !is_write(command) {
-        return Ok(());
+/// The header that makes repeats of a request known, unless it has one.
+fn keyed<'l>(built: &Request, loaded: &'l Loaded, command: &Command) -> Option<&'l str> {
+    if !is_write(command) {
+        return None;
     }
     let name = match &loaded.record.options.idempotency {
         Idempotency::Unsaid => "Idempotency-Key",
         Idempotency::Header(name) => name,
-        Idempotency::Off => return Ok(()),
+        Idempotency::Off => return None,
     };
     let given = built.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
-    if !given {
-        built.headers.push((name.to_owned(), key.to_owned()));
-    }
-    Ok(())
+    (!given).then_some(name)
 }
 
 /// An answer that is an error is a failure.
@@ -471,5 +503,112 @@ fn asked_pause(response: &Response) -> Option<u64> {
             retry_after.map(|asked| u64::try_from(asked.as_millis()).unwrap_or(u64::MAX))
         }
         Tried::Failed { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::path::Path;
+
+    use milepost_store::Locations;
+    use milepost_store::secrets::Environment;
+
+    use super::*;
+    use crate::catalog::import::Import;
+    use crate::later::Later;
+    use crate::reader::Reader;
+
+    struct Person;
+
+    impl crate::call::Call for Person {
+        fn progress(&self, _: &str) {}
+
+        fn warn(&self, _: &str) {}
+
+        fn ask(&self, _: &str) -> Option<bool> {
+            None
+        }
+
+        fn cancelled(&self) -> bool {
+            false
+        }
+
+        fn caller(&self) -> crate::call::Caller {
+            crate::call::Caller::Person
+        }
+    }
+
+    /// A server that answers one request with its name.
+    fn serve(name: &'static str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a request");
+            let mut buffer = [0; 4096];
+            let _ = stream.read(&mut buffer).expect("is read");
+            let length = name.len() + 2;
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
+                 content-length: {length}\r\n\r\n\"{name}\""
+            );
+            stream.write_all(answer.as_bytes()).expect("is answered");
+        });
+        format!("http://{address}")
+    }
+
+    async fn import(writer: &Writer, home: &Path, base: &str) {
+        let path = home.join("shop.json");
+        let document = json!({
+            "openapi": "3.1.0",
+            "info": {"title": "Shop", "version": base},
+            "paths": {"/items": {"get": {
+                "operationId": "listItems",
+                "tags": ["items"],
+                "responses": {"200": {"description": "Items"}},
+            }}},
+        });
+        std::fs::write(&path, document.to_string()).expect("is written");
+        let request = json!({"source": path, "base_url": base, "overwrite": true});
+        let request = serde_json::from_value(request).expect("a request");
+        Import::run(writer, &Person, request).await.expect("is imported");
+    }
+
+    /// A catalog that is imported anew while a request is being written down does not lead it
+    /// elsewhere.
+    #[tokio::test]
+    async fn what_is_sent_is_what_was_written_down() {
+        let home = tempfile::tempdir().expect("a folder");
+        let variable = |name: &str| (name == "HOME").then(|| home.path().display().to_string());
+        let locations = Locations::resolve(&variable, home.path());
+        let writer = Writer::open(Reader::open(locations), Environment::default());
+        import(&writer, home.path(), &serve("old")).await;
+        let caller = Caller::new(writer.clone());
+        let call = StepCall {
+            command: "shop items:list".to_owned(),
+            with: Map::new(),
+            body: None,
+            headers: Map::new(),
+            idempotent: None,
+            timeout_ms: 5_000,
+        };
+        let before = caller.prepare(&call, false).expect("can be sent");
+        import(&writer, home.path(), &serve("new")).await;
+        let after = caller.prepare(&call, false).expect("can be sent");
+        assert_ne!(before.digest, after.digest);
+        let context = Context {
+            run: "run_1".to_owned(),
+            sealed: Sealed("seal".to_owned()),
+            mock: false,
+            attempt: 1,
+            idempotency_key: "run_1/list".to_owned(),
+        };
+        for (prepared, from) in [(before, "old"), (after, "new")] {
+            match caller.call(&context, &call, &prepared.ready).await {
+                Outcome::Answered { answer, .. } => assert_eq!(answer.output, from),
+                Outcome::Failed { failure, .. } => panic!("{failure:?}"),
+            }
+        }
     }
 }

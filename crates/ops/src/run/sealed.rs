@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use milepost_engine::command::Call;
 use milepost_engine::{names_in, replaced_in, replaced_in_map};
 use milepost_model::secret::Secret;
 use serde_json::{Map, Value};
@@ -16,13 +17,32 @@ impl Sealed {
         names_in(&self.0, value)
     }
 
+    /// The names of the secrets that stand in the arguments of a request.
+    pub(crate) fn names_of(&self, call: &Call) -> Vec<String> {
+        let values = call.with.values().chain(&call.body).chain(call.headers.values());
+        let mut names: Vec<String> = values.flat_map(|value| self.names(value)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// A request with its secrets in their places.
+    pub(crate) fn revealed(&self, call: &Call, secrets: &BTreeMap<String, Secret>) -> Call {
+        Call {
+            with: self.reveal_map(&call.with, secrets),
+            body: call.body.as_ref().map(|body| self.reveal(body, secrets)),
+            headers: self.reveal_map(&call.headers, secrets),
+            ..call.clone()
+        }
+    }
+
     /// A value with its secrets in their places.
     pub(crate) fn reveal(&self, value: &Value, secrets: &BTreeMap<String, Secret>) -> Value {
         replaced_in(&self.0, value, &mut |name| Some(secrets.get(name)?.reveal().to_owned()))
     }
 
     /// The same for a map of them.
-    pub(crate) fn reveal_map(
+    fn reveal_map(
         &self,
         map: &Map<String, Value>,
         secrets: &BTreeMap<String, Secret>,

@@ -259,15 +259,15 @@ impl Task {
 
     fn act(&mut self, act: Act) {
         match act {
-            Act::Call { key, call, idempotency_key } => {
-                let context = self.context(&key);
+            Act::Call { key, call, idempotency_key, ready } => {
+                let context = self.context(&key, idempotency_key);
                 let (drive, sender) = (self.drive.clone(), self.sender.clone());
                 let own = key.clone();
                 let span = trace::step(&key, &call.command, context.attempt);
                 // In a box of its own: what is spawned is moved, and a request is large.
                 let task = Box::pin(async move {
                     let caller = &drive.inner.caller;
-                    let outcome = caller.call(&context, &call, &idempotency_key).await;
+                    let outcome = caller.call(&context, &call, &ready).await;
                     trace::called(&outcome, context.mock);
                     // Without a receiver nobody drives the run here any more.
                     let _ = sender.send((own, outcome)).await;
@@ -303,14 +303,14 @@ impl Task {
         }
     }
 
-    fn context(&self, key: &Key) -> Context {
+    fn context(&self, key: &Key, idempotency_key: String) -> Context {
         let head = &self.pilot.state().head;
         let attempt = match self.pilot.state().phase(key) {
             Phase::Calling(attempt) => attempt.attempt,
             _ => 1,
         };
         let (run, sealed) = (head.run.clone(), Sealed(head.seal.clone()));
-        Context { run, sealed, mock: head.mock, attempt }
+        Context { run, sealed, mock: head.mock, attempt, idempotency_key }
     }
 
     /// Lets go of a run that has ended or waits, and tells the run above it.
