@@ -1,5 +1,7 @@
 //! What validation asks of the catalogs: whether a command is there, and what it takes.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use milepost_catalog::command::{Command, Content};
 use milepost_catalog::request::resolve;
 use milepost_model::check::World;
@@ -8,9 +10,11 @@ use milepost_model::id::WorkflowId;
 use milepost_model::suggest;
 use milepost_model::target::CommandId;
 use milepost_model::workflow::{Spelling, Workflow};
+use milepost_store::catalogs::Record;
 use serde_json::{Map, Value, json};
 
 use crate::reader::Reader;
+use crate::shelf::Loaded;
 
 /// Names that are offered instead of one that is not there.
 const OFFERED: usize = 20;
@@ -19,12 +23,37 @@ const OFFERED: usize = 20;
 #[derive(Debug)]
 pub struct Known {
     reader: Reader,
+    consulted: Mutex<Consulted>,
+}
+
+/// What the answers were taken from.
+#[derive(Debug, Default)]
+struct Consulted {
+    records: Vec<Arc<Record>>,
+    /// There was something else than commands of catalogs.
+    more: bool,
 }
 
 impl Known {
     /// Those that a reader sees.
     pub fn of(reader: Reader) -> Known {
-        Known { reader }
+        Known { reader, consulted: Mutex::default() }
+    }
+
+    /// The catalogs that all answers were taken from; nothing when there was anything else.
+    pub(crate) fn consulted(self) -> Option<Vec<Arc<Record>>> {
+        let Consulted { records, more } =
+            self.consulted.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (!more).then_some(records)
+    }
+
+    fn note(&self, found: Option<&Arc<Record>>) {
+        let mut consulted = self.consulted.lock().unwrap_or_else(PoisonError::into_inner);
+        match found {
+            Some(record) if consulted.records.iter().any(|known| Arc::ptr_eq(known, record)) => {}
+            Some(record) => consulted.records.push(Arc::clone(record)),
+            None => consulted.more = true,
+        }
     }
 
     /// What every document is checked against, whoever brings it.
@@ -43,38 +72,34 @@ impl Known {
             None => Lookup::Unchecked,
         }
     }
-}
 
-impl Commands for Known {
-    fn command(&self, id: &CommandId) -> Lookup {
+    /// What is known of a command, and the catalog that says so.
+    fn find(&self, id: &CommandId) -> (Lookup, Option<Arc<Record>>) {
         // What runs of ours do themselves is not for others.
         if id.group().as_str() == crate::author::errand::GROUP {
-            return Lookup::NoCatalog(Vec::new());
+            return (Lookup::NoCatalog(Vec::new()), None);
         }
         let catalogs = self.reader.shelf();
         let held = match catalogs.known(id.group()) {
             Ok(Some(record)) if record.enabled => record,
-            Ok(_) => return self.no_catalog(id),
-            Err(_) => return Lookup::Unchecked,
+            Ok(_) => return (self.no_catalog(id), None),
+            Err(_) => return (Lookup::Unchecked, None),
         };
-        let Ok(loaded) = catalogs.load(&held) else { return Lookup::Unchecked };
-        let Some(index) = loaded.find(id.name()) else {
-            let all: Vec<String> =
-                (0..loaded.table.rows.len()).map(|row| loaded.spelling(row)).collect();
-            let near = suggest::closest(&id.to_string(), all.iter().map(String::as_str));
-            let prefix = id.name().split(':').next().unwrap_or_default();
-            let prefix = format!("{} {prefix}", id.group());
-            let like = all.iter().map(String::as_str).filter(|name| name.starts_with(&prefix));
-            let names = near.into_iter().chain(like).take(OFFERED).map(str::to_owned).collect();
-            return Lookup::NoCommand(names);
-        };
-        match loaded.prepared(index) {
-            Ok(prepared) => Lookup::Known(Box::new(info(prepared.command()))),
-            Err(_) => Lookup::Unchecked,
-        }
+        let lookup =
+            catalogs.load(&held).map_or(Lookup::Unchecked, |loaded| of_loaded(&loaded, id));
+        (lookup, Some(held))
+    }
+}
+
+impl Commands for Known {
+    fn command(&self, id: &CommandId) -> Lookup {
+        let (lookup, record) = self.find(id);
+        self.note(record.as_ref().filter(|_| matches!(lookup, Lookup::Known(_))));
+        lookup
     }
 
     fn workflow(&self, id: &WorkflowId) -> Lookup {
+        self.note(None);
         let Ok(listing) = self.reader.listing() else { return Lookup::Unchecked };
         if listing.items.iter().any(|item| item.id == id.as_str()) {
             let entry = self.reader.workflow(id.as_str()).ok();
@@ -92,6 +117,23 @@ impl Commands for Known {
             // One that is saved later, or elsewhere.
             None => Lookup::Unchecked,
         }
+    }
+}
+
+fn of_loaded(loaded: &Loaded, id: &CommandId) -> Lookup {
+    let Some(index) = loaded.find(id.name()) else {
+        let all: Vec<String> =
+            (0..loaded.table.rows.len()).map(|row| loaded.spelling(row)).collect();
+        let near = suggest::closest(&id.to_string(), all.iter().map(String::as_str));
+        let prefix = id.name().split(':').next().unwrap_or_default();
+        let prefix = format!("{} {prefix}", id.group());
+        let like = all.iter().map(String::as_str).filter(|name| name.starts_with(&prefix));
+        let names = near.into_iter().chain(like).take(OFFERED).map(str::to_owned).collect();
+        return Lookup::NoCommand(names);
+    };
+    match loaded.prepared(index) {
+        Ok(prepared) => Lookup::Known(Box::new(info(prepared.command()))),
+        Err(_) => Lookup::Unchecked,
     }
 }
 

@@ -12,6 +12,7 @@ pub mod catalog;
 mod choices;
 pub mod command;
 mod commands;
+mod compiled;
 pub mod config;
 pub mod correlation;
 pub mod doctor;

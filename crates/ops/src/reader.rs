@@ -12,6 +12,7 @@ use milepost_store::{
 };
 
 use crate::call::{Call, Caller};
+use crate::compiled::Lately;
 use crate::finder::Finder;
 use crate::inputs::{NoPast, Past};
 use crate::problems;
@@ -30,6 +31,7 @@ pub struct Reader {
     environment: Arc<Environment>,
     past: Arc<dyn Past>,
     runs: Arc<Sight>,
+    lately: Arc<Lately>,
 }
 
 /// What the documents are checked against.
@@ -47,6 +49,7 @@ impl Reader {
             finder: Arc::default(),
             environment: Arc::default(),
             past: Arc::new(NoPast),
+            lately: Arc::default(),
         }
     }
 
@@ -69,6 +72,11 @@ impl Reader {
     /// The runs, for those who look.
     pub(crate) fn runs(&self) -> Arc<Sight> {
         Arc::clone(&self.runs)
+    }
+
+    /// The workflows that were read lately.
+    pub(crate) fn lately(&self) -> &Lately {
+        &self.lately
     }
 
     /// The variables of the process; which of them may be read is for the configuration to say.

@@ -1,6 +1,8 @@
 //! The workflow that a preview is about: its text, or the id of one in the library. It is checked
 //! against the catalogs as they are now.
 
+use std::sync::Arc;
+
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
@@ -10,7 +12,9 @@ use milepost_model::workflow::Workflow;
 use serde_json::Value;
 
 use crate::commands::Known;
+use crate::compiled::{Compiled, Given};
 use crate::reader::Reader;
+use crate::run::begin::nothing_to_run;
 
 /// A document that is a workflow.
 #[derive(Debug)]
@@ -25,31 +29,33 @@ impl Subject {
         manifest: Option<&Value>,
         workflow_id: Option<&str>,
     ) -> Result<Subject, Problem> {
-        let config = reader.config()?;
+        let given = given(reader, manifest, workflow_id)?;
+        Subject::read(&Known::of(reader.clone()), &reader.config()?.env_allow, &given)
+    }
+
+    /// The same, ready to run; one that was read lately is not read again.
+    pub(crate) fn compiled(
+        reader: &Reader,
+        manifest: Option<&Value>,
+        workflow_id: Option<&str>,
+    ) -> Result<Arc<Compiled>, Problem> {
+        let given = given(reader, manifest, workflow_id)?;
+        let env_allow = reader.config()?.env_allow;
+        if let Some(compiled) = reader.lately().find(reader, &given, &env_allow) {
+            return Ok(compiled);
+        }
         let known = Known::of(reader.clone());
-        let world = World { commands: &known, env_allow: Some(&config.env_allow) };
-        let document = match (manifest, workflow_id) {
-            (Some(manifest), None) => {
-                let text = match manifest {
-                    Value::String(text) => text.clone(),
-                    other => other.to_string(),
-                };
-                Document::read(text.as_bytes(), None, world)
-            }
-            (None, Some(id)) => {
-                let entry = reader.workflow(id)?;
-                let source = entry.document.source.as_ref().ok_or_else(|| no_text(id))?;
-                let bytes = source.with_text(source.text());
-                Document::read(&bytes, Some(source.format()), world)
-            }
-            (Some(_), Some(_)) => {
-                return Err(wrong("both `manifest` and `workflow_id` are given", "give one"));
-            }
-            (None, None) => {
-                let hint = "give `workflow_id`, or the text of a workflow as `manifest`";
-                return Err(wrong("no workflow is named", hint));
-            }
-        };
+        let Subject { document } = Subject::read(&known, &env_allow, &given)?;
+        let compiled = Compiled::of(document).map(Arc::new).ok_or_else(nothing_to_run)?;
+        if let Some(catalogs) = known.consulted() {
+            reader.lately().keep(given, env_allow, catalogs, &compiled);
+        }
+        Ok(compiled)
+    }
+
+    fn read(known: &Known, env_allow: &[String], given: &Given) -> Result<Subject, Problem> {
+        let world = World { commands: known, env_allow: Some(env_allow) };
+        let document = Document::read(&given.bytes, given.format, world);
         match document.workflow.is_some() {
             true => Ok(Subject { document }),
             false => Err(invalid(&document)),
@@ -69,6 +75,34 @@ impl Subject {
     /// The workflow.
     pub(crate) fn workflow(&self) -> Result<&Workflow, Problem> {
         self.document.workflow.as_ref().ok_or_else(|| invalid(&self.document))
+    }
+}
+
+/// The text that a request names.
+fn given(
+    reader: &Reader,
+    manifest: Option<&Value>,
+    workflow_id: Option<&str>,
+) -> Result<Given, Problem> {
+    match (manifest, workflow_id) {
+        (Some(manifest), None) => {
+            let text = match manifest {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            Ok(Given { bytes: text.into_bytes(), format: None })
+        }
+        (None, Some(id)) => {
+            let entry = reader.workflow(id)?;
+            let source = entry.document.source.as_ref().ok_or_else(|| no_text(id))?;
+            let bytes = source.with_text(source.text());
+            Ok(Given { bytes, format: Some(source.format()) })
+        }
+        (Some(_), Some(_)) => Err(wrong("both `manifest` and `workflow_id` are given", "give one")),
+        (None, None) => {
+            let hint = "give `workflow_id`, or the text of a workflow as `manifest`";
+            Err(wrong("no workflow is named", hint))
+        }
     }
 }
 

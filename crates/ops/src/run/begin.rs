@@ -1,19 +1,19 @@
 //! From a workflow and inputs to a run that can begin.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use milepost_engine::event::{Actor, ActorKind, Budget, Parent, Presence, RunCreated};
-use milepost_engine::{Flow, limits, sentinel};
+use milepost_engine::{limits, sentinel};
 use milepost_model::guide::Confirmation;
 use milepost_model::id::{InputName, RunId};
 use milepost_model::input::{DefaultFrom, Input};
-use milepost_model::plan;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Secret;
 use milepost_model::step::Action;
 use milepost_model::workflow::Workflow;
 use milepost_store::runs::{Durability, Remembered, Runs};
-use milepost_store::{Approvals, Budgets, Digest, LeastPresence};
+use milepost_store::{Approvals, Budgets, LeastPresence};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -24,6 +24,7 @@ use super::past::Journaled;
 use super::sealed::Sealed;
 use crate::author;
 use crate::call::{Alone, Call, Caller};
+use crate::compiled::Compiled;
 use crate::inputs;
 use crate::inputs::{Origin, Subject};
 use crate::writer::Writer;
@@ -114,42 +115,43 @@ async fn beginning(
     wish: Wish,
     place: Place,
 ) -> Result<Beginning, Problem> {
-    let subject = match &wish.manifest {
-        Some(own) if wish.own => Subject::own(own)?,
-        manifest => Subject::find(&writer.reader, manifest.as_ref(), wish.workflow_id.as_deref())?,
+    let compiled = match &wish.manifest {
+        Some(own) if wish.own => {
+            let compiled = Compiled::of(Subject::own(own)?.document);
+            Arc::new(compiled.ok_or_else(nothing_to_run)?)
+        }
+        manifest => {
+            let id = wish.workflow_id.as_deref();
+            Subject::compiled(&writer.reader, manifest.as_ref(), id)?
+        }
     };
-    let document = subject.document;
-    let (Some(workflow), Some(source)) = (document.workflow.clone(), &document.source) else {
-        return Err(nothing_to_run());
-    };
-    let text = source.text().to_owned();
+    let workflow = &*compiled.workflow;
     let past = Journaled { runs: &drive.inner.runs };
     let given = match &place.above {
-        Some((parent, seal)) => handed(drive, parent, seal, &workflow, wish.inputs)?,
+        Some((parent, seal)) => handed(drive, parent, seal, workflow, wish.inputs)?,
         None => wish.inputs,
     };
-    let resolved = inputs::resolve(writer, call, &workflow, given, &past).await?;
-    remember(writer, drive, &workflow, &resolved.values)?;
+    let resolved = inputs::resolve(writer, call, workflow, given, &past).await?;
+    remember(writer, drive, workflow, &resolved.values)?;
     let seal = seal()?;
-    let env = env(writer, &workflow, &resolved.secrets, &seal)?;
+    let env = env(writer, workflow, &resolved.secrets, &seal)?;
     let is_default = |name: &&String| resolved.provenance.get(*name) == Some(&Origin::Env);
     let defaulted = resolved.secrets.keys().filter(is_default).cloned().collect();
     let mut values = resolved.values;
     for name in resolved.secrets.keys() {
         values.insert(name.clone(), sentinel(&seal, &format!("input:{name}")).into());
     }
-    let plan_hash = plan::hash(&document).unwrap_or_default();
     let timeout = workflow.timeout.as_ref().map(|period| period.0.as_millis());
     let timeout = timeout.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(limits::RUN_MS);
     let config = writer.reader.config()?;
-    let budget = budget(&workflow, &config.budget);
+    let budget = budget(workflow, &config.budget);
     let person = super::person::key(writer, drive)?;
-    let presence = presence(writer, &workflow, &config.approvals, person.is_some())?;
+    let presence = presence(writer, workflow, &config.approvals, person.is_some())?;
     let created = RunCreated {
         run: place.id.as_str().to_owned(),
         workflow: workflow.id.value.to_string(),
-        text_hash: Digest::of(text.as_bytes()).to_string(),
-        plan_hash,
+        text_hash: compiled.text_hash.clone(),
+        plan_hash: compiled.plan_hash.clone(),
         inputs: values,
         seal,
         secrets: resolved.secrets.keys().cloned().collect(),
@@ -170,8 +172,8 @@ async fn beginning(
         id: place.id,
         workflow: id,
         title,
-        text,
-        flow: Flow::of(std::sync::Arc::new(workflow)),
+        text: compiled.text.clone(),
+        flow: compiled.flow.clone(),
         created,
         secrets: resolved.secrets,
         durability: if wish.relaxed { Durability::Relaxed } else { Durability::Full },

@@ -85,26 +85,31 @@ impl Depot {
     ) -> Depot {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("config.toml"), config).expect("written");
-        let source = folder.path().join("depot.yaml");
-        std::fs::write(&source, include_str!("depot.yaml")).expect("written");
         let server = Server::start(answer);
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let variables = variables.to_vec();
         let operations = Operations::new(writer(&folder, &variables, past.as_ref()));
         let depot = Depot { folder, server, operations, variables, past, runtime };
+        depot.import(include_str!("depot.yaml"), false);
+        depot
+    }
+
+    /// Imports a document of the depot, in place of the one that is there.
+    pub(crate) fn import(&self, document: &str, overwrite: bool) {
+        let source = self.folder.path().join("depot.yaml");
+        std::fs::write(&source, document).expect("written");
         let request = ImportRequest {
             source: source.display().to_string(),
             source_type: None,
             catalog_title: None,
             vendor: None,
-            base_url: Some(depot.server.url.clone()),
-            overwrite: false,
+            base_url: Some(self.server.url.clone()),
+            overwrite,
             enabled: true,
             allow_refs: Vec::new(),
             refs_root: None,
         };
-        depot.run::<Import>(request).expect("imported");
-        depot
+        self.run::<Import>(request).expect("imported");
     }
 
     /// The same directories in a process that begins anew.

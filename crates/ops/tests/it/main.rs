@@ -3,6 +3,7 @@
 mod depot;
 mod guide;
 mod inputs;
+mod lately;
 mod preview;
 mod race;
 #[path = "../../../cli/tests/it/server.rs"]
