@@ -49,7 +49,30 @@ pub(crate) struct Sight {
     driven: Mutex<HashMap<RunId, Arc<Active>>>,
     errands: Errands,
     /// The last one looked at is the last one.
-    seen: Mutex<VecDeque<(RunId, Scene)>>,
+    seen: Mutex<VecDeque<(RunId, Seen)>>,
+}
+
+/// A run of another process, or one that came to rest.
+#[derive(Debug)]
+enum Seen {
+    /// As it was when somebody looked.
+    Scene(Box<Scene>),
+    /// As its driver left it. Those who followed it have it too, and it is copied for nobody.
+    Left(Arc<Active>),
+}
+
+impl Seen {
+    fn into_scene(self) -> Scene {
+        match self {
+            Seen::Scene(scene) => *scene,
+            Seen::Left(active) => match Arc::try_unwrap(active) {
+                Ok(active) => {
+                    active.shown.into_inner().unwrap_or_else(PoisonError::into_inner).scene
+                }
+                Err(active) => active.shown().scene.clone(),
+            },
+        }
+    }
 }
 
 /// What is on its way between two runs that this process drives, or is to drive: until it has
@@ -92,6 +115,8 @@ struct Shown {
     /// How many of the last events are not in the state of the scene yet.
     unseen: usize,
     stand: Stand,
+    /// Its driver is done with it, and this is all that is on disk.
+    left: bool,
 }
 
 /// How a run stands, in short.
@@ -197,7 +222,7 @@ impl Active {
         let (told, moved) = (Notify::new(), Notify::new());
         let (stalled, writing) = (AtomicBool::new(false), tokio::sync::Mutex::new(()));
         let stand = Stand::of(&scene.flow, &scene.state);
-        let shown = Mutex::new(Shown { scene, unseen: 0, stand });
+        let shown = Mutex::new(Shown { scene, unseen: 0, stand, left: false });
         Active { told, moved, stalled, writing, shown }
     }
 
@@ -231,11 +256,19 @@ impl Active {
         shown.scene.keep(entries.into_iter().map(Arc::new));
     }
 
-    /// The scene of a run that is driven no longer, with what its driver had of it.
-    fn last_scene(&self, flow: Flow, state: State) -> Scene {
-        let scene = &mut self.shown().scene;
-        let recent = std::mem::take(&mut scene.recent);
-        Scene { flow, state, relaxed: scene.relaxed, recent }
+    /// Takes over what the driver of the run had of it, which is driven no longer.
+    fn hand_over(&self, flow: Flow, state: State) {
+        let mut shown = self.shown();
+        shown.stand = Stand::of(&flow, &state);
+        (shown.scene.flow, shown.scene.state) = (flow, state);
+        (shown.unseen, shown.left) = (0, true);
+    }
+
+    /// The run at its end, once its driver is done with it.
+    fn end(&self) -> Option<RunView> {
+        let shown = self.shown();
+        let ended = shown.left && shown.stand.status.has_ended();
+        ended.then(|| shown.scene.view())
     }
 }
 
@@ -411,8 +444,13 @@ impl Sight {
         patience: Duration,
     ) -> Result<RunView, Problem> {
         let deadline = Instant::now() + patience;
-        let mut told = None;
+        let (mut told, mut followed) = (None, None);
         loop {
+            // Many may end at once, and only few of those are kept: this one is held on to.
+            followed = self.active(run).or(followed);
+            if let Some(view) = followed.as_ref().and_then(|active| active.end()) {
+                return Ok(view);
+            }
             let Stand { seq, status, children, at } = self.stand(run)?;
             if at.is_some() && told != at {
                 if let Some((key, does)) = &at {
@@ -423,6 +461,9 @@ impl Sight {
             let left = deadline.saturating_duration_since(Instant::now());
             if status.has_ended() {
                 self.let_go(run).await;
+                if let Some(view) = followed.as_ref().and_then(|active| active.end()) {
+                    return Ok(view);
+                }
             }
             let rests = !self.waiting(&children)?.is_empty() || self.is_adrift(run)?;
             if status != Status::Running || rests || left.is_zero() {
@@ -524,7 +565,7 @@ impl Sight {
         }
         let scene = self.caught_up(run, self.recall(run))?;
         let found = look(&scene);
-        self.remember(run, scene);
+        self.remember(run, Seen::Scene(Box::new(scene)));
         Ok(found)
     }
 
@@ -553,23 +594,26 @@ impl Sight {
         Ok(scene)
     }
 
-    fn seen(&self) -> MutexGuard<'_, VecDeque<(RunId, Scene)>> {
+    fn seen(&self) -> MutexGuard<'_, VecDeque<(RunId, Seen)>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn recall(&self, run: &RunId) -> Option<Scene> {
         let mut seen = self.seen();
         let index = seen.iter().position(|(other, _)| other == run)?;
-        seen.remove(index).map(|(_, scene)| scene)
+        let found = seen.remove(index);
+        drop(seen);
+        found.map(|(_, seen)| seen.into_scene())
     }
 
-    fn remember(&self, run: &RunId, scene: Scene) {
+    fn remember(&self, run: &RunId, last: Seen) {
         let mut seen = self.seen();
         seen.retain(|(other, _)| other != run);
-        if seen.len() >= SEEN {
-            seen.pop_front();
-        }
-        seen.push_back((run.clone(), scene));
+        let oldest = if seen.len() >= SEEN { seen.pop_front() } else { None };
+        seen.push_back((run.clone(), last));
+        drop(seen);
+        // Letting go of it takes a while.
+        drop(oldest);
     }
 
     fn driven(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Active>>> {
@@ -651,7 +695,8 @@ impl Sight {
         if driven.get(run).is_some_and(|own| Arc::ptr_eq(own, active)) {
             driven.remove(run);
             if let Some((flow, state)) = last {
-                self.remember(run, active.last_scene(flow, state));
+                active.hand_over(flow, state);
+                self.remember(run, Seen::Left(Arc::clone(active)));
             }
         }
         drop(driven);
