@@ -1,5 +1,6 @@
 //! Sending one request, once: through the guard, within the limits, along its redirects.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -140,7 +141,8 @@ impl fmt::Debug for Response {
 
 /// How far a request has come, for the moment it fails or its time is up.
 struct Progress {
-    asked: Url,
+    /// Where a redirect led.
+    asked: Option<Url>,
     delivery: Delivery,
 }
 
@@ -169,13 +171,13 @@ impl Client {
     pub async fn send(&self, request: &Outgoing, sending: &Sending) -> Result<Response, SendError> {
         let mask = sending.all_secrets();
         let began = Instant::now();
-        let mut progress = Progress { asked: request.url.clone(), delivery: Delivery::NotSent };
+        let mut progress = Progress { asked: None, delivery: Delivery::NotSent };
         let exchange = self.exchange(request, sending, &mask, &mut progress);
         let result = tokio::time::timeout(sending.timeout, exchange).await;
         let late = || Err((Fault::Timeout { after: sending.timeout }, progress.delivery));
         let result = result.unwrap_or_else(|_| late()).map_err(|(fault, delivery)| SendError {
             method: mask.text(&request.method).into(),
-            url: masked_url(&progress.asked, &mask).as_str().into(),
+            url: masked_url(progress.asked.as_ref().unwrap_or(&request.url), &mask).as_str().into(),
             fault: fault.masked(&mask),
             delivery,
         });
@@ -197,9 +199,9 @@ impl Client {
         let permit = self.in_flight.acquire().await;
         let _permit = permit.map_err(|error| (setup(&error), Delivery::NotSent))?;
         progress.delivery = Delivery::Unknown;
-        let mut request = request.clone();
+        let mut request = Cow::Borrowed(request);
         for redirects in 0..=limits::REDIRECTS {
-            progress.asked.clone_from(&request.url);
+            progress.asked = (redirects > 0).then(|| request.url.clone());
             let hop = self.hop(&request, sending).await;
             let answer = hop.map_err(|failure| after_redirects(failure, &request, redirects))?;
             progress.delivery = Delivery::Answered;
@@ -207,15 +209,16 @@ impl Client {
             let location = answer.headers().get(LOCATION).filter(|_| redirect::is_redirect(status));
             let Some(location) = location.map(text) else {
                 let read = read(answer, sending).await?;
-                let (url, elapsed) = (request.url, began.elapsed());
+                let (url, elapsed) = (request.url.clone(), began.elapsed());
                 return Ok(Response { url, redirects, elapsed, ..read });
             };
             let next = redirect::follow(&request, status, &location, mask);
-            request = next.map_err(|why| {
+            let next = next.map_err(|why| {
                 let target = redirect::target(&request.url, &location);
                 let why = RedirectRefusal::Unfollowed(why);
                 (Fault::RedirectRefused { target, why }, Delivery::Answered)
             })?;
+            request = Cow::Owned(next);
         }
         Err((Fault::TooManyRedirects { limit: limits::REDIRECTS }, Delivery::Answered))
     }
@@ -228,7 +231,7 @@ impl Client {
         let not_sent = |fault| (fault, Delivery::NotSent);
         let reach = self.policy.check(&request.url).map_err(|why| not_sent(Fault::Refused(why)))?;
         let request = match &sending.credentials {
-            Some(credentials) => build(&credentials.placed_on(request.clone())),
+            Some(credentials) => build(&credentials.placed_on(request)),
             None => build(request),
         };
         let request = request.map_err(|why| not_sent(Fault::Invalid(why)))?;

@@ -66,11 +66,11 @@ impl Policy {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(Refusal::UserInfo);
         }
-        let host = url.host().filter(|host| host.to_string() != "").ok_or(Refusal::NoHost)?;
-        if self.allows(&host, url.port_or_known_default()) {
+        let text = url.host_str().filter(|host| !host.is_empty()).ok_or(Refusal::NoHost)?;
+        if self.allows(text, url.port_or_known_default()) {
             return Ok(Reach::Anywhere);
         }
-        let address = match host {
+        let address = match url.host().ok_or(Refusal::NoHost)? {
             Host::Ipv4(address) => IpAddr::V4(address),
             Host::Ipv6(address) => IpAddr::V6(address),
             Host::Domain(name) if is_localhost(name) => {
@@ -84,10 +84,12 @@ impl Policy {
         }
     }
 
-    fn allows(&self, host: &Host<&str>, port: Option<u16>) -> bool {
-        let host = plain_name(&host.to_string());
-        let matches = |port| self.private.contains(&Allowed { host: host.clone(), port });
-        matches(None) || matches(port)
+    fn allows(&self, host: &str, port: Option<u16>) -> bool {
+        let host = plain_name(host);
+        let matches = |allowed: &Allowed| {
+            allowed.host == *host && (allowed.port.is_none() || allowed.port == port)
+        };
+        self.private.iter().any(matches)
     }
 }
 

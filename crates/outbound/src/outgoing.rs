@@ -1,5 +1,6 @@
 //! A request as plain parts, without credentials: those are placed on it at the moment it is sent.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
@@ -106,14 +107,15 @@ impl Credentials {
     }
 
     /// The request with these on it, when it goes where they belong.
-    pub(crate) fn placed_on(&self, mut request: Outgoing) -> Outgoing {
-        if request.url.origin() != self.origin {
-            return request;
+    pub(crate) fn placed_on<'r>(&self, request: &'r Outgoing) -> Cow<'r, Outgoing> {
+        if self.placed.is_empty() || request.url.origin() != self.origin {
+            return Cow::Borrowed(request);
         }
+        let mut request = request.clone();
         for Placed { place, value } in &self.placed {
             put(&mut request, place, value.reveal());
         }
-        request
+        Cow::Owned(request)
     }
 }
 
