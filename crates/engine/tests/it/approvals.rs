@@ -1,7 +1,7 @@
 //! People decide, and what they decided on is what is done.
 
 use expect_test::expect;
-use milepost_engine::event::{ActorKind, Presence};
+use milepost_engine::event::{ActorKind, Event, Presence};
 use milepost_engine::signal::Signal;
 use milepost_engine::state::{Phase, Status};
 use milepost_engine::{Key, view};
@@ -482,11 +482,11 @@ steps:
 ";
 
 fn asked(rig: &Rig) -> Vec<String> {
-    let shown = rig.journal.iter().filter_map(|entry| match &entry.event {
-        milepost_engine::event::Event::ApprovalRequested(request) => Some(request),
+    let last = rig.journal.iter().rev().find_map(|entry| match &entry.event {
+        Event::ApprovalRequested(request) => Some(request),
         _ => None,
     });
-    let last = shown.last().expect("somebody is asked");
+    let last = last.expect("somebody is asked");
     last.shown
         .iter()
         .map(|shown| format!("{} {} {}", shown.key, shown.request, shown.arguments))
