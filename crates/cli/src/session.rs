@@ -91,7 +91,7 @@ impl Session {
         let watched = async {
             tokio::select! {
                 done = self.operations.run::<T>(&self.person, request) => Some(done),
-                _ = tokio::signal::ctrl_c() => None,
+                () = interrupted() => None,
             }
         };
         Ok(self.wait(watched).transpose()?)
@@ -108,7 +108,7 @@ impl Session {
             terminal.remark("waiting for the request under way; Ctrl-C again leaves at once");
             tokio::select! {
                 () = finished => {}
-                _ = tokio::signal::ctrl_c() => {}
+                () = interrupted() => {}
             }
         };
         self.runtime.block_on(let_go);
@@ -136,9 +136,18 @@ impl Drop for Session {
         self.runtime.block_on(async {
             tokio::select! {
                 () = self.operations.rest_runs() => {}
-                _ = tokio::signal::ctrl_c() => self.operations.finish_runs().await,
+                () = interrupted() => self.operations.finish_runs().await,
             }
         });
+    }
+}
+
+/// Done when somebody wants the command to end: by Ctrl-C, by a signal, or by closing its terminal.
+async fn interrupted() {
+    match crate::serve::stopped() {
+        Ok(stopped) => stopped.await,
+        // Without a way to be told, it is ended from outside.
+        Err(_) => std::future::pending().await,
     }
 }
 

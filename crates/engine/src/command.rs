@@ -118,7 +118,11 @@ impl Deed {
             }
             Deed::Child(Starting { key, workflow, inputs }) => Some(ShownCall {
                 key: key.clone(),
-                digest: digest(&json!({"workflow": workflow, "inputs": inputs})),
+                digest: digest(&json!({
+                    "workflow": workflow,
+                    "text": world.text_of(workflow),
+                    "inputs": inputs,
+                })),
                 request: format!("workflow {workflow}"),
                 target: String::new(),
                 arguments: sentinel::shown(seal, &Value::Object(inputs.clone())),

@@ -599,14 +599,6 @@ pub struct Resumption {
     pub proof: Option<Proof>,
 }
 
-impl Resumption {
-    /// Whether it is a person's decision: it puts an output in the place of a step's own, or gives
-    /// more to spend.
-    pub fn decides(&self) -> bool {
-        !self.overrides.is_empty() || !self.budget.is_empty()
-    }
-}
-
 impl Event {
     /// The execution it is about; those that put several back are about the run.
     pub(crate) fn key(&self) -> Option<&Key> {

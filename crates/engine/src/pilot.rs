@@ -25,6 +25,7 @@ use crate::flow::Flow;
 use crate::key::Key;
 use crate::next::Look;
 use crate::ready::Ready;
+use crate::resume::{self, Needs};
 use crate::retry::{self, Tried, Trouble};
 use crate::signal::{Reply, Signal, resumed_text, settled_text};
 use crate::state::{IllegalEvent, Phase, State, Status, StepState};
@@ -47,6 +48,9 @@ pub trait World {
         };
         self.prepare(&bare, mock).ok().map(|prepared| prepared.write)
     }
+
+    /// A digest of the text of another workflow, and of all that it runs; nothing when there is none.
+    fn text_of(&self, workflow: &str) -> Option<String>;
 
     /// Whether a signature of a person is right.
     fn is_signed(&self, person: &str, text: &str, signature: &str) -> bool;
@@ -147,6 +151,15 @@ pub enum Act {
     CancelChild {
         /// The run.
         run: String,
+    },
+    /// Let nothing new begin in another run, or let it go on.
+    PauseChild {
+        /// The run.
+        run: String,
+        /// Whether it goes on.
+        resume: bool,
+        /// The event after which it is told.
+        seq: u64,
     },
 }
 
@@ -677,8 +690,9 @@ impl Turn<'_> {
                     Trouble::Status(status) => {
                         step.is_none_or(|step| !retry::is_ambiguous(step, status))
                     }
-                    Trouble::Unsendable | Trouble::Withheld => true,
-                    Trouble::Network | Trouble::Timeout => unsent,
+                    Trouble::Withheld => true,
+                    // An answer that cannot be used says nothing about the effect either.
+                    Trouble::Unsendable | Trouble::Network | Trouble::Timeout => unsent,
                 };
                 if !attempt.repeatable && !certain {
                     return self.record(Event::AttemptUnknown { key, failure });
@@ -746,8 +760,8 @@ impl Turn<'_> {
                 }
                 Reply::Done
             }
-            Signal::Pause { by } => self.when(!self.state().paused, Event::Paused { by })?,
-            Signal::Unpause { by } => self.when(self.state().paused, Event::Resumed { by })?,
+            Signal::Pause { by } => self.pauses(!self.state().paused, Event::Paused { by })?,
+            Signal::Unpause { by } => self.pauses(self.state().paused, Event::Resumed { by })?,
             Signal::Resume { seq, resumption } => {
                 let touched = resumption.reset.iter().chain(resumption.overrides.keys());
                 let busy = touched.into_iter().any(|key| self.state().is_busy(key));
@@ -779,11 +793,12 @@ impl Turn<'_> {
 
     /// Whether what only a person decides about how a run goes on is a person's word.
     fn proven(&self, seq: u64, resumption: &Resumption) -> Result<(), Failure> {
-        if !resumption.decides() {
-            return Ok(());
-        }
-        if resumption.by.kind != ActorKind::Person {
-            return Err(words::no_person());
+        let is_person = resumption.by.kind == ActorKind::Person;
+        match resume::needs(&self.pilot.flow, self.state(), resumption) {
+            Needs::Nobody => return Ok(()),
+            Needs::Person(_) | Needs::Proof(_) if !is_person => return Err(words::no_person()),
+            Needs::Person(_) => return Ok(()),
+            Needs::Proof(_) => {}
         }
         let text = resumed_text(&self.state().head.run, seq, resumption);
         judge::proven(self.state(), self.world, resumption.proof.as_ref(), &text)
@@ -794,11 +809,23 @@ impl Turn<'_> {
         Ok(Reply::Done)
     }
 
-    fn when(&mut self, changes: bool, event: Event) -> Result<Reply, IllegalEvent> {
+    /// Lets nothing new begin, or lets the run go on, and the runs of its steps with it.
+    fn pauses(&mut self, changes: bool, event: Event) -> Result<Reply, IllegalEvent> {
         if self.state().end.is_some() {
             return Ok(Reply::Refused { failure: words::has_ended() });
         }
-        if changes { self.done(event) } else { Ok(Reply::Done) }
+        if !changes {
+            return Ok(Reply::Done);
+        }
+        let reply = self.done(event)?;
+        let (resume, seq) = (!self.state().paused, self.state().seq);
+        let children = self.state().open().filter_map(|(_, step)| match &step.phase {
+            Phase::Child(run) => Some(Act::PauseChild { run: run.clone(), resume, seq }),
+            _ => None,
+        });
+        let acts: Vec<Act> = children.collect();
+        self.work.acts.extend(acts);
+        Ok(reply)
     }
 
     fn submit(&mut self, id: String, read: judge::Read) -> Result<(), IllegalEvent> {

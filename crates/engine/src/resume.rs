@@ -8,6 +8,7 @@
 mod choice;
 mod forecast;
 mod meaning;
+mod needs;
 mod refusal;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ use crate::{contract, words};
 use choice::Choice;
 use forecast::{Fate, Outlook};
 pub use forecast::{Forecast, Saved, Tally};
+pub use needs::{Needs, needs};
 
 /// Where a run goes on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

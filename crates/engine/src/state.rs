@@ -370,7 +370,7 @@ impl State {
                 let step = self.from(key, at, |phase| matches!(phase, Phase::Calling(_)))?;
                 step.note_write();
                 step.phase = Phase::Unknown(Box::new(failure.clone()));
-                step.asked = Some(seq);
+                (step.asked, step.unsettled) = (Some(seq), true);
             }
             Event::OutcomeDecided { key, decision, .. } => self.decided(key, at, decision)?,
             Event::TimerSet { key, at_ms } => {
@@ -427,6 +427,7 @@ impl State {
         let step = self.from(key, at, fits)?;
         // An agent has no tries left.
         let exhausted = step.phase == Phase::Rejected;
+        step.unsettled = false;
         step.phase = match decision {
             Decision::Happened { output } => {
                 step.answer = Some(Answer { output: output.clone(), ..Answer::default() });

@@ -33,6 +33,9 @@ pub(crate) fn follow(
         let Some(page) = session.watch::<Events>(request)? else {
             // Watching ends, the run does not: whoever goes on need not wait for this process.
             session.let_go(terminal)?;
+            if json {
+                rest(session, run, after, terminal)?;
+            }
             terminal.remark(&format!("interrupted; go on with: milepost resume {run}"));
             return Ok(Exit::Interrupted);
         };
@@ -52,6 +55,20 @@ pub(crate) fn follow(
             return finish(&view, json, terminal);
         }
     }
+}
+
+/// Tells a program what else happened, and how the run stands that it no longer follows.
+fn rest(
+    session: &Session,
+    run: &str,
+    after_seq: u64,
+    terminal: &mut Terminal,
+) -> Result<(), Failure> {
+    let (run_id, until_rest) = (run.to_owned(), false);
+    let request = EventsRequest { run_id, after_seq, wait_s: 0, until_rest };
+    let page = session.run::<Events>(request)?;
+    page.events.iter().try_for_each(|event| session::print(event, terminal))?;
+    session::print(&view(session, run)?, terminal)
 }
 
 /// A run as it stands.

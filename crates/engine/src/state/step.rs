@@ -108,6 +108,8 @@ pub struct StepState {
     pub passes: u32,
     /// The event after which somebody has to say what became of it.
     pub asked: Option<u64>,
+    /// Nobody has said yet what became of its last request.
+    pub unsettled: bool,
     /// What came back last.
     pub answer: Option<Answer>,
     /// The run that worked on it last.
@@ -156,6 +158,8 @@ pub struct Wrote {
     pub times: u32,
     /// The last one in short: `POST /refunds`.
     pub request: String,
+    /// Whether that may be sent again.
+    pub repeatable: bool,
 }
 
 /// What became of a submission.
@@ -188,7 +192,8 @@ impl StepState {
         let Phase::Calling(attempt) = &self.phase else { return };
         if attempt.write {
             let times = self.wrote.as_ref().map_or(0, |wrote| wrote.times) + 1;
-            self.wrote = Some(Wrote { times, request: attempt.request.clone() });
+            let (request, repeatable) = (attempt.request.clone(), attempt.repeatable);
+            self.wrote = Some(Wrote { times, request, repeatable });
         }
     }
 

@@ -38,6 +38,10 @@ impl World for Shop {
         })
     }
 
+    fn text_of(&self, workflow: &str) -> Option<String> {
+        Some(workflow.to_owned())
+    }
+
     fn is_signed(&self, _: &str, _: &str, _: &str) -> bool {
         true
     }
@@ -182,7 +186,9 @@ impl Story {
         self.script = Script { outputs, ..Script::default() };
         let seen = self.entries.len();
         let mut resumption = Box::new(plan.resumption.clone());
-        resumption.proof = resumption.decides().then(Proof::at_terminal);
+        let needs = milepost_engine::resume::needs(self.pilot.flow(), self.state(), &resumption);
+        resumption.proof =
+            matches!(needs, milepost_engine::resume::Needs::Proof(_)).then(Proof::at_terminal);
         let reply = self.tell(Signal::Resume { seq: self.state().seq, resumption });
         assert_eq!(reply, vec![Reply::Done]);
         // The journal alone says the same.
@@ -261,7 +267,7 @@ impl Story {
                 };
                 self.signal(Signal::ChildEnded { key, run, outcome })
             }
-            Act::Abort { .. } | Act::CancelChild { .. } => Work::default(),
+            Act::Abort { .. } | Act::CancelChild { .. } | Act::PauseChild { .. } => Work::default(),
         }
     }
 

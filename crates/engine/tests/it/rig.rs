@@ -187,6 +187,10 @@ impl World for Script {
         })
     }
 
+    fn text_of(&self, workflow: &str) -> Option<String> {
+        Some(format!("{}{workflow}", self.catalog))
+    }
+
     fn is_signed(&self, _: &str, _: &str, signature: &str) -> bool {
         self.signature.as_deref() == Some(signature)
     }
@@ -430,6 +434,8 @@ impl Rig {
                     }
                     self.coming.push((self.now_ms + after, Coming::Child(key, run, outcome)));
                 }
+                // A run of this world does not last long enough to be paused.
+                Act::PauseChild { .. } => {}
                 Act::CancelChild { run } => {
                     for (at, coming) in &mut self.coming {
                         if let Coming::Child(_, of, outcome) = coming

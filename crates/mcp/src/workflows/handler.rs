@@ -25,8 +25,8 @@ use super::names::{self, Meant};
 use super::next::{self, Next};
 use super::repeats::ENOUGH;
 use super::{
-    DRY_RUN, Errors, Face, changes, confirm, fulfil, inline, payload, prompts, resources, tasks,
-    who,
+    DRY_RUN, Errors, Face, MANIFESTS, changes, confirm, fulfil, inline, payload, prompts,
+    resources, tasks, who,
 };
 use crate::contract::Contract;
 use crate::trace;
@@ -312,8 +312,10 @@ impl Face {
         if operation.tool().is_some_and(|tool| tool.task == Task::Required) && !knows_tasks {
             return Err(self.needs_tasks(operation, ask::is_stateless(&context)));
         }
-        if self.only_works() && arguments.get(DRY_RUN).is_some_and(|asked| *asked != false) {
-            return self.failed(operation, &arguments, &only_for_authors(), false);
+        if self.only_works()
+            && let Some(problem) = only_for_authors(&arguments)
+        {
+            return self.failed(operation, &arguments, &problem, false);
         }
         let calling = Calling {
             operation,
@@ -498,10 +500,16 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// What is not shown to those who are only to work.
-fn only_for_authors() -> Problem {
-    let message = "`dry_run` shows steps that are not due yet, and this server shows none";
-    Problem::new(Code::ParamsInvalid, message, "leave out `dry_run`")
+/// What a client that is only to work asks for that is not its business.
+fn only_for_authors(arguments: &JsonObject) -> Option<Problem> {
+    if arguments.get(DRY_RUN).is_some_and(|asked| *asked != false) {
+        let message = "`dry_run` shows steps that are not due yet, and this server shows none";
+        return Some(Problem::new(Code::ParamsInvalid, message, "leave out `dry_run`"));
+    }
+    let text = MANIFESTS.iter().find(|name| arguments.contains_key(**name))?;
+    let message = format!("`{text}` is a workflow of your own, and this server runs those it has");
+    let hint = "name one of `workflow_list` by its `workflow_id`";
+    Some(Problem::new(Code::ParamsInvalid, message, hint))
 }
 
 /// A list that fits one page: nobody was ever given a cursor into it.

@@ -56,6 +56,8 @@ use repeats::Repeats;
 
 /// The argument that shows steps before they are due: not for whoever is only to work.
 const DRY_RUN: &str = "dry_run";
+/// The arguments that are the text of a workflow, in every spelling.
+const MANIFESTS: [&str; 3] = ["manifest", "content", "manifest_content"];
 
 /// How a failed call is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

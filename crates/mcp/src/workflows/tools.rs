@@ -19,6 +19,7 @@ pub(super) fn list(profile: Profile, spelling: Spelling) -> Vec<Value> {
             && let Some(arguments) = one["inputSchema"]["properties"].as_object_mut()
         {
             arguments.remove(super::DRY_RUN);
+            super::MANIFESTS.iter().for_each(|name| drop(arguments.remove(*name)));
         }
         Some(one)
     });

@@ -18,6 +18,9 @@ use milepost_model::document::hex;
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::{Mask, Secret};
+use milepost_model::step::Action;
+use milepost_model::target::Target;
+use milepost_model::workflow::Workflow;
 use milepost_outbound::{
     CallError, Called, Fault, Outcome as Tried, Outgoing, Oversize, Response, Sending,
 };
@@ -329,6 +332,29 @@ impl Caller {
     }
 }
 
+impl Caller {
+    /// The texts of a workflow and of all that it runs, by id; nothing for one that is not there.
+    fn texts(&self, workflow: &str, known: &mut BTreeMap<String, Option<String>>) {
+        if known.contains_key(workflow) {
+            return;
+        }
+        let entry = self.writer.reader.workflow(workflow).ok();
+        let source = entry.as_ref().and_then(|entry| entry.document.source.as_ref());
+        known.insert(workflow.to_owned(), source.map(|source| source.text().to_owned()));
+        let own = entry.as_ref().and_then(|entry| entry.document.workflow.as_ref());
+        let runs = own.map(Workflow::all_steps).unwrap_or_default().into_iter();
+        let runs = runs.filter_map(|step| match &step.action {
+            Action::Run(run) => Some(&run.target.value),
+            _ => None,
+        });
+        for target in runs {
+            if let Target::Workflow(id) = target {
+                self.texts(id.as_str(), known);
+            }
+        }
+    }
+}
+
 /// A request as it is written down, and all it was made with: the catalog may be another one by
 /// the time it is sent.
 struct Drafted {
@@ -387,6 +413,13 @@ fn digest(built: &Request) -> String {
 impl World for Caller {
     fn prepare(&self, call: &StepCall, _mock: bool) -> Result<Prepared, Failure> {
         self.prepared(call).map_err(|problem| failure(&problem))
+    }
+
+    fn text_of(&self, workflow: &str) -> Option<String> {
+        let mut texts = BTreeMap::new();
+        self.texts(workflow, &mut texts);
+        let own = texts.get(workflow)?.is_some();
+        own.then(|| hex(&Sha256::digest(json!(texts).to_string())))
     }
 
     fn writes(&self, command: &str, _mock: bool) -> Option<bool> {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use milepost_engine::event::{Budget, Resumption};
-use milepost_engine::resume::{self, Origin, ResumePlan, ResumeRequest, Tally, Verdict};
+use milepost_engine::event::Budget;
+use milepost_engine::resume::{self, Needs, Origin, ResumePlan, ResumeRequest, Tally, Verdict};
 use milepost_engine::signal::{Signal, resumed_text};
 use milepost_engine::state::Status;
 use milepost_engine::view;
@@ -23,7 +23,7 @@ use super::past::Journaled;
 use super::view::RunView;
 use super::{begin, person};
 use crate::author::no_secrets;
-use crate::call::Call;
+use crate::call::{Call, Caller};
 use crate::inputs::Origin::Given;
 use crate::inputs::{self, Subject};
 use crate::later::Later;
@@ -197,11 +197,19 @@ impl Later for Resume {
             let mut resumption = Box::new(planned.resumption);
             resumption.given = wanted.given;
             let seq = loaded.state.seq;
-            if resumption.decides() {
-                let head = &loaded.state.head;
-                let text = resumed_text(&head.run, seq, &resumption);
-                let deed = deed(&resumption, &run);
-                resumption.proof = Some(person::proof(writer, call, head, &deed, &text)?);
+            let head = &loaded.state.head;
+            match resume::needs(&wanted.flow, &loaded.state, &resumption) {
+                Needs::Person(deed) if call.caller() != Caller::Person => {
+                    return Err(for_a_person(&deed, &run));
+                }
+                Needs::Nobody | Needs::Person(_) => {}
+                Needs::Proof(deed) => {
+                    let (deed, text) = (
+                        format!("{deed} in run `{run}`"),
+                        resumed_text(&head.run, seq, &resumption),
+                    );
+                    resumption.proof = Some(person::proof(writer, call, head, &deed, &text)?);
+                }
             }
             drive.inner.caller.keep(run.as_str(), wanted.secrets);
             if let Some(text) = wanted.text {
@@ -328,15 +336,11 @@ impl Wanted {
     }
 }
 
-/// What a person decides with a resumption, in words.
-fn deed(resumption: &Resumption, run: &RunId) -> String {
-    let set = resumption.overrides.iter().map(|(key, output)| format!("set `{key}` to {output}"));
-    let more = resumption.budget.iter().map(|(budget, limit)| {
-        let name = budget.name();
-        format!("allow {name}={limit}")
-    });
-    let all: Vec<String> = set.chain(more).collect();
-    format!("{} in run `{run}`", all.join(", "))
+/// A model does not do once more what must not happen twice by accident.
+fn for_a_person(deed: &str, run: &RunId) -> Problem {
+    let message = format!("only a person can decide to {deed}");
+    let hint = format!("stop, and ask the person to run `milepost resume {run}` as you wanted to");
+    Problem::new(Code::PresenceRequired, message, hint).context("run_id", run.as_str())
 }
 
 fn budget(name: &str) -> Result<Budget, Problem> {

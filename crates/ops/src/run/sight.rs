@@ -126,6 +126,8 @@ struct Stand {
     status: Status,
     /// The runs of its steps, when nothing else is going on.
     children: Vec<RunId>,
+    /// Whether a request is under way: in a run that is paused there may be one too.
+    calls: bool,
     /// Where it is, and what that does.
     at: Option<(Key, &'static str)>,
 }
@@ -200,7 +202,8 @@ impl Stand {
     fn of(flow: &Flow, state: &State) -> Stand {
         let at = state.open().next().map(|(key, step)| (key.clone(), step.phase.status()));
         let status = view::status(flow, state);
-        Stand { seq: state.seq, status, children: children(state), at }
+        let calls = state.open().any(|(_, step)| matches!(step.phase, Phase::Calling(_)));
+        Stand { seq: state.seq, status, children: children(state), calls, at }
     }
 }
 
@@ -451,7 +454,7 @@ impl Sight {
             if let Some(view) = followed.as_ref().and_then(|active| active.end()) {
                 return Ok(view);
             }
-            let Stand { seq, status, children, at } = self.stand(run)?;
+            let Stand { seq, status, children, at, .. } = self.stand(run)?;
             if at.is_some() && told != at {
                 if let Some((key, does)) = &at {
                     call.progress(&format!("`{key}` is {does}"));
@@ -662,9 +665,10 @@ impl Sight {
         let driven: Vec<(RunId, Arc<Active>)> =
             self.driven().iter().map(|(run, active)| (run.clone(), Arc::clone(active))).collect();
         let moves = |(run, active): &(RunId, Arc<Active>)| {
-            let status = active.shown().stand.status;
+            let Stand { status, calls, .. } = active.shown().stand.clone();
+            let goes_on = status == Status::Running && !self.waits_below(run).unwrap_or(true);
             // One that has ended is about to tell the run above it.
-            let moves = status == Status::Running && !self.waits_below(run).unwrap_or(true);
+            let moves = goes_on || calls;
             (moves || status.has_ended()) && self.writes(Some(active)).is_ok()
         };
         // What began while this looked may have come from a run that was looked at too early.

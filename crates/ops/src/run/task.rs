@@ -291,16 +291,28 @@ impl Task {
                 self.drive.errand(async move { drive.child(child).await });
             }
             Act::CancelChild { run } => {
-                let Ok(run) = RunId::parse(&run) else { return };
-                let Ok(id) = InboxId::parse(&format!("cancel:{run}")) else { return };
                 let by = milepost_engine::engine("parent");
-                let signal = Signal::Cancel { by, reason: None };
-                let drive = self.drive.clone();
-                self.drive.errand(async move {
-                    let _ = drive.tell(&run, &id, &signal, Duration::from_secs(5)).await;
-                });
+                self.tell_child(
+                    &run,
+                    &format!("cancel:{run}"),
+                    Signal::Cancel { by, reason: None },
+                );
+            }
+            Act::PauseChild { run, resume, seq } => {
+                let by = milepost_engine::engine("parent");
+                let signal = if resume { Signal::Unpause { by } } else { Signal::Pause { by } };
+                self.tell_child(&run, &format!("pause:{run}:{seq}"), signal);
             }
         }
+    }
+
+    /// Tells the run of a step something; the same message is taken in once.
+    fn tell_child(&self, run: &str, message: &str, signal: Signal) {
+        let (Ok(run), Ok(id)) = (RunId::parse(run), InboxId::parse(message)) else { return };
+        let drive = self.drive.clone();
+        self.drive.errand(async move {
+            let _ = drive.tell(&run, &id, &signal, Duration::from_secs(5)).await;
+        });
     }
 
     fn context(&self, key: &Key, idempotency_key: String) -> Context {
