@@ -181,6 +181,9 @@ pub enum Event {
         key: Key,
         /// The run.
         run: String,
+        /// A digest of what it was given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        given: Option<String>,
     },
     /// It ended.
     ChildFinished {
@@ -597,6 +600,11 @@ pub struct Resumption {
     /// How the person showed to be there, where this is theirs to decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
+}
+
+impl Resumption {
+    /// What `from` says when the run goes on at its beginning.
+    pub const START: &str = "start";
 }
 
 impl Event {

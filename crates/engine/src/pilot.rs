@@ -665,8 +665,17 @@ impl Turn<'_> {
             let failure = words::too_deep(limits::DEPTH);
             return self.record(Event::StepFailed { key, failure });
         }
-        let run = child_run(&self.state().head.run, &key, self.state().step(&key));
-        self.record(Event::ChildStarted { key: key.clone(), run: run.clone() })?;
+        let given = digest(&json!({"workflow": workflow, "inputs": inputs}));
+        let step = self.state().step(&key);
+        // A run that did not succeed goes on where it stands, unless it is given something else.
+        let left = step.and_then(|step| step.left.as_ref()).filter(|left| left.1 == given);
+        let run = match left {
+            Some((run, _)) => run.clone(),
+            None => child_run(&self.state().head.run, &key, step),
+        };
+        let started =
+            Event::ChildStarted { key: key.clone(), run: run.clone(), given: Some(given) };
+        self.record(started)?;
         self.work.acts.push(Act::StartChild { key, run, workflow, inputs });
         Ok(())
     }

@@ -282,7 +282,7 @@ fn resumption(
     let from = match (&wish.only, &request.origin) {
         (Some(only), _) => only.as_str().to_owned(),
         (None, Origin::Failed) => "failed".to_owned(),
-        (None, Origin::Start) => "start".to_owned(),
+        (None, Origin::Start) => Resumption::START.to_owned(),
         (None, Origin::Step(named)) => named.clone(),
     };
     let begun = |key: &Key| state.steps.keys().any(|other| other.is_within(key));

@@ -394,9 +394,10 @@ impl State {
                     _ => Phase::Pending,
                 };
             }
-            Event::ChildStarted { key, run } => {
+            Event::ChildStarted { key, run, given } => {
                 let step = self.from(key, at, |phase| *phase == Phase::Pending)?;
-                step.child = Some(run.clone());
+                step.continues = step.left.take().is_some_and(|(left, _)| left == *run);
+                (step.child, step.given) = (Some(run.clone()), given.clone());
                 step.phase = Phase::Child(run.clone());
             }
             Event::ChildFinished { key, outcome } => {
@@ -599,6 +600,10 @@ impl State {
 
     fn resumed(&mut self, resumption: &Resumption) {
         resumption.reset.iter().for_each(|key| self.forget(key));
+        if resumption.from == Resumption::START {
+            // Whoever begins at the beginning wants all of it again.
+            self.steps.values_mut().for_each(|step| step.left = None);
+        }
         resumption.reopen.iter().for_each(|key| self.reopen(key));
         for (key, output) in &resumption.overrides {
             let now = self.now_ms;
@@ -735,9 +740,10 @@ impl State {
                 let (sent_back, feedback) = (step.sent_back, step.feedback.take());
                 let (request, verdict) = (step.request.take(), step.verdict.take());
                 let judged = std::mem::take(&mut step.judged);
-                let wrote = step.wrote.take();
+                let (wrote, left) = (step.wrote.take(), step.leaves());
                 *step = StepState {
                     generation,
+                    left,
                     judged,
                     offered: step.offered,
                     request,

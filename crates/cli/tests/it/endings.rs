@@ -240,3 +240,33 @@ fn whoever_follows_a_run_is_told_that_nobody_drives_it() {
     assert!(ran.err.contains("milepost "), "{}", ran.err);
     assert_eq!(only(&place)["status"], "waiting", "{}", ran.err);
 }
+
+/// A paused run waits for its request, in the process that drives it.
+#[test]
+fn a_run_that_is_paused_waits_for_its_write() {
+    let (server, place) = things();
+    let child = begun(&place, &["run", "two.yaml"]);
+    until_seen(&server, 1);
+    let id = only(&place)["run_id"].as_str().expect("an id").to_owned();
+    place.run(["pause", &id]);
+    ended(child).ends(PERSON);
+    assert_eq!(statuses(&only(&place)), ["succeeded", "pending"]);
+    place.run(["resume", &id]).ends(0);
+    assert_eq!(server.seen().len(), 2, "each was sent once");
+}
+
+/// A closed terminal and a machine that shuts down are no reason to leave a write halfway.
+#[test]
+fn whoever_is_told_to_end_waits_for_a_write() {
+    for told in [Signal::TERM, Signal::HUP] {
+        let (server, place) = things();
+        let child = begun(&place, &["run", "two.yaml", "--json"]);
+        until_seen(&server, 1);
+        signal(&child, told);
+        let ran = ended(child).ends(130);
+        let last: Value = serde_json::from_str(ran.out.lines().last().expect("is told"))
+            .expect("one object a line");
+        assert_eq!(statuses(&last), ["succeeded", "pending"], "{last}");
+        is_left_between_two_writes(&server, &place);
+    }
+}

@@ -26,6 +26,7 @@ mod known;
 mod log;
 mod mcp;
 mod mock;
+mod once;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod outputs;

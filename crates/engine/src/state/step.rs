@@ -114,6 +114,12 @@ pub struct StepState {
     pub answer: Option<Answer>,
     /// The run that worked on it last.
     pub child: Option<String>,
+    /// A digest of what that run was given.
+    pub given: Option<String>,
+    /// A run that worked on it and did not succeed, with what it was given: it can go on.
+    pub left: Option<(String, String)>,
+    /// Whether the run that works on it is that one.
+    pub continues: bool,
     /// Its output.
     pub output: Option<Value>,
     /// Why it failed.
@@ -220,6 +226,15 @@ impl StepState {
     pub fn shown_ms(&self) -> Option<u64> {
         let counts = matches!(self.phase, Phase::Asking | Phase::Decided(_) | Phase::Succeeded);
         self.asked_ms.filter(|_| counts)
+    }
+
+    /// The run that can go on when this is begun again.
+    pub(super) fn leaves(&mut self) -> Option<(String, String)> {
+        match self.phase {
+            Phase::Failed | Phase::Canceled => self.child.take().zip(self.given.take()),
+            Phase::Pending => self.left.take(),
+            _ => None,
+        }
     }
 
     /// Tries an agent has left.

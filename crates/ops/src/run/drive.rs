@@ -87,6 +87,8 @@ pub(crate) struct Child {
     pub(crate) run: RunId,
     pub(crate) workflow: String,
     pub(crate) inputs: Map<String, Value>,
+    /// The run did not succeed and is to go on: how often its step was begun again.
+    pub(crate) again: Option<u32>,
 }
 
 impl Drive {
@@ -304,9 +306,22 @@ impl Drive {
 
     async fn go_on(&self, child: &Child) -> Result<(), Problem> {
         let loaded = journal::load(&self.inner.runs, &child.run)?;
-        match ended(&loaded.state) {
-            Some(outcome) => self.child_ended(child, loaded.state.seq, outcome).await,
-            None => drop(self.take_up(&child.run).await?),
+        match (ended(&loaded.state), child.again) {
+            (None, _) => drop(self.take_up(&child.run).await?),
+            (Some(ChildOutcome::Failed { .. } | ChildOutcome::Canceled), Some(generation)) => {
+                let id = format!("again:{}:{generation}", child.run);
+                let id = InboxId::parse(&id).map_err(|error| internal(&error.to_string()))?;
+                // Who has gone on already has ended anew since.
+                match self.answer(&id)? {
+                    None => super::again::go_on(self, &child.run, &loaded, &id).await?,
+                    Some(_) => {
+                        if let Some(outcome) = ended(&loaded.state) {
+                            self.child_ended(child, loaded.state.seq, outcome).await;
+                        }
+                    }
+                }
+            }
+            (Some(outcome), _) => self.child_ended(child, loaded.state.seq, outcome).await,
         }
         Ok(())
     }
@@ -322,7 +337,9 @@ impl Drive {
 
     /// Tells a run that one of its steps' runs has ended.
     pub(crate) async fn child_ended(&self, child: &Child, seq: u64, outcome: ChildOutcome) {
-        let text = format!("child:{}:{seq}", child.run);
+        // The same end is news to a step that was begun again.
+        let again = child.again.map(|again| format!(":{again}")).unwrap_or_default();
+        let text = format!("child:{}:{seq}{again}", child.run);
         let Ok(id) = InboxId::parse(&text) else { return };
         let run = child.run.as_str().to_owned();
         let signal = Signal::ChildEnded { key: child.key.clone(), run, outcome };

@@ -1,5 +1,6 @@
 //! Durable runs: the engine of this process, and its operations, one file each.
 
+pub(crate) mod again;
 pub(crate) mod begin;
 pub(crate) mod caller;
 pub mod cancel;

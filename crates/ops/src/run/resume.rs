@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use milepost_engine::event::Budget;
+use milepost_engine::event::{Budget, Resumption};
 use milepost_engine::resume::{self, Needs, Origin, ResumePlan, ResumeRequest, Tally, Verdict};
 use milepost_engine::signal::{Signal, resumed_text};
-use milepost_engine::state::Status;
+use milepost_engine::state::{End, Phase, State, Status};
 use milepost_engine::view;
-use milepost_engine::{Flow, limits, sentinel};
+use milepost_engine::{Flow, Key, limits, sentinel};
 use milepost_model::id::RunId;
 use milepost_model::plan;
 use milepost_model::problem::{Code, Problem};
@@ -130,7 +130,7 @@ pub struct StepPlanView {
 }
 
 /// What a resumption costs, and what is saved.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ForecastView {
     /// Requests, at least and at most.
     pub calls: Range,
@@ -140,6 +140,9 @@ pub struct ForecastView {
     pub agent_steps: Range,
     /// Questions for a person.
     pub approvals: Range,
+    /// Runs of other workflows. What is told counts theirs as far as it can be told.
+    #[serde(default, skip_serializing_if = "Range::is_none")]
+    pub children: Range,
     /// Requests that are not made again.
     pub saved_calls: u64,
     /// Writes that are not made again.
@@ -156,6 +159,42 @@ pub struct Range {
     /// At most; absent when that cannot be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u64>,
+}
+
+impl Range {
+    fn is_none(&self) -> bool {
+        *self == Range::default()
+    }
+
+    fn add(&mut self, other: Range) {
+        self.least += other.least;
+        self.most = self.most.zip(other.most).map(|(own, other)| own + other);
+    }
+}
+
+impl Default for Range {
+    fn default() -> Range {
+        Range { least: 0, most: Some(0) }
+    }
+}
+
+impl ForecastView {
+    fn add(&mut self, other: &ForecastView) {
+        self.calls.add(other.calls);
+        self.writes.add(other.writes);
+        self.agent_steps.add(other.agent_steps);
+        self.approvals.add(other.approvals);
+        self.children.add(other.children);
+        self.saved_calls += other.saved_calls;
+        self.saved_writes += other.saved_writes;
+        self.saved_agent_steps += other.saved_agent_steps;
+    }
+
+    /// Of workflows that begin anew nobody can tell what they do.
+    fn is_open(&mut self) {
+        let all = [&mut self.calls, &mut self.writes, &mut self.agent_steps, &mut self.approvals];
+        all.into_iter().for_each(|range| range.most = None);
+    }
 }
 
 impl Later for Resume {
@@ -192,7 +231,7 @@ impl Later for Resume {
             &wanted.request,
         );
         let planned = planned.map_err(|failure| super::refused(&failure, &run))?;
-        let (plan, forecast) = told(&planned);
+        let (plan, forecast) = with_children(&drive, &loaded.state, &planned);
         if !request.plan_only {
             let mut resumption = Box::new(planned.resumption);
             resumption.given = wanted.given;
@@ -356,6 +395,55 @@ fn budget(name: &str) -> Result<Budget, Problem> {
     }
 }
 
+/// What becomes of the steps and what that costs, with the runs of steps that go on.
+fn with_children(
+    drive: &Drive,
+    state: &State,
+    planned: &ResumePlan,
+) -> (Vec<StepPlanView>, ForecastView) {
+    let (mut steps, mut forecast) = told(planned);
+    let mut going_on = 0;
+    for (key, run) in left(state, &planned.resumption) {
+        let Some((plan, below)) = continued(drive, &run) else { continue };
+        going_on += 1;
+        forecast.add(&below);
+        if let Some(step) = steps.iter_mut().find(|step| step.step == key.top()) {
+            step.why = format!("{}; run `{run}` goes on", step.why);
+            step.write = step.write.take().or_else(|| plan.into_iter().find_map(|step| step.write));
+        }
+    }
+    if forecast.children.most.is_none_or(|most| most > going_on) {
+        forecast.is_open();
+    }
+    (steps, forecast)
+}
+
+/// What going on with the run of a step costs; nothing when it cannot go on.
+fn continued(drive: &Drive, run: &RunId) -> Option<(Vec<StepPlanView>, ForecastView)> {
+    let loaded = journal::load(&drive.inner.runs, run).ok()?;
+    if matches!(loaded.state.end, Some(End::Succeeded(_))) {
+        // Somebody let it go on by itself: its end is all that the step waits for.
+        return Some((Vec::new(), ForecastView::default()));
+    }
+    let planned = super::again::planned(drive, run, &loaded).ok()?;
+    Some(with_children(drive, &loaded.state, &planned))
+}
+
+/// The runs of steps that go on when these are begun again with what they were given.
+fn left(state: &State, resumption: &Resumption) -> Vec<(Key, RunId)> {
+    let edited = !resumption.inputs.is_empty() || !resumption.overrides.is_empty();
+    if edited || resumption.from == Resumption::START {
+        return Vec::new();
+    }
+    let left = state.steps.iter().filter_map(|(key, step)| {
+        let reset = resumption.reset.iter().any(|reset| key.is_within(reset));
+        let over = matches!(step.phase, Phase::Failed | Phase::Canceled);
+        let run = step.child.as_deref().filter(|_| reset && over && step.given.is_some())?;
+        Some((key.clone(), RunId::parse(run).ok()?))
+    });
+    left.collect()
+}
+
 fn told(planned: &ResumePlan) -> (Vec<StepPlanView>, ForecastView) {
     let steps = planned.steps.iter().map(|step| StepPlanView {
         step: step.key.as_str().to_owned(),
@@ -374,6 +462,7 @@ fn told(planned: &ResumePlan) -> (Vec<StepPlanView>, ForecastView) {
         writes: range(&forecast.writes),
         agent_steps: range(&forecast.agent_steps),
         approvals: range(&forecast.approvals),
+        children: range(&forecast.children),
         saved_calls: forecast.saved.calls,
         saved_writes: forecast.saved.writes,
         saved_agent_steps: forecast.saved.agent_steps,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use milepost_engine::pilot::{Act, Input, Outcome, Pilot, Work};
 use milepost_engine::signal::{Reply, Signal};
-use milepost_engine::state::{Phase, State, Status};
+use milepost_engine::state::{Phase, State, Status, StepState};
 use milepost_engine::{Failure, Flow, Key, Trouble};
 use milepost_model::id::RunId;
 use milepost_model::problem::Code;
@@ -152,7 +152,10 @@ impl Task {
 
     fn child(&self, key: Key, run: RunId, workflow: String) -> Child {
         let parent = self.lease.run.clone();
-        Child { parent, key, run, workflow, inputs: serde_json::Map::new() }
+        let continues =
+            |step: &&StepState| step.continues && step.child.as_deref() == Some(run.as_str());
+        let again = self.pilot.state().step(&key).filter(continues).map(|step| step.generation);
+        Child { parent, key, run, workflow, inputs: serde_json::Map::new(), again }
     }
 
     /// Takes in what others told the run.
@@ -341,8 +344,11 @@ impl Task {
             && let Ok(run) = RunId::parse(&parent.run)
         {
             let key = parent.key;
-            let child =
-                Child { parent: run, ..self.child(key, self.lease.run.clone(), String::new()) };
+            let child = Child {
+                parent: run,
+                again: None,
+                ..self.child(key, self.lease.run.clone(), String::new())
+            };
             let drive = self.drive.clone();
             self.drive.errand(async move { drive.child_ended(&child, seq, outcome).await });
         }

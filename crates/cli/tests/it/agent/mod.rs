@@ -32,14 +32,14 @@ use crate::client::Client;
 const TWICE: usize = 32 * 1024;
 
 /// A client of one server, which checks every result of a tool against the schema of it.
-struct Agent {
+pub(crate) struct Agent {
     client: Client,
     schemas: HashMap<String, jsonschema::Validator>,
 }
 
 impl Agent {
     /// Shakes hands with a server that has these arguments.
-    fn connect(place: &Place, arguments: &[&str]) -> Agent {
+    pub(crate) fn connect(place: &Place, arguments: &[&str]) -> Agent {
         Agent::with(place, arguments, "2025-06-18", &json!({}))
     }
 
@@ -63,7 +63,7 @@ impl Agent {
     }
 
     /// Calls a tool and returns the whole answer.
-    fn ask(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn ask(&mut self, tool: &str, arguments: &Value) -> Value {
         let params = json!({"name": tool, "arguments": arguments});
         let answer = self.client.ask("tools/call", &params);
         self.checked(tool, &answer);

@@ -1,0 +1,210 @@
+//! What was done is not done again by accident, however somebody goes on: not in the run of a step,
+//! not after an answer that could not be read, and not because an agent begins again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::Place;
+use crate::agent::Agent;
+use crate::crash::THINGS;
+use crate::runs::{in_terminal, last};
+use crate::server::{Reply, Server, json as answer};
+
+const CHILD: &str = "
+workflow: child
+steps:
+  - {id: w, run: things things:create, body: {name: kept}}
+  - {id: f, run: things things:get, with: {id: flaky}, depends_on: [w], retry: {max_attempts: 1}}
+";
+const ABOVE: &str = "
+workflow: above
+steps:
+  - {id: c, run: workflow child}
+  - {id: after, run: things things:create, body: {name: after}, depends_on: [c]}
+";
+const ONE: &str = "workflow: one\nsteps: [{id: w, run: things things:create, body: {}}]\n";
+
+/// A server whose `flaky` fails so many times.
+fn things(fails: usize) -> (Server, Place) {
+    let left = Arc::new(AtomicUsize::new(fails));
+    let server = Server::start(move |request| {
+        let fails = |left: usize| left.checked_sub(1);
+        if request.path().ends_with("flaky")
+            && left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fails).is_ok()
+        {
+            return answer(500, &json!({"why": "not now"}));
+        }
+        answer(200, &json!({"id": "t1"}))
+    });
+    let place = place(&server);
+    (server, place)
+}
+
+fn place(server: &Server) -> Place {
+    let files = [("things.yaml", THINGS), ("child.yaml", CHILD), ("above.yaml", ABOVE)];
+    let place = Place::with(&files);
+    place.put("one.yaml", ONE);
+    place.run(["catalog", "import", "things.yaml", "--base-url", &server.url]).ends(0);
+    place.workflow("save child.yaml").ends(0);
+    place
+}
+
+fn writes(server: &Server) -> usize {
+    server.seen().iter().filter(|request| request.method == "POST").count()
+}
+
+/// The run of a step goes on where it failed when the run above it does, as often as that takes,
+/// and the plan says what that costs.
+#[test]
+fn what_succeeded_in_the_run_of_a_step_is_kept() {
+    let (server, place) = things(2);
+    let run = last(&place.run(["run", "above.yaml", "--json"]).ends(1));
+    let id = run["run_id"].as_str().expect("an id").to_owned();
+    let plan = place.run(["resume", &id, "--plan", "--json"]).ends(0).json();
+    assert_eq!(plan["forecast"]["writes"], json!({"least": 1, "most": 1}), "{plan}");
+    assert_eq!(plan["forecast"]["calls"], json!({"least": 2, "most": 2}), "{plan}");
+    assert_eq!(plan["forecast"]["saved_writes"], 1, "{plan}");
+    place.run(["resume", &id]).ends(1);
+    assert_eq!(writes(&server), 1, "what failed once more sent nothing");
+    place.run(["resume", &id]).ends(0);
+    assert_eq!(writes(&server), 2, "that of the child and that behind it");
+}
+
+/// A run of a step that somebody let go on by itself is done.
+#[test]
+fn what_somebody_went_on_with_is_taken_as_it_is() {
+    let (server, place) = things(1);
+    let run = last(&place.run(["run", "above.yaml", "--json"]).ends(1));
+    let id = run["run_id"].as_str().expect("an id").to_owned();
+    let child = run["steps"][0]["run_id"].as_str().expect("a run").to_owned();
+    place.run(["resume", &child]).ends(0);
+    let plan = place.run(["resume", &id, "--plan", "--json"]).ends(0).json();
+    assert_eq!(plan["forecast"]["writes"], json!({"least": 1, "most": 1}), "{plan}");
+    place.run(["resume", &id]).ends(0);
+    assert_eq!(writes(&server), 2);
+}
+
+/// Who begins at the beginning wants all of it again.
+#[test]
+fn from_the_start_is_from_the_start() {
+    let (server, place) = things(1);
+    let run = last(&place.run(["run", "above.yaml", "--json"]).ends(1));
+    let id = run["run_id"].as_str().expect("an id").to_owned();
+    place.run(["resume", &id, "--from", "start", "--yes"]).ends(0);
+    assert_eq!(writes(&server), 3);
+}
+
+/// An answer that cannot be read, or a redirect that is not followed, does not say that nothing
+/// happened.
+#[test]
+fn an_answer_that_cannot_be_used_leaves_open_what_happened() {
+    let garbled = || {
+        let headers = vec![("content-encoding", "gzip".to_owned())];
+        Reply::Answer(201, headers, b"no gzip".to_vec())
+    };
+    let elsewhere =
+        || Reply::Answer(303, vec![("location", "http://10.0.0.1/".to_owned())], Vec::new());
+    let replies: [fn() -> Reply; 2] = [garbled, elsewhere];
+    for reply in replies {
+        let server = Server::start(move |_| reply());
+        let place = place(&server);
+        let run = last(&place.run(["run", "one.yaml", "--json"]).ends(4));
+        assert_eq!(run["waiting"][0]["kind"], "decision", "{run}");
+        assert_eq!(writes(&server), 1);
+    }
+}
+
+fn agent_on(place: &Place) -> Agent {
+    Agent::connect(place, &["--surface", "workflows"])
+}
+
+/// Calls a tool, with the confirmation that it was told to bring.
+fn insisted(agent: &mut Agent, tool: &str, arguments: &Value) -> Value {
+    let told = agent.ask(tool, arguments)["result"]["structuredContent"].take();
+    let next = &told["next"]["arguments"];
+    if next["confirm"].is_null() {
+        return told;
+    }
+    let again = next.clone();
+    agent.ask(tool, &again)["result"]["structuredContent"].take()
+}
+
+/// An agent does not settle what a person has to by stopping the run and beginning again.
+#[test]
+fn an_agent_cannot_undo_an_unknown_end() {
+    let server = Server::start(|_| Reply::HangUp);
+    let place = place(&server);
+    let run = last(&place.run(["run", "one.yaml", "--json"]).ends(4));
+    let id = run["run_id"].as_str().expect("an id").to_owned();
+    place.run(["cancel", &id, "--yes"]).ends(0);
+    let mut agent = agent_on(&place);
+    let told = insisted(&mut agent, "workflow_resume", &json!({"run_id": id}));
+    assert_eq!(told["error_code"], "PRESENCE_REQUIRED", "{told}");
+    assert_eq!(writes(&server), 1, "{told}");
+    // Nor does a script: a person says so at a terminal.
+    let refused = place.run(["resume", &id, "--yes"]).ends(8);
+    assert!(refused.err.contains("may have taken effect") || refused.err.contains("terminal"));
+    in_terminal(&place, &format!("resume {id} --yes"), "y\n");
+    assert_eq!(writes(&server), 2);
+}
+
+/// Nor does it repeat what succeeded.
+#[test]
+fn an_agent_cannot_repeat_a_write() {
+    let (server, place) = things(0);
+    let run = last(&place.run(["run", "one.yaml", "--json"]).ends(0));
+    let mut agent = agent_on(&place);
+    for more in [json!({"redo": ["w"]}), json!({"from": "w"}), json!({"from": "start"})] {
+        let mut asked = more.clone();
+        asked["run_id"] = run["run_id"].clone();
+        let told = insisted(&mut agent, "workflow_resume", &asked);
+        assert_eq!(told["error_code"], "PRESENCE_REQUIRED", "{more}: {told}");
+    }
+    assert_eq!(writes(&server), 1);
+}
+
+/// A question that was answered with no is not gone because a newer text does not ask it.
+#[test]
+fn an_agent_cannot_write_a_question_away() {
+    let (server, place) = things(0);
+    let asking = "workflow: asks\nsteps:\n  - {id: ok, approve: Do it?}\n  - {id: w, run: things \
+                  things:create, body: {}, depends_on: [ok]}\n";
+    let without = "workflow: asks\nsteps:\n  - {id: w, run: things things:create, body: {}}\n";
+    let before = "workflow: asks\nsteps:\n  - {id: w, run: things things:create, body: {}}\n  \
+                  - {id: ok, approve: Do it?, depends_on: [w]}\n";
+    for text in [without, before] {
+        place.put("asks.yaml", asking);
+        place.workflow("save asks.yaml --overwrite").ends(0);
+        let run = last(&place.run(["run", "asks", "--json"]).ends(4));
+        let id = run["run_id"].as_str().expect("an id").to_owned();
+        in_terminal(&place, &format!("reject {id} -m never"), "y\n");
+        place.put("asks.yaml", text);
+        place.workflow("save asks.yaml --overwrite").ends(0);
+        let mut agent = agent_on(&place);
+        let latest = json!({"run_id": id, "version": "latest"});
+        let told = insisted(&mut agent, "workflow_resume", &latest);
+        assert_eq!(told["error_code"], "PRESENCE_REQUIRED", "{told}");
+        assert_eq!(writes(&server), 0);
+    }
+}
+
+/// An approval covers the text of a workflow below it.
+#[test]
+fn a_workflow_that_was_swapped_is_asked_for_again() {
+    let (server, place) = things(0);
+    place.put(
+        "asks.yaml",
+        "workflow: asks\nsteps:\n  - {id: ok, approve: Do it?}\n  - {id: c, run: workflow child, \
+         depends_on: [ok]}\n",
+    );
+    let run = last(&place.run(["run", "asks.yaml", "--json"]).ends(4));
+    let id = run["run_id"].as_str().expect("an id").to_owned();
+    place.put("child.yaml", &CHILD.replace("kept", "swapped"));
+    place.workflow("save child.yaml --overwrite").ends(0);
+    in_terminal(&place, &format!("approve {id}"), "y\n");
+    let shown = place.run(["show", &id, "--json"]).ends(0).json();
+    assert_eq!(shown["waiting"][0]["kind"], "approval", "{shown}");
+    assert_eq!(writes(&server), 0);
+}

@@ -1,0 +1,51 @@
+//! Runs of steps that go on when the run above them does: what succeeded in them is not done again.
+
+use std::time::Duration;
+
+use milepost_engine::resume::{self, Needs, ResumePlan, ResumeRequest};
+use milepost_engine::signal::{Reply, Signal};
+use milepost_engine::{engine, limits};
+use milepost_model::id::RunId;
+use milepost_model::problem::{Code, Problem};
+use milepost_store::runs::InboxId;
+
+use super::clock::now_ms;
+use super::drive::Drive;
+use super::journal::Loaded;
+
+/// How long the run has to take it in.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What going on with the run of a step would do.
+pub(crate) fn planned(drive: &Drive, run: &RunId, loaded: &Loaded) -> Result<ResumePlan, Problem> {
+    let mut wish = ResumeRequest::of(&loaded.state, engine("parent"));
+    let timeout = loaded.flow.workflow().timeout.as_ref().map(|period| period.0.as_millis());
+    let timeout = timeout.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(limits::RUN_MS);
+    wish.deadline_ms = now_ms() + timeout;
+    let (flow, state) = (&loaded.flow, &loaded.state);
+    let planned = resume::plan(flow, flow, state, &drive.inner.caller, &wish);
+    planned.map_err(|failure| super::refused(&failure, run))
+}
+
+/// Lets the run of a step go on at what failed in it. What only a person decides about it is for
+/// them to decide there.
+pub(crate) async fn go_on(
+    drive: &Drive,
+    run: &RunId,
+    loaded: &Loaded,
+    id: &InboxId,
+) -> Result<(), Problem> {
+    let resumption = planned(drive, run, loaded)?.resumption;
+    if let Needs::Person(deed) | Needs::Proof(deed) =
+        resume::needs(&loaded.flow, &loaded.state, &resumption)
+    {
+        let message = format!("only a person can decide to {deed}");
+        let hint = format!("go on with `milepost resume {run}` first");
+        return Err(Problem::new(Code::PresenceRequired, message, hint));
+    }
+    let signal = Signal::Resume { seq: loaded.state.seq, resumption: Box::new(resumption) };
+    match drive.tell(run, id, &signal, PATIENCE).await? {
+        Some(Reply::Refused { failure }) => Err(super::refused(&failure, run)),
+        _ => Ok(()),
+    }
+}
