@@ -444,14 +444,19 @@ fn answered(one: One<'_, '_>, state: &StepState) -> Command {
 }
 
 /// Another pass of polling, or the end of it.
+/// When polling has taken as long as it may.
+pub(crate) fn polls_until(repeat: &Repeat, began: u64) -> Option<u64> {
+    let total = repeat.timeout.as_ref().map(millis);
+    // Without any bound of its own, polling has ours.
+    let total = total.or(repeat.max_attempts.is_none().then_some(limits::POLL_TOTAL_MS));
+    total.map(|total| began.saturating_add(total))
+}
+
 fn polled(key: &Key, repeat: &Repeat, state: &StepState, now: u64) -> Command {
     let every = repeat.every.as_ref().map_or(limits::POLL_MS, millis);
-    let total = repeat.timeout.as_ref().map(millis);
     let most = repeat.max_attempts.map(milepost_model::decode::Int::get);
-    // Without any bound of its own, polling has ours.
-    let total = total.or(most.is_none().then_some(limits::POLL_TOTAL_MS));
     let began = state.began_ms.unwrap_or(now);
-    let late = total.is_some_and(|total| now.saturating_add(every) > began.saturating_add(total));
+    let late = polls_until(repeat, began).is_some_and(|until| now.saturating_add(every) > until);
     let often = most.is_some_and(|most| state.passes + 1 >= most);
     if late || often {
         return failed(key, words::polled(key, state.passes + 1, (now - began) / 1000));

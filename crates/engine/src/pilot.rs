@@ -11,9 +11,11 @@
 use std::collections::BTreeMap;
 
 use milepost_model::document::hex;
+use milepost_model::step::Action;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::act::polls_until;
 use crate::board::Board;
 use crate::command::{Asking, Call, Calling, Command, Starting};
 use crate::event::{
@@ -739,7 +741,13 @@ impl Turn<'_> {
             seed: &attempt.idempotency_key,
         };
         let now = self.now_ms.max(state.now_ms);
-        retry::pause(step, &tried).map(|pause| now + pause)
+        let began = state.step(&attempt.key).and_then(|step| step.began_ms).unwrap_or(now);
+        let until = match &step.action {
+            Action::Run(run) => run.repeat.as_ref().and_then(|repeat| polls_until(repeat, began)),
+            _ => None,
+        };
+        let at = retry::pause(step, &tried).map(|pause| now + pause);
+        at.filter(|at| until.is_none_or(|until| *at <= until))
     }
 
     fn signal(&mut self, id: String, signal: Signal) -> Result<(), IllegalEvent> {

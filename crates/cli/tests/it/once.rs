@@ -208,3 +208,42 @@ fn a_workflow_that_was_swapped_is_asked_for_again() {
     assert_eq!(shown["waiting"][0]["kind"], "approval", "{shown}");
     assert_eq!(writes(&server), 0);
 }
+
+/// What stands for a secret can only be put back whole, so nothing else may be done with it; and an
+/// API that sends a secret back does not have it passed on.
+#[test]
+fn a_secret_is_passed_on_and_nothing_else() {
+    let text = |value: &str| {
+        format!(
+            "workflow: s\ninputs: {{tok: {{type: string, secret: true}}}}\nsteps:\n  - {{id: a, run: \
+             things things:create, body: {{x: \"{value}\"}}}}\n  - {{id: b, run: things \
+             things:create, body: {{x: '${{{{ steps.a.output.x }}}}'}}}}\n"
+        )
+    };
+    let server = Server::start(|request| {
+        let body: Value = serde_json::from_str(&request.body).unwrap_or_default();
+        answer(200, &json!({"id": "t1", "x": body["x"]}))
+    });
+    let place = place(&server);
+    let wrong = [
+        "${{ base64('u:' + inputs.tok) }}",
+        "${{ url_encode(inputs.tok) }}",
+        "${{ inputs.tok.size() }}",
+        "${{ inputs.tok == 'a' }}",
+        "${{ inputs.tok.startsWith('a') ? 1 : 2 }}",
+    ];
+    for value in wrong {
+        place.put("s.yaml", &text(value));
+        let told = place.workflow("validate s.yaml").ends(3);
+        let found = told.out + &told.err;
+        assert!(found.contains("error[secret-exposed]"), "{value}: {found}");
+    }
+    for value in ["${{ inputs.tok }}", "${{ 'Bearer ' + inputs.tok }}", "a ${{ inputs.tok }}"] {
+        place.put("s.yaml", &text(value));
+        place.workflow("validate s.yaml").ends(0);
+    }
+    place.run(["run", "s.yaml", "-i", "tok=verysecretvalue"]).ends(0);
+    let sent: Vec<String> = server.seen().iter().map(|request| request.body.clone()).collect();
+    assert!(sent[0].contains("verysecretvalue"), "{sent:?}");
+    assert!(!sent[1].contains("verysecretvalue"), "{sent:?}");
+}

@@ -659,3 +659,22 @@ steps:
         milepost_engine::signal::Reply::Done
     );
 }
+
+/// Polling takes no longer than it may, however often a pass of it is tried again.
+#[test]
+fn polling_is_over_in_time_though_it_is_tried_again() {
+    let mut rig = Rig::new(
+        "
+workflow: w
+steps:
+  - id: a
+    run: api jobs:get
+    repeat: {until: output.done == true, every: 1s, timeout: 3s}
+    retry: {max_attempts: 50, on: [timeout], initial: 1s, backoff: fixed}
+",
+    );
+    rig.on("a", &[timeout(false)]).start();
+    assert!(told::stands(&rig).starts_with("failed"), "{}", told::stands(&rig));
+    let took = rig.state().now_ms - crate::rig::START_MS;
+    assert!(took <= 3_000, "{took} ms");
+}

@@ -283,6 +283,16 @@ impl<'c> Checker<'c> {
                 Finding::error(place, Rule::SecretExposed, message)
                     .suggest("use it in `with`, `body` or `headers` of a `run` step only"),
             );
+        } else if input.is_secret() && !reference.guarded && !located.expr.passes_on(reference) {
+            // What stands in its place is put back where it is sent, and nothing else can be done
+            // with it.
+            let place = located.place(reference.span.start, reference.span.end);
+            let message = format!("input `{name}` is secret and inside an expression");
+            self.report.add(
+                Finding::error(place, Rule::SecretExposed, message)
+                    .expected("a secret input alone, or joined with `+`")
+                    .suggest(format!("put it alone: `${{{{ inputs.{name} }}}}`")),
+            );
         }
         // What is read inside a text or a number cannot exist.
         let inside = reference.path.get(1).filter(|_| !reference.guarded);

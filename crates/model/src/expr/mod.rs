@@ -53,7 +53,7 @@ pub use span::Span;
 pub use syntax_error::SyntaxError;
 pub use value_type::ValueType;
 
-use ast::{Node, NodeKind, StepKind};
+use ast::{BinaryOp, Node, NodeKind, StepKind};
 use eval::{Eval, Evaluator};
 use infer::Inference;
 use value::Value;
@@ -100,6 +100,19 @@ impl Expr {
     /// The data it mentions, in source order; variables of macros are not data.
     pub fn references(&self) -> &[Reference] {
         &self.inner.references
+    }
+
+    /// Whether data that it mentions is the whole expression or joined by `+` at its top, and so
+    /// reaches its result unchanged.
+    pub fn passes_on(&self, reference: &Reference) -> bool {
+        let is_it = |node: &Node| node.span == reference.span;
+        let root = &self.inner.root;
+        match &root.kind {
+            NodeKind::Chain { first, rest } if rest.iter().all(|link| link.op == BinaryOp::Add) => {
+                is_it(first) || rest.iter().any(|link| is_it(&link.operand))
+            }
+            _ => is_it(root),
+        }
     }
 
     /// The secrets it mentions, in source order.

@@ -102,6 +102,13 @@ impl Caller {
     /// Sends a request once, as it was made ready.
     pub(crate) async fn call(&self, context: &Context, call: &StepCall, ready: &Ready) -> Outcome {
         match self.attempt(context, call, ready).await {
+            Ok(Outcome::Answered { mut answer, duration_ms }) => {
+                // What an API sends back is data: it cannot have a secret put where no author did.
+                if !context.sealed.names(&answer.output).is_empty() {
+                    answer.output = context.sealed.broken(&answer.output);
+                }
+                Outcome::Answered { answer, duration_ms }
+            }
             Ok(outcome) => outcome,
             Err(problem) => unsendable(&problem),
         }

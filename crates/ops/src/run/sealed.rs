@@ -41,6 +41,11 @@ impl Sealed {
         replaced_in(&self.0, value, &mut |name| Some(secrets.get(name)?.reveal().to_owned()))
     }
 
+    /// A value in which nothing stands for a secret any more.
+    pub(crate) fn broken(&self, value: &Value) -> Value {
+        replaced_in(&self.0, value, &mut |_| Some("[secret]".to_owned()))
+    }
+
     /// The same for a map of them.
     fn reveal_map(
         &self,
