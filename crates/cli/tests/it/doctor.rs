@@ -122,6 +122,36 @@ fn open_to_all(place: &Place, name: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("sets");
 }
 
+/// Puts a link to a file of the user's into the place of a private one.
+#[cfg(unix)]
+fn link_to_victim(place: &Place, name: &str) {
+    put(place, "victim.txt", "for all to read");
+    open_to_all(place, "victim.txt");
+    std::os::unix::fs::symlink(place.below("victim.txt"), place.below(name)).expect("links");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_link_leads_to_is_left_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let place = used();
+    let mode = |name: &str| {
+        fs::metadata(place.below(name)).expect("is there").permissions().mode() & 0o777
+    };
+    link_to_victim(&place, "home/.local/share/milepost/http-token");
+    fs::create_dir(place.below("folder")).expect("makes a folder");
+    open_to_all(&place, "folder");
+    let blobs = place.below(DATA).join("blobs");
+    drop(fs::remove_dir_all(&blobs));
+    std::os::unix::fs::symlink(place.below("folder"), blobs).expect("links");
+    let report = place.doctor(&["--fix", "--json"], &[]).ends(1).json();
+    assert_eq!((mode("victim.txt"), mode("folder")), (0o644, 0o755));
+    assert_eq!(report["mended"], Value::Array(Vec::new()));
+    let links = found(&report).iter().filter(|check| is(check, "what", "it is a link")).count();
+    assert_eq!(links, 2, "{report:#}");
+}
+
 /// Changes the first place in a file that says something.
 fn change(place: &Place, name: &str, from: &[u8], to: &[u8]) {
     let path = place.below(name);
@@ -297,6 +327,14 @@ const MODES: &[Planted] = &[
         place: "http-token",
         fix: "doctor --fix",
         heals: true,
+        ..BASE
+    },
+    Planted {
+        name: "a link in the place of the server's token",
+        plant: |place| link_to_victim(place, "home/.local/share/milepost/http-token"),
+        id: "mode",
+        place: "http-token",
+        fix: "in the place of the link",
         ..BASE
     },
 ];

@@ -52,7 +52,7 @@ fn directories(writer: &Writer, work: &mut Work) {
 
 fn modes(writer: &Writer, work: &mut Work) {
     let exposed = health::exposed(writer.reader.locations());
-    for exposed in exposed.iter().filter(|exposed| !exposed.foreign) {
+    for exposed in exposed.iter().filter(|exposed| exposed.closable) {
         let closed = health::close(exposed).map_err(|error| problems::of_file(&error).message);
         work.take(format!("closed {} to others", exposed.path.display()), closed);
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use milepost_store::health::{self, Kept, Standing};
+use milepost_store::health::{self, Exposed, Exposure, Kept, Standing};
 use milepost_store::{Config, ConfigError};
 
 use super::{Check, or_ok};
@@ -97,23 +97,41 @@ fn directory(id: &'static str, path: &Path) -> Check {
 /// Whether what is private is.
 pub(super) fn modes(writer: &Writer) -> Vec<Check> {
     let exposed = health::exposed(writer.reader.locations());
-    let found = exposed.iter().map(|exposed| {
-        let path = exposed.path.display();
-        if exposed.foreign {
+    let found = exposed.iter().map(mode);
+    or_ok(found.collect(), || Check::ok("mode", "what is private is for its owner alone"))
+}
+
+fn mode(exposed: &Exposed) -> Check {
+    let path = exposed.path.display();
+    let (what, fix) = match exposed.exposure {
+        Exposure::Foreign => {
             let fix = format!("give it back: `sudo chown \"$USER\" {path}`");
             return Check::fault("mode", "it belongs to another user", fix).at(&exposed.path);
         }
-        let what = format!("others may use it (mode {:03o})", exposed.mode);
-        let mode = if exposed.kept == Kept::File { "600" } else { "700" };
-        let fix = format!("run `milepost doctor --fix`, or `chmod {mode} {path}`");
-        let check = match exposed.kept {
-            Kept::File => Check::fault("mode", what, fix),
-            // The files in it are closed on their own.
-            Kept::Directory => Check::warning("mode", what, fix),
-        };
-        check.at(&exposed.path)
-    });
-    or_ok(found.collect(), || Check::ok("mode", "what is private is for its owner alone"))
+        Exposure::Link => (
+            "it is a link, and what it leads to may be open to others".to_owned(),
+            "put the file or folder itself in the place of the link; what the link leads to is \
+             left as it is"
+                .to_owned(),
+        ),
+        Exposure::Open(mode) => {
+            let by_hand = match exposed.kept {
+                Kept::File => format!("`chmod 600 {path}`"),
+                Kept::Directory => format!("`chmod 700 {path}`"),
+            };
+            let fix = match exposed.closable {
+                true => format!("run `milepost doctor --fix`, or {by_hand}"),
+                false => format!("it is a link: look where it leads, then {by_hand}"),
+            };
+            (format!("others may use it (mode {mode:03o})"), fix)
+        }
+    };
+    let check = match exposed.kept {
+        Kept::File => Check::fault("mode", what, fix),
+        // The files in it are closed on their own.
+        Kept::Directory => Check::warning("mode", what, fix),
+    };
+    check.at(&exposed.path)
 }
 
 /// Whether there is room to write.

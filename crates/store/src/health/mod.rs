@@ -7,7 +7,7 @@ mod modes;
 
 pub use disk::free_bytes;
 pub use leftovers::{held_locks, leftovers, remove_leftovers};
-pub use modes::{Exposed, Kept, close, exposed, private_paths};
+pub use modes::{Exposed, Exposure, Kept, close, exposed, private_paths};
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};

@@ -14,6 +14,17 @@ pub enum Kept {
     Directory,
 }
 
+/// Why a private path is not for its owner alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exposure {
+    /// Others may use it, by its mode.
+    Open(u32),
+    /// It belongs to another user: only that one, or an administrator, can change it.
+    Foreign,
+    /// It is a link: what it leads to is not known to be ours.
+    Link,
+}
+
 /// A private path that is not for its owner alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exposed {
@@ -21,10 +32,10 @@ pub struct Exposed {
     pub path: PathBuf,
     /// What it is.
     pub kept: Kept,
-    /// Its mode.
-    pub mode: u32,
-    /// It belongs to another user: only that one, or an administrator, can change it.
-    pub foreign: bool,
+    /// Why.
+    pub exposure: Exposure,
+    /// Whether it can be closed without changing anything else: it is no link, and ours.
+    pub closable: bool,
 }
 
 /// The names of private files in the data directory.
@@ -57,16 +68,32 @@ pub fn private_paths(locations: &Locations) -> Vec<(Kept, PathBuf)> {
     folders.chain(files).collect()
 }
 
-/// The private paths that others may use, or that belong to others.
+/// The private paths that others may use, or that belong to others, or that are links.
 #[cfg(unix)]
 pub fn exposed(locations: &Locations) -> Vec<Exposed> {
+    use std::fs;
     use std::os::unix::fs::MetadataExt;
 
     let own = rustix::process::geteuid().as_raw();
     let look = |(kept, path): (Kept, PathBuf)| {
-        let metadata = std::fs::metadata(&path).ok()?;
-        let (mode, foreign) = (metadata.mode() & 0o777, metadata.uid() != own);
-        (mode & 0o077 != 0 || foreign).then_some(Exposed { path, kept, mode, foreign })
+        let itself = fs::symlink_metadata(&path).ok()?;
+        // A user may keep all of it elsewhere, by a link to the whole; a link inside is nobody's
+        // way to arrange things.
+        let whole = path == locations.data || path == locations.cache;
+        let link = itself.is_symlink();
+        let metadata = if link && whole { fs::metadata(&path).ok()? } else { itself };
+        let mode = metadata.mode() & 0o777;
+        let exposure = if link && !whole {
+            Exposure::Link
+        } else if metadata.uid() != own {
+            Exposure::Foreign
+        } else if mode & 0o077 != 0 {
+            Exposure::Open(mode)
+        } else {
+            return None;
+        };
+        let closable = !link && exposure != Exposure::Foreign;
+        Some(Exposed { path, kept, exposure, closable })
     };
     private_paths(locations).into_iter().filter_map(look).collect()
 }
@@ -77,19 +104,21 @@ pub fn exposed(_: &Locations) -> Vec<Exposed> {
     Vec::new()
 }
 
-/// Makes a private path its owner's alone.
+/// Makes a private path its owner's alone. One that has become a link since it was looked at is
+/// refused: what it leads to is not ours to change.
 #[cfg(unix)]
 pub fn close(exposed: &Exposed) -> Result<(), FileError> {
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt;
+    use rustix::fs::{Mode, OFlags};
 
     let mode = match exposed.kept {
-        Kept::File => 0o600,
-        Kept::Directory => 0o700,
+        Kept::File => Mode::RUSR | Mode::WUSR,
+        Kept::Directory => Mode::RWXU,
     };
-    let path = &exposed.path;
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))
-        .map_err(|error| FileError::of(path, error))
+    // A pipe would wait for somebody at its other end.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let closed = rustix::fs::open(&exposed.path, flags, Mode::empty())
+        .and_then(|file| rustix::fs::fchmod(file, mode));
+    closed.map_err(|error| FileError::of(&exposed.path, error.into()))
 }
 
 /// There is nothing to close.
