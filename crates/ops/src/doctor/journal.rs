@@ -1,12 +1,12 @@
 //! The runs: their key, their database, and what is in it.
 
-use std::error::Error;
 use std::path::Path;
 
 use milepost_model::id::RunId;
+use milepost_store::FileError;
 use milepost_store::runs::{Examination, FILE, RunsError, RunsReader};
 
-use super::{Check, count, or_ok};
+use super::{Check, access, count, or_ok};
 use crate::run::clock::now_ms;
 use crate::writer::Writer;
 
@@ -19,14 +19,14 @@ const RESTORE: &str = "put the newest copy that `milepost backup` made in the pl
 pub(super) fn checks(writer: &Writer) -> Vec<Check> {
     let data = &*writer.reader.locations().data;
     let database = data.join(FILE);
-    if !database.is_file() {
-        return vec![Check::ok("journal.database", "there have been no runs yet").at(&database)];
-    }
     let opened = RunsReader::open(data)
         .and_then(|reader| reader.map(|reader| reader.examine(now_ms())).transpose());
     match opened {
         Err(error) => vec![unusable(&error, data, &database)],
-        Ok(None) => vec![Check::ok("journal.database", "it is empty").at(&database)],
+        Ok(None) => {
+            let what = if database.exists() { "it is empty" } else { "there have been no runs yet" };
+            vec![Check::ok("journal.database", what).at(&database)]
+        }
         Ok(Some(found)) => examined(&found, data, &database),
     }
 }
@@ -57,10 +57,15 @@ fn unusable(error: &RunsError, data: &Path, database: &Path) -> Check {
         RunsError::Full => {
             Check::fault("journal.database", error.to_string(), "make room").at(data)
         }
-        error => {
-            let why = error.source().map(|why| format!(": {why}")).unwrap_or_default();
-            Check::fault("journal.database", format!("{error}{why}"), RESTORE).at(database)
+        error if error.is_damage() => {
+            Check::fault("journal.database", error.to_string(), RESTORE).at(database)
         }
+        // Runs that cannot be reached may be sound: a copy in their place would lose the newest.
+        RunsError::File(FileError::Io { path, .. } | FileError::NotRegular { path }) => {
+            let id = if *path == key { "journal.key" } else { "journal.database" };
+            Check::fault(id, error.to_string(), access(path)).at(path)
+        }
+        error => Check::fault("journal.database", error.to_string(), access(database)).at(database),
     }
 }
 
@@ -142,4 +147,28 @@ fn clock(newest_ms: u64, now_ms: u64) -> Check {
     let seconds = (newest_ms - now_ms) / 1_000;
     let what = format!("it is {} before the newest run", count(seconds as usize, "second"));
     Check::warning("clock", what, "set the clock of this machine right")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    /// Only what is damaged is to be replaced: the newest runs are not in any copy.
+    #[test]
+    fn runs_that_cannot_be_reached_are_not_replaced() {
+        let data = Path::new("/data");
+        for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem] {
+            for name in [FILE, "chain.key"] {
+                let path = data.join(name);
+                let error = FileError::Io { path: path.clone(), source: kind.into() };
+                let check = unusable(&error.into(), data, &data.join(FILE));
+                let fix = check.fix.expect("a fix");
+                assert!(fix.contains(&format!("chmod u+rw {}", path.display())), "{fix}");
+                assert!(!fix.contains("backup"), "{fix}");
+                assert_eq!(check.place, Some(path.display().to_string()));
+            }
+        }
+    }
 }

@@ -127,6 +127,21 @@ pub fn examine(
     Report { version, faults, warnings, checks, mended, not_mended }
 }
 
+/// What mends a path that cannot be reached; what is in it may be sound, and is kept.
+fn access(path: &Path) -> String {
+    let shown = path.display();
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            "there is a folder in the place of the file: move it away, and put the file back"
+                .to_owned()
+        }
+        _ => format!(
+            "let yourself use it again, and remove nothing: `ls -ld {shown}` and its folders show \
+             who may; then `chmod u+rw {shown}` or `sudo chown \"$USER\" {shown}`"
+        ),
+    }
+}
+
 /// The findings, or that there are none.
 fn or_ok(found: Vec<Check>, ok: impl FnOnce() -> Check) -> Vec<Check> {
     if found.is_empty() { vec![ok()] } else { found }

@@ -85,9 +85,14 @@ fn directory(id: &'static str, path: &Path) -> Check {
             let fix = format!("let yourself write to it: `chmod u+wx {}`", path.display());
             Check::fault(id, "it may not be written to", fix)
         }
-        Standing::Blocked { by, why } => {
+        Standing::Blocked { by, why, in_the_way } => {
             let by = by.display();
-            let fix = format!("move `{by}` away or let yourself write there");
+            let fix = match in_the_way {
+                true => format!("move `{by}` away"),
+                false => format!(
+                    "let yourself use it: `chmod u+rwx {by}`, or `sudo chown \"$USER\" {by}`"
+                ),
+            };
             Check::fault(id, format!("it cannot be used because of `{by}`: {why}"), fix)
         }
     };

@@ -3,9 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use milepost_store::FileError;
 use milepost_store::secrets::{SecretError, SecretName, Vault};
 
-use super::{Check, count, or_ok};
+use super::{Check, access, count, or_ok};
+use crate::problems;
 use crate::writer::Writer;
 
 pub(super) fn checks(writer: &Writer) -> Vec<Check> {
@@ -31,6 +33,9 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
 }
 
 fn closed(error: &SecretError) -> Check {
+    if let SecretError::File(error) = error {
+        return unreachable(error);
+    }
     let fix = match error {
         SecretError::NeedsPassphrase { .. } | SecretError::WrongPassphrase { .. } => {
             "set `MILEPOST_SECRETS_PASSPHRASE` to the passphrase of the secrets"
@@ -47,6 +52,21 @@ fn closed(error: &SecretError) -> Check {
             Check::warning("secret.store", error.to_string(), fix)
         }
         _ => Check::fault("secret.store", error.to_string(), fix),
+    }
+}
+
+/// Secrets that cannot be read may be sound: they are not to be thrown away.
+fn unreachable(error: &FileError) -> Check {
+    let what = problems::of_file(error).message;
+    match error {
+        FileError::Io { path, .. } | FileError::NotRegular { path } => {
+            Check::fault("secret.store", what, access(path)).at(path)
+        }
+        FileError::Outside { path } => {
+            let fix = "put the file itself in the place of the link, and remove nothing else";
+            Check::fault("secret.store", what, fix).at(path)
+        }
+        _ => Check::fault("secret.store", what, "put a copy of the secrets back"),
     }
 }
 

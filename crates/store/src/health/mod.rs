@@ -27,18 +27,23 @@ pub enum Standing {
         by: PathBuf,
         /// Why.
         why: &'static str,
+        /// It has to go; else its permissions do.
+        in_the_way: bool,
     },
     /// It is there, and may not be written to.
     ReadOnly,
 }
 
-const NO_DIRECTORY: &str = "it is no directory";
+const NO_DIRECTORY: &str = "it is not a directory";
 const NOT_WRITABLE: &str = "it may not be written to";
 const NOT_READABLE: &str = "it cannot be looked at";
 
 /// Whether a directory is there, or could be.
 pub fn directory(path: &Path) -> Standing {
-    let blocked = |by: &Path, why| Standing::Blocked { by: by.to_owned(), why };
+    let blocked = |by: &Path, why| {
+        let in_the_way = why == NO_DIRECTORY;
+        Standing::Blocked { by: by.to_owned(), why, in_the_way }
+    };
     for (above, folder) in path.ancestors().enumerate() {
         if folder.as_os_str().is_empty() {
             continue;

@@ -110,10 +110,10 @@ pub enum RunsError {
     #[error("the system gives no random numbers")]
     NoRandomness,
     /// A file could not be read or written.
-    #[error(transparent)]
+    #[error("{}", reason(.0))]
     File(#[from] FileError),
     /// `SQLite` refused for another reason.
-    #[error("the runs cannot be read or written")]
+    #[error("the runs cannot be read or written: {0}")]
     Storage(#[source] rusqlite::Error),
 }
 
@@ -131,10 +131,19 @@ impl From<rusqlite::Error> for RunsError {
     }
 }
 
+/// What is wrong with a file, with what the system said: whoever reads it has to do something
+/// about that.
+fn reason(error: &FileError) -> String {
+    match error {
+        FileError::Io { source, .. } => format!("{error}: {source}"),
+        _ => error.to_string(),
+    }
+}
+
 impl RunsError {
     /// Whether bytes on the disk are not what was written: what they are about can be told only
     /// by whoever asked for them.
-    pub(super) fn is_damage(&self) -> bool {
+    pub fn is_damage(&self) -> bool {
         matches!(self, RunsError::Storage(error) if is_damage(error))
     }
 

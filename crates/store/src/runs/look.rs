@@ -1,8 +1,8 @@
 //! Runs for those who only look: nothing is made, written or set aside.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fmt, fs, io};
 
 use milepost_model::id::RunId;
 
@@ -17,6 +17,7 @@ use super::run::{self, RunRow};
 use super::schema;
 use super::tally::{self, Tally};
 use crate::digest::Digest;
+use crate::file::FileError;
 use crate::limits;
 
 /// The read side of the runs of a directory. It has no connection that could write. A clone is the
@@ -39,11 +40,15 @@ impl fmt::Debug for RunsReader {
 }
 
 impl RunsReader {
-    /// Over the runs of a directory; `None` where there have never been any.
+    /// Over the runs of a directory; `None` where there have never been any. Runs that cannot be
+    /// looked at are not runs that never were.
     pub fn open(directory: &Path) -> Result<Option<RunsReader>, RunsError> {
         let path = directory.join(schema::FILE);
-        if !path.is_file() {
-            return Ok(None);
+        match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_file() => {}
+            Ok(_) => return Err(FileError::NotRegular { path }.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(FileError::of(&path, error).into()),
         }
         let readers = Readers::of(path, Access::Look);
         let key = readers.with(|connection| schema::key(connection, directory))?;
