@@ -1,89 +1,96 @@
-//! What a change does to a file, as a unified diff.
+//! What a change does to an entry, as a diff of the entry alone.
 //!
-//! Lines that stay are not shown: those around ours belong to other servers and may hold their
-//! keys.
+//! Nothing of the file is shown: a line of it may hold what belongs to other servers, and with it
+//! their keys. Of an entry that was there, what may be a key is left out too.
 
-/// Columns of a line that are shown at most, and those before what differs.
-const SHOWN: usize = 160;
-const LEAD: usize = 30;
+use serde_json::{Map, Value};
 
-/// The diff between two texts; a side that is missing is a file that is not there.
-pub(super) fn unified(path: &str, before: Option<&str>, after: Option<&str>) -> String {
-    let name = |side: Option<&str>| side.map_or("/dev/null", |_| path).to_owned();
-    let (old, new) = (lines(before), lines(after));
-    let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| {
-        pairs.take_while(|(one, other)| one == other).count()
-    };
-    let head = same(&mut old.iter().zip(&new));
-    let room = old.len().min(new.len()) - head;
-    let tail = same(&mut old.iter().rev().zip(new.iter().rev()).take(room));
-    let (removed, added) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
-    if removed.is_empty() && added.is_empty() {
-        return String::new();
-    }
-    // An empty side is placed at the line before it.
-    let place = |part: &[&str]| format!("{},{}", head + usize::from(!part.is_empty()), part.len());
-    let (from, to) = (place(removed), place(added));
-    let mut diff = format!("--- {}\n+++ {}\n@@ -{from} +{to} @@\n", name(before), name(after));
-    let from = first_difference(removed, added);
-    for (sign, part) in [('-', removed), ('+', added)] {
-        for line in part {
+use super::slot::Slot;
+
+/// What stands where something is left out.
+const HIDDEN: &str = "…";
+
+/// Keys of an entry that say what is started, which whoever decides on it has to see.
+const SHOWN: &[&str] = &["type", "command", "cmd", "args", "enabled", "disabled"];
+
+/// One side of a diff: the file, if it is there, and the entry, if it is in it.
+pub(super) struct Side<'a> {
+    pub(super) path: Option<&'a str>,
+    pub(super) entry: Option<&'a Map<String, Value>>,
+}
+
+/// The diff of an entry.
+pub(super) fn of_entry(slot: &Slot, before: &Side<'_>, after: &Side<'_>) -> String {
+    let name = |side: &Side<'_>| side.path.unwrap_or("/dev/null").to_owned();
+    let place = format!("{}.{}", slot.parent, slot.name);
+    let mut diff = format!("--- {}\n+++ {}\n@@ {place} @@\n", name(before), name(after));
+    for (sign, side) in [('-', before), ('+', after)] {
+        let text = side.entry.map(|entry| slot.snippet(entry)).unwrap_or_default();
+        for line in text.lines() {
             diff.push(sign);
-            diff.push_str(&window(line.trim_end_matches(['\n', '\r']), from));
+            diff.push_str(line);
             diff.push('\n');
-            if !line.ends_with('\n') {
-                diff.push_str("\\ No newline at end of file\n");
-            }
         }
     }
     diff
 }
 
-fn lines(text: Option<&str>) -> Vec<&str> {
-    text.unwrap_or_default().split_inclusive('\n').collect()
+/// An entry as it is shown: what is started, and of the rest only the names.
+pub(super) fn without_keys(found: &Value) -> Map<String, Value> {
+    let Value::Object(found) = found else {
+        return Map::from_iter([(HIDDEN.to_owned(), HIDDEN.into())]);
+    };
+    let shown = |(key, value): (&String, &Value)| {
+        let plain = SHOWN.contains(&key.as_str());
+        (key.clone(), if plain { value.clone() } else { hidden(value) })
+    };
+    found.iter().map(shown).collect()
 }
 
-/// The first column in which two lines that take each other's place differ.
-fn first_difference(removed: &[&str], added: &[&str]) -> usize {
-    let (Some(old), Some(new)) = (removed.first(), added.first()) else { return 0 };
-    old.chars().zip(new.chars()).take_while(|(one, other)| one == other).count()
-}
-
-/// A line as it is, or the part of a very long one that matters.
-fn window(line: &str, from: usize) -> String {
-    let length = line.chars().count();
-    if length <= SHOWN {
-        return line.to_owned();
+fn hidden(value: &Value) -> Value {
+    match value {
+        Value::Null | Value::Bool(_) => value.clone(),
+        Value::Number(_) | Value::String(_) => HIDDEN.into(),
+        Value::Array(items) => items.iter().map(hidden).collect(),
+        Value::Object(members) => {
+            let members = members.iter().map(|(key, value)| (key.clone(), hidden(value)));
+            Value::Object(members.collect())
+        }
     }
-    let start = from.saturating_sub(LEAD);
-    let part: String = line.chars().skip(start).take(SHOWN).collect();
-    let before = if start > 0 { "…" } else { "" };
-    let after = if start + SHOWN < length { "…" } else { "" };
-    format!("{before}{part}{after}")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::unified;
+    use serde_json::json;
+
+    use super::super::slot::Format;
+    use super::*;
 
     #[test]
-    fn only_what_differs_is_shown() {
-        let diff = unified("f", Some("a\nkey\nb\n"), Some("a\nkey,\nnew\nb\n"));
-        assert_eq!(diff, "--- f\n+++ f\n@@ -2,1 +2,2 @@\n-key\n+key,\n+new\n");
-        let diff = unified("f", Some("a\n"), Some("a\nb\n"));
-        assert_eq!(diff, "--- f\n+++ f\n@@ -1,0 +2,1 @@\n+b\n");
-        let diff = unified("f", None, Some("a"));
-        let end = "\\ No newline at end of file\n";
-        assert_eq!(diff, format!("--- /dev/null\n+++ f\n@@ -0,0 +1,1 @@\n+a\n{end}"));
-        assert_eq!(unified("f", Some("a\n"), Some("a\n")), "");
-        let diff = unified("f", Some("a\na\n"), Some("a\n"));
-        assert_eq!(diff, "--- f\n+++ f\n@@ -2,1 +1,0 @@\n-a\n");
+    fn only_what_is_started_is_shown() {
+        let found = json!({
+            "command": "npx", "args": ["-y", "x"], "enabled": false, "timeout": 5,
+            "env": {"A": "sk-1", "B": ["sk-2", 3, null]}, "url": "https://u:sk-3@h/?key=sk-4",
+        });
+        let shown = json!({
+            "command": "npx", "args": ["-y", "x"], "enabled": false, "timeout": "…",
+            "env": {"A": "…", "B": ["…", "…", null]}, "url": "…",
+        });
+        assert_eq!(Value::Object(without_keys(&found)), shown);
+        assert_eq!(Value::Object(without_keys(&json!("sk-5"))), json!({"…": "…"}));
     }
 
     #[test]
-    fn of_a_long_line_the_part_that_differs() {
-        let long = format!("{}]{}", "x".repeat(500), "y".repeat(500));
-        let diff = unified("f", Some(&long), Some(&long.replace(']', ",]")));
-        assert!(diff.contains(&format!("-…{}]{}…\n", "x".repeat(30), "y".repeat(129))), "{diff}");
+    fn a_diff_is_of_the_entry_alone() {
+        let slot = Slot { format: Format::Toml, parent: "servers", name: "m".to_owned() };
+        let entry = Map::from_iter([("command".to_owned(), Value::from("m"))]);
+        let none = Side { path: None, entry: None };
+        let some = Side { path: Some("f"), entry: Some(&entry) };
+        let diff = of_entry(&slot, &none, &some);
+        let lines = "@@ servers.m @@\n+[servers.m]\n+command = \"m\"\n";
+        assert_eq!(diff, format!("--- /dev/null\n+++ f\n{lines}"));
+        let without = Side { path: Some("f"), entry: None };
+        let diff = of_entry(&slot, &some, &without);
+        assert_eq!(diff, format!("--- f\n+++ f\n{}", lines.replace('+', "-")));
     }
 }

@@ -30,6 +30,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use self::args::{Client, Install, Scope};
+use self::diff::Side;
 use self::place::Surroundings;
 use self::problem::Wish;
 use self::receipt::{Back, Drawer, Receipt};
@@ -47,7 +48,8 @@ const CONFIG_BYTES: usize = 64 * 1024 * 1024;
 const NAME_LENGTH: usize = 64;
 
 /// What no undo brings back.
-const NOT_KEPT: &str = "what the entry said before is not kept: the difference shows it";
+const NOT_KEPT: &str = "what the entry said before is not kept: the difference shows it, but \
+    for values that may be secret";
 
 const BOM: &str = "\u{feff}";
 
@@ -104,7 +106,7 @@ struct Done {
     whole_file: bool,
     /// What the client is told, under the name.
     entry: Map<String, Value>,
-    /// A unified diff without lines around it; empty when nothing changes.
+    /// A diff of the entry alone, without values that may be secret; empty when nothing changes.
     diff: String,
     /// What to do now.
     next: &'static str,
@@ -170,9 +172,9 @@ impl Job<'_> {
         let found = self.slot.find(text).map_err(|fault| self.wish().refused(text, &fault))?;
         match found {
             Some(found) if client::does_the_same(&found, &self.entry) => {
-                Ok(self.done(Action::Unchanged, None))
+                Ok(self.done(Action::Unchanged))
             }
-            Some(_) => self.overwrite(text),
+            Some(found) => self.overwrite(text, &found),
             None => self.add(text),
         }
     }
@@ -180,7 +182,8 @@ impl Job<'_> {
     fn add(&self, text: &str) -> Result<Done, Problem> {
         let change = self.slot.insert(text, &self.entry);
         let change = change.map_err(|fault| self.wish().refused(text, &fault))?;
-        let mut done = self.done(Action::Added, Some(&change.after));
+        let mut done = self.done(Action::Added);
+        done.diff = self.diff(None, Some(&self.entry), true);
         let digest = |text: &str| Digest::of(text.as_bytes()).to_string();
         let receipt = Receipt {
             path: self.path.display().to_string(),
@@ -197,14 +200,15 @@ impl Job<'_> {
         Ok(done)
     }
 
-    fn overwrite(&self, text: &str) -> Result<Done, Problem> {
-        let change = self.slot.replace(text, &self.entry);
+    fn overwrite(&self, text: &str, found: &Value) -> Result<Done, Problem> {
+        let diff = self.diff(Some(found), Some(&self.entry), true);
         if !self.arguments.overwrite {
-            let after = change.as_ref().map_or(text, |change| change.after.as_str());
-            return Err(self.wish().conflict(&self.diff(Some(after))));
+            return Err(self.wish().conflict(&diff));
         }
+        let change = self.slot.replace(text, &self.entry);
         let change = change.map_err(|fault| self.wish().refused(text, &fault))?;
-        let mut done = self.done(Action::Replaced, Some(&change.after));
+        let mut done = self.done(Action::Replaced);
+        done.diff = diff;
         done.notes.push(NOT_KEPT.to_owned());
         let receipt = Receipt { back: None, ..self.drawer.receipt().unwrap_or_default() };
         self.write(&mut done, &change, &receipt)?;
@@ -232,18 +236,19 @@ impl Job<'_> {
     fn uninstall(&self) -> Result<Done, Problem> {
         let text = self.text.as_deref().unwrap_or_default();
         let found = self.slot.find(text).map_err(|fault| self.wish().refused(text, &fault))?;
-        let Some(found) = found else { return Ok(self.done(Action::Absent, None)) };
+        let Some(found) = found else { return Ok(self.done(Action::Absent)) };
         let ours = client::is_ours(&found) || client::does_the_same(&found, &self.entry);
         let receipt = self.drawer.receipt().unwrap_or_default();
         let restored = receipt.back.as_ref().and_then(|back| back.restore(text));
         let after = restored.map_or_else(|| self.without(text, receipt.made_parent), Ok)?;
         let gone = receipt.made_file && matches!(after.trim(), "" | "{}");
         let after = (!gone).then_some(after.as_str());
+        let diff = self.diff(Some(&found), None, !gone);
         if !ours && !self.arguments.overwrite {
-            return Err(self.wish().conflict(&self.diff(after)));
+            return Err(self.wish().conflict(&diff));
         }
-        let mut done = self.done(Action::Removed, None);
-        (done.diff, done.whole_file) = (self.diff(after), gone);
+        let mut done = self.done(Action::Removed);
+        (done.diff, done.whole_file) = (diff, gone);
         if !ours {
             done.notes.push(NOT_KEPT.to_owned());
         }
@@ -270,8 +275,19 @@ impl Job<'_> {
         Wish { path: &self.path, slot: &self.slot, entry: &self.entry, out }
     }
 
-    fn diff(&self, after: Option<&str>) -> String {
-        diff::unified(&self.path.display().to_string(), self.text.as_deref(), after)
+    /// What becomes of the entry; `stays` says whether the file is there afterwards.
+    fn diff(
+        &self,
+        before: Option<&Value>,
+        after: Option<&Map<String, Value>>,
+        stays: bool,
+    ) -> String {
+        let path = self.path.display().to_string();
+        let before = before.map(diff::without_keys);
+        let was = self.text.as_ref().map(|_| path.as_str());
+        let before = Side { path: was, entry: before.as_ref() };
+        let after = Side { path: stays.then_some(path.as_str()), entry: after };
+        diff::of_entry(&self.slot, &before, &after)
     }
 
     /// A text as it goes back to the file.
@@ -280,7 +296,7 @@ impl Job<'_> {
         [if marked { BOM } else { "" }, text].concat().into_bytes()
     }
 
-    fn done(&self, action: Action, after: Option<&str>) -> Done {
+    fn done(&self, action: Action) -> Done {
         let Install { client, scope, uninstall, .. } = self.arguments;
         Done {
             client: *client,
@@ -291,7 +307,7 @@ impl Job<'_> {
             written: false,
             whole_file: action == Action::Added && self.text.is_none(),
             entry: self.entry.clone(),
-            diff: after.map_or_else(String::new, |after| self.diff(Some(after))),
+            diff: String::new(),
             next: if *uninstall { client.next_without() } else { client.next(*scope) },
             undo: self.undo(),
             notes: self.notes(),

@@ -509,8 +509,9 @@ fn what_people_read() {
     let told = ran.err.replace(BINARY, "BINARY").replace(&path, "FILE");
     assert_eq!(
         told,
-        "--- FILE\n+++ FILE\n@@ -8,0 +9,4 @@\n\
-         +\t\t\"mine\": {\n+\t\t\t\"command\": \"BINARY\",\n+\t\t\t\"args\": [\"mcp\"]\n+\t\t},\n\
+        "--- FILE\n+++ FILE\n@@ mcpServers.mine @@\n\
+         +{\n+  \"mcpServers\": {\n+    \"mine\": {\n+      \"command\": \"BINARY\",\n\
+         +      \"args\": [\"mcp\"]\n+    }\n+  }\n+}\n\
          note: the path of the program is that of this machine: put `milepost` on the `PATH` to \
          share the file\n\
          next: restart Cursor; its settings list the server under MCP, where it can be turned on\n\
@@ -521,6 +522,43 @@ fn what_people_read() {
     assert_eq!(ran.out, format!("took mine out of {path}\n"));
     let undo = "undo: milepost mcp install cursor --scope project --name mine\n";
     assert!(ran.err.ends_with(undo), "{}", ran.err);
+}
+
+/// Keys of other servers, and those of an entry that was there, are never shown.
+#[test]
+fn no_key_in_the_file_is_shown() {
+    const KEY: &str = "sk-1234567890";
+    let ours = r#"{"command": "x", "args": ["y"], "env": {"K": "KEY"}, "url": "KEY"}"#;
+    let files = [
+        ("cursor", r#"{"mcpServers": {"a": {"command": "a", "env": {"K": "KEY"}}}}"#.to_owned()),
+        (
+            "cursor",
+            "{\"mcpServers\": {\n  \"a\": {\"command\": \"a\", \"env\": {\"K\": \"KEY\"}}\n}}\n".into(),
+        ),
+        ("cursor", format!(r#"{{"mcpServers": {{"b": {{"x": "KEY"}}, "milepost": {ours}}}}}"#)),
+        ("codex", "key = \"KEY\"\n[mcp_servers.milepost]\nurl = \"KEY\"".to_owned()),
+        (
+            "goose",
+            "extensions:\n  milepost:\n    cmd: x\n    envs: {A: KEY}\n  b: {c: KEY}\n".into(),
+        ),
+    ];
+    for (client, text) in files {
+        let place = Place::new();
+        let file = match client {
+            "cursor" => "home/.cursor/mcp.json",
+            "codex" => "home/.codex/config.toml",
+            _ => "home/.config/goose/config.yaml",
+        };
+        let path = put(&place, file, &text.replace("KEY", KEY));
+        for words in ["", " --print", " --uninstall --print", " --overwrite", " --uninstall"] {
+            for json in ["", " --json"] {
+                let ran = install(&place, &format!("{client}{words}{json}"));
+                let told = format!("{}{}", ran.out, ran.err);
+                assert!(!told.contains(KEY), "{client}{words}{json} {text}: {told}");
+            }
+        }
+        assert!(!read(&path).contains("milepost"), "{}", read(&path));
+    }
 }
 
 #[test]
