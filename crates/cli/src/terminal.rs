@@ -1,6 +1,8 @@
 //! Standard output for results, standard error for the rest, and what the terminal can show.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use unicode_width::UnicodeWidthStr;
@@ -30,6 +32,12 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
+/// The variable that tells a command that it is run within a demo.
+pub(crate) const WITHIN_DEMO: &str = "MILEPOST_WITHIN_DEMO";
+
+/// Whether this command is run within a demo, whose runs are not the user's.
+static IN_DEMO: LazyLock<bool> = LazyLock::new(|| std::env::var_os(WITHIN_DEMO).is_some());
+
 /// Where remarks go.
 enum Remarks {
     Apart(anstream::AutoStream<io::Stderr>),
@@ -49,6 +57,11 @@ impl Terminal {
         Terminal { err: Remarks::Between, ..Terminal::new() }
     }
 
+    /// The same for whoever reads this one; nothing is said where nobody does.
+    pub(crate) fn merged_for_reader(&self) -> Terminal {
+        Terminal { gone: self.gone, ..Terminal::merged() }
+    }
+
     /// For nobody: nothing is said.
     pub(crate) fn closed() -> Terminal {
         Terminal { gone: true, ..Terminal::merged() }
@@ -64,6 +77,10 @@ impl Terminal {
         if self.gone {
             return Ok(());
         }
+        let text = match text.starts_with(NEXT) {
+            true => typeable(text, *IN_DEMO),
+            false => Cow::Borrowed(text),
+        };
         match writeln!(self.out, "{text}") {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 self.gone = true;
@@ -103,6 +120,7 @@ impl Terminal {
 
     /// A closed standard error leaves nobody to tell.
     fn say(&mut self, text: &str) {
+        let text = &*typeable(text, *IN_DEMO);
         match &mut self.err {
             // In one piece: several processes may share a terminal.
             Remarks::Apart(err) => drop(err.write_all(format!("{text}\n").as_bytes())),
@@ -114,6 +132,32 @@ impl Terminal {
     pub(crate) fn width(&self) -> usize {
         self.width
     }
+}
+
+/// What is to be done next begins with this.
+const NEXT: &str = "next: ";
+/// The commands that mean the same in a demo and outside of it, or that lead out of it.
+const EVERYWHERE: [&str; 4] = ["demo", "docs", "init", "mcp"];
+
+/// Commands that a text names, as they work where the user is: within a demo, only `milepost demo
+/// -- …` leads to its runs.
+fn typeable(text: &str, in_demo: bool) -> Cow<'_, str> {
+    const PROGRAM: &str = "milepost ";
+    if !in_demo || !text.contains(PROGRAM) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for (index, part) in text.split(PROGRAM).enumerate() {
+        if index > 0 {
+            let named = [NEXT, "with: ", "; ", "`"].iter().any(|lead| shown.ends_with(lead));
+            shown.push_str(PROGRAM);
+            if named && !EVERYWHERE.iter().any(|word| part.starts_with(word)) {
+                shown.push_str("demo -- ");
+            }
+        }
+        shown.push_str(part);
+    }
+    Cow::Owned(shown)
 }
 
 /// Columns of the terminal, or a usual number of them.
@@ -181,4 +225,22 @@ pub(crate) fn wrap(text: &str, width: usize) -> String {
         wrapped.push_str(word);
     }
     wrapped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::typeable;
+
+    #[test]
+    fn in_a_demo_commands_lead_to_its_runs() {
+        let told = |text| typeable(text, true).into_owned();
+        assert_eq!(told("next: milepost approve run_1"), "next: milepost demo -- approve run_1");
+        assert_eq!(
+            told("hint: see `milepost runs`, or `milepost demo`"),
+            "hint: see `milepost demo -- runs`, or `milepost demo`"
+        );
+        assert_eq!(told("more: milepost docs RUN_NOT_FOUND"), "more: milepost docs RUN_NOT_FOUND");
+        assert_eq!(told("a milepost stands here"), "a milepost stands here");
+        assert_eq!(typeable("next: milepost runs", false), "next: milepost runs");
+    }
 }

@@ -4,6 +4,7 @@
 pub(crate) mod args;
 mod place;
 
+use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Secret;
 use milepost_ops::{Call, Caller, Untyped};
 use serde_json::{Value, json};
@@ -18,6 +19,12 @@ use crate::session::print;
 use crate::terminal::Terminal;
 
 pub(crate) fn run(arguments: &Demo, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    if arguments.command.is_empty() && std::env::args_os().next_back().is_some_and(|it| it == "--")
+    {
+        let hint = "write the command behind it, as in `milepost demo -- runs`";
+        let message = "there is no command behind `milepost demo --`";
+        return Err(Problem::new(Code::ParamsInvalid, message, hint).into());
+    }
     if !arguments.command.is_empty() {
         return Ok(Exit::passed(Place::last()?.pass(&arguments.command)?));
     }
@@ -29,21 +36,24 @@ pub(crate) fn run(arguments: &Demo, terminal: &mut Terminal) -> Result<Exit, Fai
 
 /// What came of it, without the tour.
 fn told(arguments: &Demo, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let place = tour(arguments, &mut Terminal::closed())?;
-    let runs: Value =
+    let (place, began) = tour(arguments, &mut Terminal::closed())?;
+    let mut all: Value =
         serde_json::from_str(&place.quietly(&["runs", "--json"])?).unwrap_or_default();
     let folder = place.folder().display().to_string();
-    print(&json!({"folder": folder, "runs": runs["runs"]}), terminal)?;
+    let mut runs = all["runs"].as_array_mut().map(std::mem::take).unwrap_or_default();
+    // Those of earlier demos are there as well.
+    runs.retain(|run| began.iter().any(|began| run["run_id"] == began.as_str()));
+    print(&json!({"folder": folder, "runs": runs}), terminal)?;
     Ok(Exit::Done)
 }
 
-/// Shows the demos, and says where they happened.
-fn tour(arguments: &Demo, terminal: &mut Terminal) -> Result<Place, Failure> {
+/// Shows the demos, and says where they happened and which runs they began.
+fn tour(arguments: &Demo, terminal: &mut Terminal) -> Result<(Place, Vec<String>), Failure> {
     let names: &[Name] = match &arguments.name {
         Some(name) => std::slice::from_ref(name),
         None => &[Name::OrderHealth, Name::RefundWithApproval, Name::FlakySync],
     };
-    let place = Place::fresh()?;
+    let place = Place::begun()?;
     // The request that the third demo is about.
     let shop = Shop::open(&place, &[("refunds:list", 503)], 0)?;
     let base = format!("{}/api/v1", shop.url);
@@ -54,7 +64,7 @@ fn tour(arguments: &Demo, terminal: &mut Terminal) -> Result<Place, Failure> {
         shop.url,
         place.folder().display()
     ))?;
-    let mut tour = Tour { place, yes: arguments.yes, terminal };
+    let mut tour = Tour { place, yes: arguments.yes, began: Vec::new(), terminal };
     tour.place.quietly(&[
         "catalog",
         "import",
@@ -69,7 +79,7 @@ fn tour(arguments: &Demo, terminal: &mut Terminal) -> Result<Place, Failure> {
         tour.show(number + 1, *name)?;
     }
     tour.end(arguments.name.is_none())?;
-    Ok(tour.place)
+    Ok((tour.place, tour.began))
 }
 
 /// A demo under way.
@@ -77,6 +87,8 @@ struct Tour<'t> {
     place: Place,
     /// Whoever started it said yes beforehand.
     yes: bool,
+    /// The runs that were started.
+    began: Vec<String>,
     terminal: &'t mut Terminal,
 }
 
@@ -91,6 +103,7 @@ impl Tour<'_> {
         self.place.put(file, text)?;
         let started = self.place.shown(&["run", file], self.terminal)?;
         let run = started.run().unwrap_or_default().to_owned();
+        self.began.push(run.clone());
         match name {
             Name::OrderHealth => Ok(()),
             Name::RefundWithApproval => self.approve(&run),
@@ -107,7 +120,7 @@ impl Tour<'_> {
             let session = self.place.session()?;
             let one = run_args::One { run: run.to_owned(), json: Json { json: false } };
             let verdict = run_args::Verdict { one, step: None, comment: None, answer: None };
-            let mut merged = Terminal::merged();
+            let mut merged = self.terminal.merged_for_reader();
             run::decide_as(&session, &Beforehand, &verdict, true, &mut merged)?;
             return self.say("");
         }

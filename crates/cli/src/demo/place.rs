@@ -1,7 +1,6 @@
 //! Where a demo happens: a folder of its own, a shop that answers on this machine, and commands
 //! that are run there as anybody would run them.
 
-use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Write};
@@ -22,7 +21,7 @@ use crate::failure::Failure;
 use crate::person::Person;
 use crate::session::Session;
 use crate::target;
-use crate::terminal::{Terminal, width};
+use crate::terminal::{Terminal, WITHIN_DEMO, width};
 
 /// The API of the shop.
 const SHOP: (&str, &str) = ("shop.yaml", include_str!("../../../../examples/shop.yaml"));
@@ -64,14 +63,17 @@ impl Place {
         Ok(Place { folder: target::locations()?.data.join("demo") })
     }
 
-    /// An empty folder, without what an earlier demo left there.
-    pub(super) fn fresh() -> Result<Place, Failure> {
+    /// A folder without what an earlier demo left there, but for its runs: one of them may wait
+    /// for somebody.
+    pub(super) fn begun() -> Result<Place, Failure> {
         let place = Place::last()?;
-        match fs::remove_dir_all(&place.folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(place.unusable(&error));
+        for folder in [place.work(), place.of("config"), place.of("cache")] {
+            match fs::remove_dir_all(folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(place.unusable(&error));
+                }
+                _ => {}
             }
-            _ => {}
         }
         for folder in [place.work(), place.of("config"), place.of("data"), place.of("cache")] {
             private().create(folder).map_err(|error| place.unusable(&error))?;
@@ -134,7 +136,7 @@ impl Place {
         let mut command = Command::new(program);
         command.current_dir(self.work()).env(TOKEN.0, TOKEN.1).env("HOME", &self.folder);
         // What it says is passed on, so it cannot see how wide the terminal is.
-        command.env("COLUMNS", width().to_string());
+        command.env("COLUMNS", width().to_string()).env(WITHIN_DEMO, "1");
         for (name, kind) in
             [("XDG_CONFIG_HOME", "config"), ("XDG_DATA_HOME", "data"), ("XDG_CACHE_HOME", "cache")]
         {
@@ -153,7 +155,7 @@ impl Place {
         terminal: &mut Terminal,
     ) -> Result<Said, Failure> {
         terminal.line(&format!("$ milepost {}", arguments.join(" ")))?;
-        let said = self.run(arguments, None, &mut |line| terminal.line(&typeable(line)))?;
+        let said = self.run(arguments, None, &mut |line| terminal.line(line))?;
         terminal.line("")?;
         Ok(said)
     }
@@ -166,7 +168,7 @@ impl Place {
         terminal: &mut Terminal,
     ) -> Result<Said, Failure> {
         terminal.line(&format!("$ echo '{input}' | milepost {}", arguments.join(" ")))?;
-        let said = self.run(arguments, Some(input), &mut |line| terminal.line(&typeable(line)))?;
+        let said = self.run(arguments, Some(input), &mut |line| terminal.line(line))?;
         terminal.line("")?;
         Ok(said)
     }
@@ -220,14 +222,6 @@ impl Place {
         let _shop = self.port().and_then(|port| Shop::open(self, &[], port).ok());
         let status = self.command()?.args(arguments).status();
         Ok(status.map_err(|error| self.unusable(&error))?.code().unwrap_or(1))
-    }
-}
-
-/// What is to be typed next, as it works where the user is: the runs of a demo are not theirs.
-fn typeable(line: &str) -> Cow<'_, str> {
-    match line.strip_prefix("next: milepost ") {
-        Some(rest) => Cow::Owned(format!("next: milepost demo -- {rest}")),
-        None => Cow::Borrowed(line),
     }
 }
 

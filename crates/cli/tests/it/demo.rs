@@ -78,6 +78,38 @@ fn the_three_runs_are_there_afterwards() {
     assert!(place.run(["runs"]).ends(0).out.lines().count() <= 1);
 }
 
+/// A script that asks for JSON gets nothing else.
+#[test]
+fn as_json_there_is_one_object_and_nothing_else() {
+    let names =
+        ["", "order-health", "refund-with-approval", "flaky-sync", "triage-bug", "rogue-agent"];
+    let place = Place::new();
+    for name in names {
+        let line = format!("demo {name} --yes --json");
+        let told = place.run(line.split_whitespace()).ends(0).quiet().json();
+        // Those of the demos before are not told again.
+        let runs = told["runs"].as_array().expect("runs");
+        assert_eq!(runs.len(), if name.is_empty() { 3 } else { 1 }, "{name}: {told}");
+        assert!(runs.iter().all(|run| run["status"] == "succeeded"), "{name}: {told}");
+    }
+}
+
+/// A run that waits still waits after the next demo, and what is to be typed leads to it.
+#[test]
+fn the_next_demo_leaves_a_run_that_waits() {
+    let place = Place::new();
+    let mut command = std::process::Command::new("setsid");
+    command.arg(env!("CARGO_BIN_EXE_milepost")).args(["demo", "refund-with-approval"]);
+    command.current_dir(place.path("")).env("HOME", place.root.path().join("home"));
+    crate::finish(&mut command, "").ends(0);
+    place.run(["demo", "order-health"]).ends(0);
+    let waits = place.run(["demo", "--", "inbox"]).ends(0);
+    let next = waits.err.lines().find(|line| line.starts_with("next: ")).expect("a next line");
+    assert!(next.starts_with("next: milepost demo -- approve run_"), "{next}");
+    let none = place.run(["demo", "--", "show", "run_nope"]).ends(6);
+    assert!(none.err.contains("`milepost demo -- runs`"), "{}", none.err);
+}
+
 #[test]
 fn where_nobody_is_nobody_says_yes() {
     let place = Place::new();
@@ -123,6 +155,9 @@ fn what_a_demo_left_can_be_looked_at() {
     place.run(["demo", "order-health"]).ends(0);
     assert!(place.run(["demo", "--", "runs"]).ends(0).out.contains("order-health"));
     place.run(["demo", "--", "show", "run_nope"]).ends(6);
+    let nothing = place.run(["demo", "--"]).ends(2);
+    assert!(nothing.err.contains("`milepost demo -- runs`"), "{}", nothing.err);
+    assert_eq!(nothing.out, "", "no tour");
     let wrong = place.run(["demo", "order-helth"]).ends(2);
     assert!(wrong.err.contains("order-health"), "{}", wrong.err);
 }
