@@ -162,9 +162,9 @@ pub(crate) struct Decide {
     /// The step, when several wait
     #[arg(long, value_name = "STEP")]
     pub(crate) step: Option<String>,
-    /// What became of it
+    /// What became of it; asked for at the terminal unless given
     #[arg(long, value_enum)]
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: Option<Outcome>,
     /// What came of it, as JSON, when it happened
     #[arg(long, value_name = "JSON")]
     pub(crate) output: Option<String>,

@@ -8,6 +8,7 @@ mod inbox;
 mod list;
 mod person;
 mod resume;
+mod settle;
 mod words;
 
 use milepost_model::problem::{Code, Problem};
@@ -16,10 +17,9 @@ use milepost_ops::preview::preview_rendered::{PreviewRendered, Request};
 use milepost_ops::run::cancel::{Cancel, Request as CancelRequest};
 use milepost_ops::run::decide::{Approve, Reject, Request as DecideRequest};
 use milepost_ops::run::pause::{Pause, Request as PauseRequest};
-use milepost_ops::run::settle::{OutcomeWord, Request as SettleRequest, Settle};
 use milepost_ops::run::start::{Request as StartRequest, Start};
 use milepost_ops::run::submit::{Request as SubmitRequest, Submit};
-use milepost_ops::run::view::RunView;
+use milepost_ops::run::view::{RunView, WaitingView};
 use serde_json::{Map, Value};
 
 use crate::exit::Exit;
@@ -33,6 +33,7 @@ pub(crate) use inbox::run as inbox;
 pub(crate) use list::{backup, forget, logs, overview, run as runs};
 pub(crate) use person::run as person;
 pub(crate) use resume::run as resume;
+pub(crate) use settle::run as decide;
 pub(crate) use words::kind;
 
 /// `milepost run`.
@@ -150,12 +151,15 @@ pub(crate) fn decide_as(
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
     let json = arguments.one.json.json;
-    let before = follow::view(session, &arguments.one.run)?;
-    let asked = before.waiting.iter().filter(|one| {
-        let wanted = arguments.step.as_deref();
-        one.kind == "approval" && wanted.is_none_or(|step| one.step.as_deref() == Some(step))
-    });
-    let asked: Vec<_> = asked.collect();
+    let mut before = follow::view(session, &arguments.one.run)?;
+    let step = arguments.step.as_deref();
+    if let Some(child) = asking_child(&before, step, approve)? {
+        if !json {
+            terminal.remark(&format!("{}  waits for {child}, which asks:", before.run_id));
+        }
+        before = follow::view(session, &child)?;
+    }
+    let asked: Vec<_> = questions(&before, step).filter(|one| one.run_id.is_none()).collect();
     if !json {
         asked.iter().for_each(|one| terminal.complain(&follow::asked(one)));
     }
@@ -180,23 +184,39 @@ pub(crate) fn decide_as(
     go_on(session, &view, before.seq, json, terminal)
 }
 
-/// `milepost decide`.
-pub(crate) fn decide(arguments: &args::Decide, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let json = arguments.one.json.json;
-    let session = Session::open(Person::new(false, json))?;
-    let request = SettleRequest {
-        run_id: arguments.one.run.clone(),
-        step_id: arguments.step.clone(),
-        outcome: match arguments.outcome {
-            args::Outcome::Happened => OutcomeWord::Happened,
-            args::Outcome::DidNotHappen => OutcomeWord::DidNotHappen,
-            args::Outcome::GiveUp => OutcomeWord::GiveUp,
-        },
-        output: arguments.output.as_deref().map(value).transpose()?,
-    };
-    let view = session.run::<Settle>(request)?;
-    let seq = view.seq;
-    go_on(&session, &view, seq, json, terminal)
+/// What a run asks, and what the runs of its steps ask.
+fn questions<'v>(
+    view: &'v RunView,
+    step: Option<&'v str>,
+) -> impl Iterator<Item = &'v WaitingView> {
+    view.waiting.iter().filter(move |one| {
+        one.kind == "approval" && step.is_none_or(|step| one.step.as_deref() == Some(step))
+    })
+}
+
+/// The run of a step that asks in the place of a run that asks nothing itself. Of several, the
+/// person says which one is meant.
+fn asking_child(
+    view: &RunView,
+    step: Option<&str>,
+    approve: bool,
+) -> Result<Option<String>, Problem> {
+    let mut children = Vec::new();
+    for one in questions(view, step) {
+        let Some(child) = &one.run_id else { return Ok(None) };
+        if !children.contains(child) {
+            children.push(child.clone());
+        }
+    }
+    if children.len() < 2 {
+        return Ok(children.pop());
+    }
+    let word = if approve { "approve" } else { "reject" };
+    let lines: Vec<String> =
+        children.iter().map(|child| format!("`milepost {word} {child}`")).collect();
+    let message = format!("several runs that `{}` waits for ask something", view.run_id);
+    let hint = format!("say which one: {}", lines.join(" or "));
+    Err(Problem::new(Code::ParamsInvalid, message, hint).context("run_id", view.run_id.as_str()))
 }
 
 /// `milepost submit`.

@@ -40,7 +40,7 @@ pub(crate) fn typed(command: &mut Command, answers: &[&str]) -> Ran {
         // A question ends with a colon or a choice, and a blank.
         let open = out.ends_with(b": ") || out.ends_with(b"] ");
         let about = String::from_utf8_lossy(&out[asked..]).into_owned();
-        let asks = ["PIN", "again", "[y/N]", "Value of"];
+        let asks = ["PIN", "again", "[y/N]", "Value of", "What "];
         if open && asks.iter().any(|word| about.contains(word)) {
             asked = out.len();
             match left.next() {
@@ -262,6 +262,25 @@ fn what_became_of_a_write_is_not_made_up() {
     let shown = place.run(["show", run, "--json"]).ends(0).json();
     assert_eq!(shown["waiting"][0]["kind"], "decision", "{shown}");
     assert_eq!(victim.server.seen().len(), sent + 1);
+}
+
+/// What a run says is next can be typed as it stands.
+#[test]
+fn what_became_of_a_write_is_asked_for() {
+    let victim = Victim::of(WRITES, 4, || Reply::HangUp);
+    let (place, run) = (&victim.place, victim.run.as_str());
+    let shown = place.run(["show", run, "--json"]).ends(0).json();
+    assert_eq!(shown["next"], format!("milepost decide {run}"));
+    // Without a terminal the whole line is told.
+    let told = bare(place, &["decide", run], "").ends(2);
+    let line = format!("`milepost decide {run} --outcome did-not-happen`");
+    assert!(told.err.contains(&line), "{}", told.err);
+    let other = terminal(place, &format!("decide {run}"), &["maybe"]);
+    assert_eq!(other.code, 2, "{}", other.out);
+    let said = terminal(place, &format!("decide {run}"), &["h", "{\"id\": 1}", PIN]);
+    assert_eq!(said.code, 0, "{}", said.out);
+    let shown = place.run(["show", run, "--json"]).ends(0).json();
+    assert_eq!(shown["steps"][0]["output"], json!({"id": 1}), "{shown}");
 }
 
 const SPENDS: &str = "workflow: asked\nbudget: {writes: 1}\nsteps:\n  \
