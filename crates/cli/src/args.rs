@@ -124,7 +124,7 @@ fn refused(error: &clap::Error) -> ! {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a workflow, durably
-    #[command(after_help = "Example: milepost run refund-order -i order_id=1001\n\
+    #[command(after_help = "Example: milepost init && milepost run order-report --mock\n\
         Exit codes: 0 done, 1 the run failed, 2 inputs, 3 the workflow is invalid, 4 it waits for \
         a person, 5 for an agent, 130 interrupted: the run can be resumed")]
     Run(Deferred<run::Start>),

@@ -127,8 +127,7 @@ impl Gathered {
             }
             Ok(None) if input.optional == Some(true) => (Status::Optional, None),
             Ok(None) => {
-                let why = input.default.as_ref().map(|default| source.lacking(&default.0));
-                self.faults.push(fault::missing(name, wanted(input), why));
+                self.faults.push(source.missing());
                 (Status::Missing, None)
             }
             Err(fault) => {
@@ -206,24 +205,45 @@ impl Source<'_> {
         None
     }
 
-    /// Why the default yields nothing.
-    fn lacking(&self, default: &DefaultDoc) -> String {
+    /// What is told where there is no value.
+    fn missing(&self) -> Argument {
+        let (name, input) = (self.name, self.input);
+        let default = input.default.as_ref().map(|default| self.lacking(&default.0));
+        let (why, remedy) = default.unzip();
+        let mut missing = fault::missing(name, wanted(input), why);
+        let remedy = remedy.filter(|remedy| !remedy.is_empty());
+        // Whoever has to give a secret, or to set a variable, is a person who types it.
+        if remedy.is_some() || input.is_secret() {
+            let remedy = remedy.map(|remedy| format!(", or {remedy}")).unwrap_or_default();
+            missing.suggestion = format!("give {} with `-i {name}=…`{remedy}", wanted(input));
+        }
+        missing
+    }
+
+    /// Why the default yields nothing, and what would let it, where the user can do that.
+    fn lacking(&self, default: &DefaultDoc) -> (String, String) {
         let name = default.value.as_ref().and_then(|value| value.value.as_str());
         let name = name.unwrap_or_default();
         let value = suggest::excerpt(name);
+        let nothing = |why: &str| (why.to_owned(), String::new());
         match default.from {
-            DefaultFrom::Literal => "its default is empty".to_owned(),
-            DefaultFrom::Env if !self.allowed.iter().any(|allowed| allowed == name) => {
-                format!("the variable `{value}` is not in `env_allow` of the configuration")
-            }
-            DefaultFrom::Env => format!("the variable `{value}` is not set"),
+            DefaultFrom::Literal => nothing("its default is empty"),
+            DefaultFrom::Env if !self.allowed.iter().any(|allowed| allowed == name) => (
+                format!("the variable `{value}` is not in `env_allow` of the configuration"),
+                format!("set the variable `{value}` and add it to `env_allow`"),
+            ),
+            DefaultFrom::Env => (
+                format!("the variable `{value}` is not set"),
+                format!("set the variable `{value}`"),
+            ),
             DefaultFrom::History if self.input.is_secret() => {
-                "values of secrets are not remembered".to_owned()
+                nothing("values of secrets are not remembered")
             }
-            DefaultFrom::History => "none was used before".to_owned(),
-            DefaultFrom::WorkflowOutput => {
-                format!("no run of `{value}` has succeeded yet")
-            }
+            DefaultFrom::History => nothing("none was used before"),
+            DefaultFrom::WorkflowOutput => (
+                format!("no run of `{value}` has succeeded yet"),
+                format!("run `{value}` first"),
+            ),
         }
     }
 }

@@ -160,6 +160,10 @@ fn a_default_without_a_value_says_why() {
         let response = depot.resolve(&format!("a: {{{keys}}}"), json!({}));
         assert_eq!(told(&response), [path], "{keys}");
         assert_eq!(response.violations[0].message, message);
+        if keys.contains("env") && path.ends_with("required") {
+            let how = &response.violations[0].suggestion;
+            assert!(how.contains("`-i a=…`, or set the variable `"), "{how}");
+        }
         let optional = depot.resolve(&format!("a: {{optional: true, {keys}}}"), json!({}));
         assert_eq!(optional.ready, path.ends_with("required"), "{keys}");
     }
