@@ -23,6 +23,15 @@ use crate::failure::Failure;
 
 /// What every target of ours begins with.
 const OURS: &str = "milepost";
+/// Every target that something is logged under; one that is misspelt would log nothing.
+const TARGETS: &[&str] = &[
+    "milepost::operation",
+    "milepost::call",
+    "milepost::run",
+    "milepost::mcp",
+    "milepost::http",
+    "milepost::store",
+];
 /// What is logged when only a place or a form was asked for.
 const USUAL: &str = "info";
 const FILTER: &str = "MILEPOST_LOG";
@@ -139,14 +148,17 @@ fn ours(text: &str) -> Option<Targets> {
 /// A filter that is about us alone. A word that is no level would be a target that nobody has.
 fn asked_of_us(text: &str) -> Option<Targets> {
     let given: Targets = text.parse().ok()?;
-    let is_ours = given.iter().all(|(target, _)| target.starts_with(OURS));
+    let is_ours = given.iter().all(|(target, _)| target == OURS || TARGETS.contains(&target));
     is_ours.then(|| ours(text)).flatten()
 }
 
 fn no_filter(text: &str) -> Problem {
     let message = format!("`{text}` is no filter for a log");
-    let hint = "write a level (error, warn, info, debug, trace) or `milepost::call=debug`, with \
-                commas between; nothing but targets of `milepost` is logged";
+    let hint = format!(
+        "write a level (error, warn, info, debug, trace) or `milepost::call=debug`, with commas \
+         between; nothing but targets of `milepost` is logged: {}",
+        TARGETS.join(", ")
+    );
     Problem::new(Code::InputInvalid, message, hint)
 }
 
@@ -183,7 +195,8 @@ mod tests {
 
     #[test]
     fn what_is_no_filter_is_none() {
-        for wrong in ["loud", "milepost::call=loud", "a=b=c", "hyper=trace", "info,rmcp=off"] {
+        for wrong in ["loud", "milepost::call=loud", "milepost::cal=info", "a=b=c", "hyper=trace",
+            "info,rmcp=off"] {
             assert!(asked_of_us(wrong).is_none(), "{wrong}");
         }
         assert!(asked_of_us("info,milepost::call=trace").is_some());

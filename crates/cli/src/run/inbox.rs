@@ -48,7 +48,8 @@ pub(crate) fn run(arguments: &args::Inbox, terminal: &mut Terminal) -> Result<Ex
     }
     for one in &all {
         terminal.line(&format!("{}  {}", one.run_id, safe(&one.workflow)))?;
-        one.asked.iter().for_each(|waiting| terminal.remark(&follow::asked(waiting)));
+        // The questions are what was asked for.
+        one.asked.iter().for_each(|waiting| terminal.complain(&follow::asked(waiting)));
         if let Some(next) = &one.next {
             terminal.remark(&format!("next: {next}"));
         }

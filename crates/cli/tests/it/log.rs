@@ -169,6 +169,9 @@ fn a_filter_that_is_none_is_refused_unless_it_is_for_others_too() {
     // Whoever asks for more than there is to have is told that there is no more.
     let ran = place.run(["workflow", "list", "--log", "trace,hyper=trace"]).ends(2);
     assert!(ran.err.contains("nothing but targets of `milepost`"), "{}", ran.err);
+    // A target that is misspelt would log nothing.
+    let ran = place.run(["workflow", "list", "--log", "milepost::cal=info"]).ends(2);
+    assert!(ran.err.contains("milepost::call"), "{}", ran.err);
     let list = |name: &str, value: &str| {
         finish(place.command().args(["workflow", "list"]).env(name, value), "")
     };

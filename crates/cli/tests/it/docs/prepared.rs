@@ -58,6 +58,10 @@ pub(super) fn begin(stage: &mut Stage) {
         "docs/operations.md" => {
             place.put("sums.yaml", "workflow: sums\nsteps: [{id: a, set: {b: 1}}]\n");
             place.run(["run", "sums.yaml"]).ends(0);
+            place.put("shop.yaml", &read("examples/shop.yaml"));
+            place.put("order-report.yaml", &read("examples/order-report.yaml"));
+            place.run(["catalog", "import", "shop.yaml"]).ends(0);
+            place.run(["workflow", "save", "order-report.yaml"]).ends(0);
         }
         _ => {}
     }
