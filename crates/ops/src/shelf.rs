@@ -141,11 +141,7 @@ impl Shelf {
     /// The record of an id or title.
     pub(crate) fn record(&self, text: &str) -> Result<Arc<Record>, Problem> {
         let found = self.catalogs.find(text).map_err(|error| problems::of_catalog(&error))?;
-        found.ok_or_else(|| {
-            let listing = self.catalogs.list().unwrap_or_default();
-            let ids = listing.records.iter().map(|record| record.id.as_str());
-            problems::no_catalog(text, suggest::closest(text, ids))
-        })
+        found.ok_or_else(|| self.no_group(text))
     }
 
     /// The record of an id, when there is one that can be read.
@@ -159,7 +155,7 @@ impl Shelf {
         let there = |id: &CatalogId| id.as_str() == text;
         match listing.unreadable.iter().any(|file| file.id.as_ref().is_some_and(there)) {
             true => Ok(()),
-            false => Err(problems::no_catalog(text, None)),
+            false => Err(self.no_group(text)),
         }
     }
 
@@ -248,7 +244,9 @@ impl Shelf {
     fn no_group(&self, group: &str) -> Problem {
         let listing = self.catalogs.list().unwrap_or_default();
         let ids = listing.records.iter().map(|record| record.id.as_str());
-        problems::no_catalog(group, suggest::closest(group, ids))
+        // One that is only begun is meant too, but not taken: it may be a catalog to remove.
+        let near = suggest::closest(group, ids.clone());
+        problems::no_catalog(group, near.or_else(|| suggest::nearest_word(group, ids)))
     }
 
     fn bare(&self, text: &str) -> Result<(Arc<Loaded>, usize), Problem> {

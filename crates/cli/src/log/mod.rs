@@ -195,8 +195,14 @@ mod tests {
 
     #[test]
     fn what_is_no_filter_is_none() {
-        for wrong in ["loud", "milepost::call=loud", "milepost::cal=info", "a=b=c", "hyper=trace",
-            "info,rmcp=off"] {
+        for wrong in [
+            "loud",
+            "milepost::call=loud",
+            "milepost::cal=info",
+            "a=b=c",
+            "hyper=trace",
+            "info,rmcp=off",
+        ] {
             assert!(asked_of_us(wrong).is_none(), "{wrong}");
         }
         assert!(asked_of_us("info,milepost::call=trace").is_some());

@@ -119,7 +119,15 @@ pub(crate) fn show(arguments: &args::One, terminal: &mut Terminal) -> Result<Exi
 pub(crate) fn cancel(arguments: &args::Cancel, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let json = arguments.one.json.json;
     let session = Session::open(Person::new(arguments.yes, json))?;
-    let (run_id, reason) = (arguments.one.run.clone(), arguments.reason.clone());
+    let before = follow::view(&session, &arguments.one.run)?;
+    if before.has_ended() {
+        if !json {
+            let (run, status) = (&before.run_id, &before.status);
+            terminal.remark(&format!("{run} has ended already ({status}): nothing to cancel"));
+        }
+        return follow::finish(&before, json, terminal).map(|_| Exit::Done);
+    }
+    let (run_id, reason) = (before.run_id, arguments.reason.clone());
     let view = session.run::<Cancel>(CancelRequest { run_id, reason })?;
     follow::finish(&view, json, terminal).map(|_| Exit::Done)
 }

@@ -857,3 +857,14 @@ fn a_command_is_what_the_document_says_now() {
     fs::write(&document, &text).expect("writes");
     assert_eq!(show(), first);
 }
+
+/// An id that is only begun is told whole, and not taken: it may be one to remove.
+#[test]
+fn an_id_that_is_only_begun_is_told_whole() {
+    let place = Place::with(&[("shop.yaml", SHOP)]);
+    place.say("catalog import shop.yaml --vendor shop-of-the-town --title Town").ends(0);
+    for line in ["catalog show shop", "catalog remove shop --yes", "command run shop orders:list"] {
+        let ran = place.say(line).ends(6);
+        assert!(ran.err.contains("did you mean `shop-of-the-town`?"), "{line}: {}", ran.err);
+    }
+}

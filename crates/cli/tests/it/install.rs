@@ -533,7 +533,8 @@ fn no_key_in_the_file_is_shown() {
         ("cursor", r#"{"mcpServers": {"a": {"command": "a", "env": {"K": "KEY"}}}}"#.to_owned()),
         (
             "cursor",
-            "{\"mcpServers\": {\n  \"a\": {\"command\": \"a\", \"env\": {\"K\": \"KEY\"}}\n}}\n".into(),
+            "{\"mcpServers\": {\n  \"a\": {\"command\": \"a\", \"env\": {\"K\": \"KEY\"}}\n}}\n"
+                .into(),
         ),
         ("cursor", format!(r#"{{"mcpServers": {{"b": {{"x": "KEY"}}, "milepost": {ours}}}}}"#)),
         ("codex", "key = \"KEY\"\n[mcp_servers.milepost]\nurl = \"KEY\"".to_owned()),

@@ -71,6 +71,16 @@ fn what_is_only_said_is_not_said() {
     }
 }
 
+/// What `inbox` is asked for are the questions.
+#[test]
+fn questions_are_shown_all_the_same() {
+    let place = Place::new();
+    place.put("asking.yaml", "workflow: asking\nsteps: [{id: ok, approve: Go on?}]\n");
+    place.say("run asking.yaml").ends(4);
+    let quiet = place.say("inbox -q").ends(0);
+    assert!(quiet.err.contains("Go on?") && !quiet.err.contains("next:"), "{}", quiet.err);
+}
+
 #[test]
 fn what_went_wrong_is_said_all_the_same() {
     for (text, arguments, word) in [

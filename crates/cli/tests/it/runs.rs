@@ -275,12 +275,43 @@ fn a_run_waits_with_the_run_of_its_step() {
         let second = place.run(words).ends(0).json();
         assert_ne!(second["runs"][0]["run_id"], first.json()["runs"][0]["run_id"]);
         match child {
-            "asking" => drop(in_terminal(&place, &format!("approve {inner}"), "y\n").ends(0)),
+            // The run that waits with it is as good a name for the question.
+            "asking" => {
+                let said = in_terminal(&place, &format!("approve {run}"), "y\n").ends(0).out;
+                assert!(said.contains(&format!("{run}  waits for {inner}, which asks:")), "{said}");
+            }
             _ => drop(place.run(["submit", &inner, "look", "done.txt"]).ends(0)),
         }
         let shown = place.run(["show", &run, "--json"]).ends(0).json();
         assert_eq!(shown["status"], "succeeded", "{shown}");
     }
+}
+
+/// Of several runs that ask, the person says which one is meant.
+#[test]
+fn several_runs_that_ask_are_told_apart() {
+    let place = Place::with(&[("child.yaml", ASKING)]);
+    place.workflow("save child.yaml").ends(0);
+    let text = "workflow: parent\nconcurrency: 2\nsteps:\n  - {id: a, run: workflow asking}\n  \
+                - {id: b, run: workflow asking}\n";
+    place.put("parent.yaml", text);
+    let ran = last(&place.run(["run", "parent.yaml", "--json"]).ends(4));
+    let run = ran["run_id"].as_str().expect("an id");
+    let told = place.run(["reject", run]).ends(2).err;
+    for waiting in ran["waiting"].as_array().expect("a list") {
+        let child = waiting["run_id"].as_str().expect("an id");
+        assert!(told.contains(&format!("`milepost reject {child}`")), "{told}");
+    }
+}
+
+/// A run that has ended is not canceled, and nobody is asked about it.
+#[test]
+fn a_run_that_has_ended_is_not_canceled() {
+    let place = Place::with(&[("sums.yaml", "workflow: sums\nsteps: [{id: a, set: {b: 1}}]\n")]);
+    let ran = last(&place.run(["run", "sums.yaml", "--json"]).ends(0));
+    let run = ran["run_id"].as_str().expect("an id");
+    let told = place.run(["cancel", run]).ends(0).err;
+    assert!(told.contains("has ended already (succeeded): nothing to cancel"), "{told}");
 }
 
 #[test]

@@ -24,7 +24,8 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
     match opened {
         Err(error) => vec![unusable(&error, data, &database)],
         Ok(None) => {
-            let what = if database.exists() { "it is empty" } else { "there have been no runs yet" };
+            let what =
+                if database.exists() { "it is empty" } else { "there have been no runs yet" };
             vec![Check::ok("journal.database", what).at(&database)]
         }
         Ok(Some(found)) => examined(&found, data, &database),

@@ -240,10 +240,9 @@ impl Source<'_> {
                 nothing("values of secrets are not remembered")
             }
             DefaultFrom::History => nothing("none was used before"),
-            DefaultFrom::WorkflowOutput => (
-                format!("no run of `{value}` has succeeded yet"),
-                format!("run `{value}` first"),
-            ),
+            DefaultFrom::WorkflowOutput => {
+                (format!("no run of `{value}` has succeeded yet"), format!("run `{value}` first"))
+            }
         }
     }
 }

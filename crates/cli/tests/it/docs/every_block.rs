@@ -21,11 +21,7 @@ const TEXTS: &[(&str, usize, &str)] = &[
     ("docs/ARCHITECTURE.md", 2, "drawings"),
     ("docs/demo.md", 1, "the tour as it was recorded; `demo.rs` compares it"),
     ("docs/guides.md", 2, "a part of a prompt, and a tree of files"),
-    (
-        "docs/operations.md",
-        2,
-        "lines of a log, settings of another program",
-    ),
+    ("docs/operations.md", 2, "lines of a log, settings of another program"),
     ("docs/reference.md", 0, "the help of every command; `snapshots.rs` compares it"),
 ];
 /// The page whose number of blocks follows from the number of commands.
