@@ -1,6 +1,6 @@
 //! What validation asks of the catalogs: whether a command is there, and what it takes.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use milepost_catalog::command::{Command, Content};
 use milepost_catalog::request::resolve;
@@ -29,7 +29,7 @@ pub struct Known {
 /// What the answers were taken from.
 #[derive(Debug, Default)]
 struct Consulted {
-    records: Vec<Arc<Record>>,
+    catalogs: Vec<Arc<Loaded>>,
     /// There was something else than commands of catalogs.
     more: bool,
 }
@@ -42,18 +42,13 @@ impl Known {
 
     /// The catalogs that all answers were taken from; nothing when there was anything else.
     pub(crate) fn consulted(self) -> Option<Vec<Arc<Record>>> {
-        let Consulted { records, more } =
+        let Consulted { catalogs, more } =
             self.consulted.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (!more).then_some(records)
+        (!more).then(|| catalogs.iter().map(|loaded| Arc::clone(&loaded.record)).collect())
     }
 
-    fn note(&self, found: Option<&Arc<Record>>) {
-        let mut consulted = self.consulted.lock().unwrap_or_else(PoisonError::into_inner);
-        match found {
-            Some(record) if consulted.records.iter().any(|known| Arc::ptr_eq(known, record)) => {}
-            Some(record) => consulted.records.push(Arc::clone(record)),
-            None => consulted.more = true,
-        }
+    fn noted(&self) -> MutexGuard<'_, Consulted> {
+        self.consulted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What every document is checked against, whoever brings it.
@@ -73,33 +68,49 @@ impl Known {
         }
     }
 
-    /// What is known of a command, and the catalog that says so.
-    fn find(&self, id: &CommandId) -> (Lookup, Option<Arc<Record>>) {
+    /// The catalog of a command, or what is known without one. A document is checked at one
+    /// moment: a catalog that has answered is not looked for again.
+    fn catalog(&self, id: &CommandId) -> Result<Arc<Loaded>, Lookup> {
         // What runs of ours do themselves is not for others.
         if id.group().as_str() == crate::author::errand::GROUP {
-            return (Lookup::NoCatalog(Vec::new()), None);
+            return Err(Lookup::NoCatalog(Vec::new()));
+        }
+        let is_it = |loaded: &&Arc<Loaded>| loaded.record.id == *id.group();
+        if let Some(loaded) = self.noted().catalogs.iter().find(is_it) {
+            return Ok(Arc::clone(loaded));
         }
         let catalogs = self.reader.shelf();
-        let held = match catalogs.known(id.group()) {
-            Ok(Some(record)) if record.enabled => record,
-            Ok(_) => return (self.no_catalog(id), None),
-            Err(_) => return (Lookup::Unchecked, None),
-        };
-        let lookup =
-            catalogs.load(&held).map_or(Lookup::Unchecked, |loaded| of_loaded(&loaded, id));
-        (lookup, Some(held))
+        match catalogs.known(id.group()) {
+            Ok(Some(record)) if record.enabled => {
+                catalogs.load(&record).map_err(|_| Lookup::Unchecked)
+            }
+            Ok(_) => Err(self.no_catalog(id)),
+            Err(_) => Err(Lookup::Unchecked),
+        }
     }
 }
 
 impl Commands for Known {
     fn command(&self, id: &CommandId) -> Lookup {
-        let (lookup, record) = self.find(id);
-        self.note(record.as_ref().filter(|_| matches!(lookup, Lookup::Known(_))));
+        let found = self.catalog(id);
+        let lookup = match &found {
+            Ok(loaded) => of_loaded(loaded, id),
+            Err(lookup) => lookup.clone(),
+        };
+        let mut noted = self.noted();
+        match found {
+            Ok(loaded) if matches!(lookup, Lookup::Known(_)) => {
+                if !noted.catalogs.iter().any(|known| Arc::ptr_eq(known, &loaded)) {
+                    noted.catalogs.push(loaded);
+                }
+            }
+            _ => noted.more = true,
+        }
         lookup
     }
 
     fn workflow(&self, id: &WorkflowId) -> Lookup {
-        self.note(None);
+        self.noted().more = true;
         let Ok(listing) = self.reader.listing() else { return Lookup::Unchecked };
         if listing.items.iter().any(|item| item.id == id.as_str()) {
             let entry = self.reader.workflow(id.as_str()).ok();
