@@ -115,16 +115,7 @@ async fn beginning(
     wish: Wish,
     place: Place,
 ) -> Result<Beginning, Problem> {
-    let compiled = match &wish.manifest {
-        Some(own) if wish.own => {
-            let compiled = Compiled::of(Subject::own(own)?.document);
-            Arc::new(compiled.ok_or_else(nothing_to_run)?)
-        }
-        manifest => {
-            let id = wish.workflow_id.as_deref();
-            Subject::compiled(&writer.reader, manifest.as_ref(), id)?
-        }
-    };
+    let compiled = compiled(writer, &wish)?;
     let workflow = &*compiled.workflow;
     let past = Journaled { runs: &drive.inner.runs };
     let given = match &place.above {
@@ -178,6 +169,18 @@ async fn beginning(
         secrets: resolved.secrets,
         durability: if wish.relaxed { Durability::Relaxed } else { Durability::Full },
     })
+}
+
+/// The workflow that is wished for.
+fn compiled(writer: &Writer, wish: &Wish) -> Result<Arc<Compiled>, Problem> {
+    let (manifest, id) = (wish.manifest.as_ref(), wish.workflow_id.as_deref());
+    match manifest.filter(|_| wish.own) {
+        Some(own) => {
+            let compiled = Compiled::of(Subject::own(own)?.document);
+            compiled.map(Arc::new).ok_or_else(nothing_to_run)
+        }
+        None => Subject::compiled(&writer.reader, manifest, id),
+    }
 }
 
 /// Keeps the values that later runs take as defaults.
