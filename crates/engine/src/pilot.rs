@@ -51,7 +51,7 @@ pub trait World {
         self.prepare(&bare, mock).ok().map(|prepared| prepared.write)
     }
 
-    /// A digest of the text of another workflow, and of all that it runs; nothing when there is none.
+    /// A digest of the text of another workflow and of all that it runs; nothing without one.
     fn text_of(&self, workflow: &str) -> Option<String>;
 
     /// Whether a signature of a person is right.
@@ -227,8 +227,8 @@ impl Pilot {
         self.board = Board::of(&self.flow, &self.state);
     }
 
-    /// Sends and starts nothing from now on, for a driver that ends: what happens is still taken in,
-    /// and whoever opens the run next goes on from there.
+    /// Sends and starts nothing from now on, for a driver that ends: what happens is still taken
+    /// in, and whoever opens the run next goes on from there.
     pub fn hold(&mut self) {
         self.held = true;
     }

@@ -951,7 +951,11 @@ inputs:
   names: {type: array}
 steps:
   - {id: ok, approve: Send them?}
-  - {id: each, depends_on: [ok], for_each: "${{ inputs.names }}", run: "shop mails:send", with: {to: "${{ item }}"}}
+  - id: each
+    depends_on: [ok]
+    for_each: "${{ inputs.names }}"
+    run: "shop mails:send"
+    with: {to: "${{ item }}"}
 "#;
 
 /// A list that became longer after a yes is another list, and the same one is the same.

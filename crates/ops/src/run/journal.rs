@@ -178,7 +178,7 @@ pub(crate) fn of_runs(error: &RunsError) -> Problem {
             Problem::new(Code::FileRefused, message, hint)
         }
         _ => {
-            let hint = "look at the disk, then start the program anew";
+            let hint = "look at the disk, and run `milepost doctor`; then start the program anew";
             Problem::new(Code::StorageFailed, message, hint)
         }
     }
