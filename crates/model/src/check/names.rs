@@ -283,7 +283,11 @@ impl<'c> Checker<'c> {
                 Finding::error(place, Rule::SecretExposed, message)
                     .suggest("use it in `with`, `body` or `headers` of a `run` step only"),
             );
-        } else if input.is_secret() && !reference.guarded && !located.expr.passes_on(reference) {
+        } else if input.is_secret()
+            && usage.slot == Slot::Request
+            && !reference.guarded
+            && !located.expr.passes_on(reference)
+        {
             // What stands in its place is put back where it is sent, and nothing else can be done
             // with it.
             let place = located.place(reference.span.start, reference.span.end);
