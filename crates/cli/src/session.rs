@@ -97,8 +97,8 @@ impl Session {
         Ok(self.wait(watched).transpose()?)
     }
 
-    /// Lets go of all runs, for somebody who was interrupted: nothing new begins, and a request that
-    /// may not be sent again is seen through, unless they interrupt it as well.
+    /// Lets go of all runs, for somebody who was interrupted: nothing new begins, and a request
+    /// that may not be sent again is seen through, unless they interrupt it as well.
     pub(crate) fn let_go(&self, terminal: &mut Terminal) -> Result<(), Failure> {
         let let_go = async {
             let mut finished = std::pin::pin!(self.operations.finish_runs());

@@ -812,9 +812,8 @@ impl Turn<'_> {
     fn proven(&self, seq: u64, resumption: &Resumption) -> Result<(), Failure> {
         let is_person = resumption.by.kind == ActorKind::Person;
         match resume::needs(&self.pilot.flow, self.state(), resumption) {
-            Needs::Nobody => return Ok(()),
             Needs::Person(_) | Needs::Proof(_) if !is_person => return Err(words::no_person()),
-            Needs::Person(_) => return Ok(()),
+            Needs::Nobody | Needs::Person(_) => return Ok(()),
             Needs::Proof(_) => {}
         }
         let text = resumed_text(&self.state().head.run, seq, resumption);

@@ -215,8 +215,8 @@ fn a_workflow_that_was_swapped_is_asked_for_again() {
 fn a_secret_is_passed_on_and_nothing_else() {
     let text = |value: &str| {
         format!(
-            "workflow: s\ninputs: {{tok: {{type: string, secret: true}}}}\nsteps:\n  - {{id: a, run: \
-             things things:create, body: {{x: \"{value}\"}}}}\n  - {{id: b, run: things \
+            "workflow: s\ninputs: {{tok: {{type: string, secret: true}}}}\nsteps:\n  - {{id: a, \
+             run: things things:create, body: {{x: \"{value}\"}}}}\n  - {{id: b, run: things \
              things:create, body: {{x: '${{{{ steps.a.output.x }}}}'}}}}\n"
         )
     };
