@@ -270,3 +270,18 @@ fn whoever_is_told_to_end_waits_for_a_write() {
         is_left_between_two_writes(&server, &place);
     }
 }
+
+/// A pause reaches the runs of steps as well: nothing new begins in them either.
+#[test]
+fn a_pause_reaches_the_run_of_a_step() {
+    let (server, place) = things();
+    place.workflow("save two.yaml").ends(0);
+    place.put("over.yaml", "workflow: over\nsteps: [{id: a, run: workflow two}]\n");
+    let child = begun(&place, &["run", "over.yaml"]);
+    until_seen(&server, 1);
+    let id = only(&place)["run_id"].as_str().expect("an id").to_owned();
+    place.run(["pause", &id]);
+    drop(ended(child));
+    thread::sleep(SLOW);
+    assert_eq!(server.seen().len(), 1, "the second write was not begun");
+}

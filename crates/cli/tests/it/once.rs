@@ -247,3 +247,34 @@ fn a_secret_is_passed_on_and_nothing_else() {
     assert!(sent[0].contains("verysecretvalue"), "{sent:?}");
     assert!(!sent[1].contains("verysecretvalue"), "{sent:?}");
 }
+
+/// Whoever is only to work runs what there is, and no text of their own in any spelling.
+#[test]
+fn whoever_only_works_brings_no_workflow() {
+    let (server, place) = things(0);
+    let mut agent = Agent::connect(&place, &["--tools", "work"]);
+    for name in ["manifest", "content", "manifest_content"] {
+        let told = insisted(&mut agent, "workflow_run", &json!({name: ONE}));
+        assert_eq!(told["error_code"], "PARAMS_INVALID", "{name}: {told}");
+    }
+    assert_eq!(writes(&server), 0);
+}
+
+/// Tries that are used up are for a person to renew, however the run is begun again.
+#[test]
+fn an_agent_cannot_renew_its_own_tries() {
+    let (_server, place) = things(0);
+    place.put(
+        "tries.yaml",
+        "workflow: tries\nsteps:\n  - {id: a, prompt: Do it, max_attempts: 1, output_schema: \
+         {type: object}}\n",
+    );
+    place.put("wrong.txt", "wrong");
+    let run = last(&place.run(["run", "tries.yaml", "--json"]).ends(5));
+    let id = run["run_id"].as_str().expect("an id").to_owned();
+    place.run(["submit", &id, "a", "wrong.txt"]).ends(1);
+    place.run(["cancel", &id, "--yes"]).ends(0);
+    let mut agent = agent_on(&place);
+    let told = insisted(&mut agent, "workflow_resume", &json!({"run_id": id}));
+    assert_eq!(told["error_code"], "PRESENCE_REQUIRED", "{told}");
+}
