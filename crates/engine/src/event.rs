@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::budget::Spent;
 use crate::failure::Failure;
 use crate::key::Key;
 
@@ -184,6 +185,9 @@ pub enum Event {
         /// A digest of what it was given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         given: Option<String>,
+        /// What it may spend.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        rest: BTreeMap<Budget, u64>,
     },
     /// It ended.
     ChildFinished {
@@ -191,6 +195,9 @@ pub enum Event {
         key: Key,
         /// How.
         outcome: ChildOutcome,
+        /// What it spent from its beginning on.
+        #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+        spent: Spent,
     },
     /// Most of a budget is spent.
     BudgetWarned {

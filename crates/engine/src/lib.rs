@@ -6,6 +6,7 @@
 
 mod act;
 mod board;
+mod budget;
 pub mod command;
 mod contract;
 mod decisive;
@@ -28,6 +29,7 @@ pub mod time;
 pub mod view;
 mod words;
 
+pub use budget::Spent;
 pub use failure::Failure;
 pub use flow::{Flow, Node};
 pub use judge::engine;

@@ -17,10 +17,11 @@ use sha2::{Digest, Sha256};
 
 use crate::act::polls_until;
 use crate::board::Board;
+use crate::budget;
 use crate::command::{Asking, Call, Calling, Command, Starting};
 use crate::event::{
-    Actor, ActorKind, Answer, Attempt, Budget, Change, ChildOutcome, Entry, Event, Presence,
-    Request, Resumption, ShownCall, Verdict,
+    Actor, ActorKind, Answer, Attempt, Budget, Change, Entry, Event, Presence, Request, Resumption,
+    ShownCall, Verdict,
 };
 use crate::failure::Failure;
 use crate::flow::Flow;
@@ -148,6 +149,8 @@ pub enum Act {
         workflow: String,
         /// Its inputs.
         inputs: Map<String, Value>,
+        /// What it may spend from now on.
+        rest: BTreeMap<Budget, u64>,
     },
     /// Cancel another run.
     CancelChild {
@@ -334,7 +337,9 @@ impl Turn<'_> {
                 continue;
             };
             let canceled = self.state().canceling.is_some() && !self.pilot.flow.is_finally(&key);
-            self.work.acts.push(Act::StartChild { key, run: run.clone(), workflow, inputs });
+            let child = self.state().step(&key).and_then(|step| step.child.as_ref());
+            let rest = child.map(|child| child.rest.clone()).unwrap_or_default();
+            self.work.acts.push(Act::StartChild { key, run: run.clone(), workflow, inputs, rest });
             if canceled {
                 self.work.acts.push(Act::CancelChild { run });
             }
@@ -401,14 +406,13 @@ impl Turn<'_> {
     fn settle(&mut self) -> Result<(), IllegalEvent> {
         while let Some(command) = self.next() {
             match command {
-                Command::Record(event) if self.is_overdrawn(&event) => {
-                    let limit = self.state().head.budget[&Budget::Attempts];
-                    self.record(Event::BudgetReached { budget: Budget::Attempts, limit })?;
-                }
                 // An agent does not act on a yes to something else, no more than a request does.
                 Command::Record(event) if matches!(*event, Event::PromptOffered { .. }) => {
                     let Event::PromptOffered { key, attempt } = *event else { continue };
-                    if !self.voided(&key)? {
+                    let tries = |budget| budget == Budget::Attempts;
+                    if let Some((budget, limit)) = budget::reached(self.state(), tries) {
+                        self.record(Event::BudgetReached { budget, limit })?;
+                    } else if !self.voided(&key)? {
                         self.record(Event::PromptOffered { key, attempt })?;
                     }
                 }
@@ -428,15 +432,6 @@ impl Turn<'_> {
         }
         self.dismiss();
         Ok(())
-    }
-
-    /// Whether a try would be offered to an agent that the run can no longer pay for.
-    fn is_overdrawn(&self, event: &Event) -> bool {
-        let limit = self.state().head.budget.get(&Budget::Attempts);
-        let spent = self.state().spent.of(Budget::Attempts);
-        matches!(event, Event::PromptOffered { .. })
-            && self.state().canceling.is_none()
-            && limit.is_some_and(|limit| spent >= *limit)
     }
 
     /// Answers those who wait for a verdict that will not come.
@@ -471,7 +466,8 @@ impl Turn<'_> {
             Ok(prepared) => prepared,
             Err(failure) => return self.record(Event::StepFailed { key, failure }),
         };
-        if let Some((budget, limit)) = self.spent(&prepared) {
+        let counts = |budget| budget != Budget::Writes || prepared.write;
+        if let Some((budget, limit)) = budget::reached(self.state(), counts) {
             return self.record(Event::BudgetReached { budget, limit });
         }
         let repeatable = call.idempotent.unwrap_or(prepared.repeatable);
@@ -494,33 +490,9 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// The budget that a request would overdraw.
-    fn spent(&self, prepared: &Prepared) -> Option<(Budget, u64)> {
-        let state = self.state();
-        // A run that is being stopped still tidies up after itself.
-        if state.canceling.is_some() {
-            return None;
-        }
-        let over = |(budget, limit): &(&Budget, &u64)| {
-            let counts = **budget != Budget::Writes || prepared.write;
-            counts && state.spent.of(**budget) >= **limit
-        };
-        state.head.budget.iter().find(over).map(|(budget, limit)| (*budget, *limit))
-    }
-
-    /// Warns of budgets of which four fifths are spent.
+    /// Warns of budgets that come to their end.
     fn warn(&mut self) -> Result<(), IllegalEvent> {
-        let state = self.state();
-        let near: Vec<(Budget, u64, u64)> = state
-            .head
-            .budget
-            .iter()
-            .map(|(budget, limit)| (*budget, state.spent.of(*budget), *limit))
-            .filter(|(budget, used, limit)| {
-                used.saturating_mul(5) >= limit.saturating_mul(4) && !state.warned.contains(budget)
-            })
-            .collect();
-        for (budget, used, limit) in near {
+        for (budget, used, limit) in budget::near(self.state()) {
             self.record(Event::BudgetWarned { budget, used, limit })?;
         }
         Ok(())
@@ -670,15 +642,20 @@ impl Turn<'_> {
         let given = digest(&json!({"workflow": workflow, "inputs": inputs}));
         let step = self.state().step(&key);
         // A run that did not succeed goes on where it stands, unless it is given something else.
-        let left = step.and_then(|step| step.left.as_ref()).filter(|left| left.1 == given);
+        let left = step.and_then(StepState::leaves);
+        let left = left.filter(|left| left.given.as_deref() == Some(given.as_str()));
         let run = match left {
-            Some((run, _)) => run.clone(),
+            Some(left) => left.run.clone(),
             None => child_run(&self.state().head.run, &key, step),
         };
-        let started =
-            Event::ChildStarted { key: key.clone(), run: run.clone(), given: Some(given) };
-        self.record(started)?;
-        self.work.acts.push(Act::StartChild { key, run, workflow, inputs });
+        let rest = budget::rest(&self.pilot.flow, self.state(), &key);
+        self.record(Event::ChildStarted {
+            key: key.clone(),
+            run: run.clone(),
+            given: Some(given),
+            rest: rest.clone(),
+        })?;
+        self.work.acts.push(Act::StartChild { key, run, workflow, inputs, rest });
         Ok(())
     }
 
@@ -790,7 +767,14 @@ impl Turn<'_> {
                     Err(failure) => Reply::Refused { failure },
                 }
             }
-            Signal::ChildEnded { key, run, outcome } => self.child_ended(key, &run, outcome)?,
+            Signal::ChildEnded { key, run, outcome, spent } => {
+                let waits = matches!(self.state().phase(&key), Phase::Child(own) if *own == run);
+                if waits {
+                    self.record(Event::ChildFinished { key, outcome, spent })?;
+                    self.warn()?;
+                }
+                Reply::Done
+            }
         };
         self.work.answers.push((id, reply));
         Ok(())
@@ -863,19 +847,6 @@ impl Turn<'_> {
             }
         }
         Ok(())
-    }
-
-    fn child_ended(
-        &mut self,
-        key: Key,
-        run: &str,
-        outcome: ChildOutcome,
-    ) -> Result<Reply, IllegalEvent> {
-        let waits = matches!(self.state().phase(&key), Phase::Child(own) if own == run);
-        if waits {
-            self.record(Event::ChildFinished { key, outcome })?;
-        }
-        Ok(Reply::Done)
     }
 
     fn cancel(&mut self, by: Actor, reason: Option<String>) -> Result<(), IllegalEvent> {

@@ -64,6 +64,9 @@ pub enum Signal {
         run: String,
         /// How.
         outcome: crate::event::ChildOutcome,
+        /// What it spent from its beginning on.
+        #[serde(default, skip_serializing_if = "crate::Spent::is_nothing")]
+        spent: crate::Spent,
     },
 }
 

@@ -34,6 +34,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use crate::budget::Spent;
 use crate::event::{
     Actor, Answer, Attempt, Budget, Decision, Entry, Event, Resumption, RunCreated, Submission,
 };
@@ -43,7 +44,7 @@ use crate::time;
 
 use found::Found;
 use step::{ITEMS, is_closable, misfit};
-pub use step::{Judged, Phase, StepState};
+pub use step::{Inner, Judged, Phase, StepState};
 
 /// An event that cannot have happened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -90,28 +91,6 @@ impl Status {
     /// Whether it is over.
     pub fn has_ended(self) -> bool {
         matches!(self, Status::Succeeded | Status::Failed | Status::Canceled)
-    }
-}
-
-/// What has been spent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spent {
-    /// Requests.
-    pub http_calls: u64,
-    /// Requests that change something.
-    pub writes: u64,
-    /// Tries of all kinds.
-    pub attempts: u64,
-}
-
-impl Spent {
-    /// How much of a budget.
-    pub fn of(&self, budget: Budget) -> u64 {
-        match budget {
-            Budget::HttpCalls => self.http_calls,
-            Budget::Writes => self.writes,
-            Budget::Attempts => self.attempts,
-        }
     }
 }
 
@@ -394,15 +373,24 @@ impl State {
                     _ => Phase::Pending,
                 };
             }
-            Event::ChildStarted { key, run, given } => {
+            Event::ChildStarted { key, run, given, rest } => {
                 let step = self.from(key, at, |phase| *phase == Phase::Pending)?;
-                step.continues = step.left.take().is_some_and(|(left, _)| left == *run);
-                (step.child, step.given) = (Some(run.clone()), given.clone());
+                let left = step.left.take().filter(|left| left.run == *run);
+                step.child = Some(Box::new(Inner {
+                    run: run.clone(),
+                    given: given.clone(),
+                    rest: rest.clone(),
+                    counted: left.as_ref().map(|left| left.counted).unwrap_or_default(),
+                    continues: left.is_some(),
+                }));
                 step.phase = Phase::Child(run.clone());
             }
-            Event::ChildFinished { key, outcome } => {
+            Event::ChildFinished { key, outcome, spent } => {
                 let step = self.from(key, at, |phase| matches!(phase, Phase::Child(_)))?;
                 step.finish_child(outcome);
+                let counted = step.child.as_mut().map(|child| &mut child.counted);
+                let before = counted.map(|counted| std::mem::replace(counted, *spent));
+                self.spent.add(*spent, before.unwrap_or_default());
             }
             _ => {}
         }
@@ -740,7 +728,8 @@ impl State {
                 let (sent_back, feedback) = (step.sent_back, step.feedback.take());
                 let (request, verdict) = (step.request.take(), step.verdict.take());
                 let judged = std::mem::take(&mut step.judged);
-                let (wrote, left) = (step.wrote.take(), step.leaves());
+                let left = step.leaves().cloned().map(Box::new);
+                let wrote = step.wrote.take();
                 *step = StepState {
                     generation,
                     left,

@@ -86,6 +86,47 @@ fn what_somebody_went_on_with_is_taken_as_it_is() {
     assert_eq!(writes(&server), 2);
 }
 
+/// A run above that may spend so much, and how it ends.
+fn above_with(place: &Place, budget: &str, exit: i32) -> Value {
+    let text = ABOVE.replace("steps:", &format!("budget: {{{budget}}}\nsteps:"));
+    place.put("above.yaml", &text);
+    last(&place.run(["run", "above.yaml", "--json"]).ends(exit))
+}
+
+/// What the run of a step spends is spent of the budget above it, and no more than is left there.
+#[test]
+fn a_budget_covers_the_runs_of_steps() {
+    let (server, place) = things(0);
+    let run = above_with(&place, "writes: 1", 4);
+    assert_eq!(run["steps"][0]["status"], "succeeded", "{run}");
+    assert_eq!(writes(&server), 1, "that of the child was all there was");
+    let id = run["run_id"].as_str().expect("an id").to_owned();
+    in_terminal(&place, &format!("resume {id} --budget writes=2"), "y\n").ends(0);
+    assert_eq!(writes(&server), 2);
+
+    let run = above_with(&place, "writes: 0", 4);
+    assert_eq!(writes(&server), 2, "nothing was left for the child");
+    let child = run["steps"][0]["run_id"].as_str().expect("a run").to_owned();
+    let shown = place.run(["show", &child, "--json"]).ends(0).json();
+    assert_eq!(shown["waiting"][0]["kind"], "budget", "{shown}");
+}
+
+/// What a run of a step spent before it failed is not counted again when it goes on.
+#[test]
+fn what_the_run_of_a_step_spent_is_counted_once() {
+    let (server, place) = things(1);
+    let run = above_with(&place, "http_calls: 4", 1);
+    let id = run["run_id"].as_str().expect("an id").to_owned();
+    place.run(["resume", &id]).ends(0);
+    assert_eq!(server.seen().len(), 4, "a write and two tries below, and a write above");
+
+    let (server, place) = things(1);
+    let run = above_with(&place, "http_calls: 3", 1);
+    let id = run["run_id"].as_str().expect("an id").to_owned();
+    place.run(["resume", &id]).ends(4);
+    assert_eq!(server.seen().len(), 3, "there is none left for the write above");
+}
+
 /// Who begins at the beginning wants all of it again.
 #[test]
 fn from_the_start_is_from_the_start() {

@@ -5,6 +5,7 @@
 
 use milepost_model::step::Action;
 
+use crate::budget;
 use crate::event::Resumption;
 use crate::flow::Flow;
 use crate::key::Key;
@@ -30,7 +31,7 @@ pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
         .filter(|(key, _)| resumption.reset.iter().any(|reset| key.is_within(reset)))
         .collect();
     let set = resumption.overrides.iter().map(|(key, output)| format!("set `{key}` to {output}"));
-    let more = resumption.budget.iter().map(|(budget, limit)| {
+    let more = budget::raised(state, &resumption.budget).map(|(budget, limit)| {
         let name = budget.name();
         format!("allow {name}={limit}")
     });

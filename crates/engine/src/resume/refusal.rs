@@ -4,6 +4,7 @@ use milepost_model::problem::Code;
 
 use super::choice::Choice;
 use super::{Origin, ResumeRequest, Wish};
+use crate::budget;
 use crate::event::{ActorKind, Budget, Resumption};
 use crate::failure::Failure;
 use crate::flow::Flow;
@@ -14,7 +15,8 @@ use crate::words;
 
 /// Whether the run is where it can be resumed at all, and by whom.
 pub(crate) fn of_run(flow: &Flow, state: &State, request: &ResumeRequest) -> Result<(), Failure> {
-    let decides = !request.overrides.is_empty() || !request.budget.is_empty();
+    let raises = budget::raised(state, &request.budget).next().is_some();
+    let decides = !request.overrides.is_empty() || raises;
     if decides && request.by.kind != ActorKind::Person {
         return Err(words::no_person());
     }

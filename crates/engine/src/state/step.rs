@@ -1,11 +1,13 @@
 //! One execution of a step: where it stands, and what it has come to.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::State;
-use crate::event::{Answer, Attempt, ChildOutcome, Issue, Request, Submission, Verdict};
+use crate::budget::Spent;
+use crate::event::{Answer, Attempt, Budget, ChildOutcome, Issue, Request, Submission, Verdict};
 use crate::failure::Failure;
 use crate::key::Key;
 use crate::limits;
@@ -113,13 +115,9 @@ pub struct StepState {
     /// What came back last.
     pub answer: Option<Answer>,
     /// The run that worked on it last.
-    pub child: Option<String>,
-    /// A digest of what that run was given.
-    pub given: Option<String>,
-    /// A run that worked on it and did not succeed, with what it was given: it can go on.
-    pub left: Option<(String, String)>,
-    /// Whether the run that works on it is that one.
-    pub continues: bool,
+    pub child: Option<Box<Inner>>,
+    /// A run that worked on it and did not succeed: it can go on.
+    pub left: Option<Box<Inner>>,
     /// Its output.
     pub output: Option<Value>,
     /// Why it failed.
@@ -155,6 +153,21 @@ pub struct StepState {
     pub began_ms: Option<u64>,
     /// When it was over.
     pub ended_ms: Option<u64>,
+}
+
+/// A run that a step started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inner {
+    /// Which.
+    pub run: String,
+    /// A digest of what it was given.
+    pub given: Option<String>,
+    /// What it may spend.
+    pub rest: BTreeMap<Budget, u64>,
+    /// What it spent, as far as that is added up.
+    pub counted: Spent,
+    /// Whether it had ended without success, and goes on.
+    pub continues: bool,
 }
 
 /// Requests that changed something, or may have.
@@ -229,12 +242,13 @@ impl StepState {
     }
 
     /// The run that can go on when this is begun again.
-    pub(super) fn leaves(&mut self) -> Option<(String, String)> {
-        match self.phase {
-            Phase::Failed | Phase::Canceled => self.child.take().zip(self.given.take()),
-            Phase::Pending => self.left.take(),
+    pub fn leaves(&self) -> Option<&Inner> {
+        let left = match self.phase {
+            Phase::Failed | Phase::Canceled => self.child.as_deref(),
+            Phase::Pending => self.left.as_deref(),
             _ => None,
-        }
+        };
+        left.filter(|left| left.given.is_some())
     }
 
     /// Tries an agent has left.

@@ -501,6 +501,82 @@ fn workflows_run_inside_each_other_only_so_deep() {
         .assert_eq(&told::stands(&rig));
 }
 
+/// What the runs of steps spend is the budget of the run that started them.
+fn check_shared(text: &str, limit: u64, calls: u64, expected: &Expect) {
+    let mut rig = Rig::with(text, &json!({"all": [1, 2, 3]}), budget(Budget::HttpCalls, limit));
+    rig.world.child_calls = calls;
+    rig.start();
+    expected.assert_eq(&told::journal(&rig));
+}
+
+#[test]
+fn a_budget_covers_the_runs_of_steps() {
+    check_shared(
+        PARENT,
+        5,
+        4,
+        &expect![[r#"
+        child_started a with 5 http_calls
+        child_finished a {"child":"other"} after 4 calls
+        budget_warned HttpCalls 4 of 5
+        step_succeeded a
+        attempt_started b #1 GET api b:get
+        attempt_succeeded b {"n":9,"of":"b"}
+        step_succeeded b
+        run_succeeded {"child":"other"}
+        = succeeded {"child":"other"}
+    "#]],
+    );
+    check_shared(
+        PARENT,
+        5,
+        5,
+        &expect![[r#"
+        child_started a with 5 http_calls
+        child_finished a {"child":"other"} after 5 calls
+        budget_warned HttpCalls 5 of 5
+        step_succeeded a
+        budget_reached HttpCalls 5
+        = waiting budget HttpCalls
+    "#]],
+    );
+}
+
+#[test]
+fn runs_abreast_share_what_is_left() {
+    let text = "
+workflow: w
+inputs: {all: {type: array}}
+steps:
+  - {id: a, for_each: '${{ inputs.all }}', concurrency: 2, run: workflow other, with: {x: '${{ item }}'}}
+  - {id: b, run: api b:get}
+";
+    check_shared(
+        text,
+        5,
+        1,
+        &expect![[r#"
+        step_scheduled a 3 items
+        child_started a@0 with 3 http_calls
+        child_started a@1 with 2 http_calls
+        child_finished a@0 {"child":"other"} after 1 calls
+        step_succeeded a@0
+        child_started a@2 with 2 http_calls
+        child_finished a@1 {"child":"other"} after 1 calls
+        step_succeeded a@1
+        child_finished a@2 {"child":"other"} after 1 calls
+        step_succeeded a@2
+        step_succeeded a [{"child":"other"},{"child":"other"},{"child":"other"}]
+        attempt_started b #1 GET api b:get
+        budget_warned HttpCalls 4 of 5
+        attempt_succeeded b {"n":9,"of":"b"}
+        step_succeeded b
+        run_succeeded
+        = succeeded
+    "#]],
+    );
+}
+
 #[test]
 fn canceling_a_run_cancels_those_it_started() {
     let mut rig = Rig::new(PARENT);

@@ -13,7 +13,7 @@ use milepost_engine::resume::{ResumePlan, ResumeRequest, Verdict, plan};
 use milepost_engine::signal::{Decided, Reply, Signal, Submitted};
 use milepost_engine::state::{State, Status};
 use milepost_engine::view::{Waiting, waiting};
-use milepost_engine::{Failure, Flow, Key, Ready, Trouble};
+use milepost_engine::{Failure, Flow, Key, Ready, Spent, Trouble};
 use milepost_model::check;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
@@ -265,7 +265,7 @@ impl Story {
                     true => ChildOutcome::Failed { failure: failure() },
                     false => ChildOutcome::Succeeded { output: self.output(&key) },
                 };
-                self.signal(Signal::ChildEnded { key, run, outcome })
+                self.signal(Signal::ChildEnded { key, run, outcome, spent: Spent::default() })
             }
             Act::Abort { .. } | Act::CancelChild { .. } | Act::PauseChild { .. } => Work::default(),
         }

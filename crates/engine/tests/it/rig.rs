@@ -13,7 +13,7 @@ use milepost_engine::pilot::{Act, Input, Outcome, Pilot, Prepared, Work, World};
 use milepost_engine::signal::{Decided, Reply, Signal, Submitted};
 use milepost_engine::state::{State, Status};
 use milepost_engine::view::{self, Waiting};
-use milepost_engine::{Failure, Flow, Key, Ready, Trouble};
+use milepost_engine::{Failure, Flow, Key, Ready, Spent, Trouble};
 use milepost_model::check;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
@@ -90,6 +90,10 @@ pub(crate) struct Script {
     pub(crate) reactions: BTreeMap<String, Vec<Reaction>>,
     /// Ends of other workflows.
     pub(crate) children: BTreeMap<String, (u64, ChildOutcome)>,
+    /// Requests that each run of another workflow sends whenever it is started or goes on.
+    pub(crate) child_calls: u64,
+    /// What they have spent so far.
+    pub(crate) spent: BTreeMap<String, Spent>,
     /// Every request: its idempotency key, its try, its command, and whether it may be repeated.
     pub(crate) sent: Vec<Sent>,
     /// Runs of other workflows that were started.
@@ -477,7 +481,12 @@ impl Rig {
                 match self.coming.remove(index).1 {
                     Coming::Called(key, outcome) => self.handle(Input::Called { key, outcome }),
                     Coming::Child(key, run, outcome) => {
-                        self.send(Signal::ChildEnded { key, run, outcome });
+                        let more = self.world.child_calls;
+                        let spent = self.world.spent.entry(run.clone()).or_default();
+                        spent.http_calls += more;
+                        spent.attempts += more;
+                        let spent = *spent;
+                        self.send(Signal::ChildEnded { key, run, outcome, spent });
                     }
                 }
                 true

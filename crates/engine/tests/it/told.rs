@@ -110,12 +110,21 @@ fn rest(event: &Event) -> String {
             format!("{from} to {to}, again {}", reset.join(" "))
         }
         Event::TimerSet { key, at_ms } => format!("{key} {}", at(*at_ms)),
-        Event::ChildStarted { key, .. } => key.to_string(),
-        Event::ChildFinished { key, outcome } => match outcome {
-            ChildOutcome::Succeeded { output } => format!("{key} {output}"),
-            ChildOutcome::Failed { failure } => format!("{key} {}", failure.message),
-            ChildOutcome::Canceled => format!("{key} canceled"),
-        },
+        Event::ChildStarted { key, rest, .. } => {
+            let rest = rest.iter().map(|(budget, rest)| format!(" with {rest} {}", budget.name()));
+            format!("{key}{}", rest.collect::<String>())
+        }
+        Event::ChildFinished { key, outcome, spent } => {
+            let spent = match spent.is_nothing() {
+                true => String::new(),
+                false => format!(" after {} calls", spent.http_calls),
+            };
+            match outcome {
+                ChildOutcome::Succeeded { output } => format!("{key} {output}{spent}"),
+                ChildOutcome::Failed { failure } => format!("{key} {}{spent}", failure.message),
+                ChildOutcome::Canceled => format!("{key} canceled{spent}"),
+            }
+        }
         Event::BudgetWarned { budget, used, limit } => format!("{budget:?} {used} of {limit}"),
         Event::BudgetReached { budget, limit } => format!("{budget:?} {limit}"),
         Event::CancelRequested { by, .. } => view::who(by),

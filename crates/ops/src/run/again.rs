@@ -1,7 +1,9 @@
 //! Runs of steps that go on when the run above them does: what succeeded in them is not done again.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use milepost_engine::event::Budget;
 use milepost_engine::resume::{self, Needs, ResumePlan, ResumeRequest};
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::{engine, limits};
@@ -10,19 +12,29 @@ use milepost_model::problem::{Code, Problem};
 use milepost_store::runs::InboxId;
 
 use super::clock::now_ms;
-use super::drive::Drive;
+use super::drive::{Child, Drive};
 use super::journal::Loaded;
 
 /// How long the run has to take it in.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What going on with the run of a step would do.
-pub(crate) fn planned(drive: &Drive, run: &RunId, loaded: &Loaded) -> Result<ResumePlan, Problem> {
+pub(crate) fn planned(
+    drive: &Drive,
+    run: &RunId,
+    loaded: &Loaded,
+    rest: &BTreeMap<Budget, u64>,
+) -> Result<ResumePlan, Problem> {
     let mut wish = ResumeRequest::of(&loaded.state, engine("parent"));
     let timeout = loaded.flow.workflow().timeout.as_ref().map(|period| period.0.as_millis());
     let timeout = timeout.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(limits::RUN_MS);
     wish.deadline_ms = now_ms() + timeout;
     let (flow, state) = (&loaded.flow, &loaded.state);
+    // What is left above may have become less; whether it may spend more, a person decides.
+    wish.budget =
+        rest.iter().map(|(budget, rest)| (*budget, state.spent.of(*budget) + rest)).collect();
+    wish.budget
+        .retain(|budget, limit| state.head.budget.get(budget).is_none_or(|own| *limit < *own));
     let planned = resume::plan(flow, flow, state, &drive.inner.caller, &wish);
     planned.map_err(|failure| super::refused(&failure, run))
 }
@@ -31,11 +43,12 @@ pub(crate) fn planned(drive: &Drive, run: &RunId, loaded: &Loaded) -> Result<Res
 /// them to decide there.
 pub(crate) async fn go_on(
     drive: &Drive,
-    run: &RunId,
+    child: &Child,
     loaded: &Loaded,
     id: &InboxId,
 ) -> Result<(), Problem> {
-    let resumption = planned(drive, run, loaded)?.resumption;
+    let run = &child.run;
+    let resumption = planned(drive, run, loaded, &child.rest)?.resumption;
     if let Needs::Person(deed) | Needs::Proof(deed) =
         resume::needs(&loaded.flow, &loaded.state, &resumption)
     {

@@ -62,7 +62,7 @@ pub(crate) async fn run(
         Some(key) => keyed(&workspace(writer), key),
         None => Runs::new_id().map_err(|error| of_runs(&error))?,
     };
-    let place = Place { id, above: None, actor: actor(call) };
+    let place = Place { id, above: None, actor: actor(call), rest: BTreeMap::new() };
     beginning(writer, drive, call, wish, place).await
 }
 
@@ -89,7 +89,7 @@ pub(crate) async fn child(
     };
     let actor = above.state.head.actor.clone();
     let above = Some((parent, above.state.head.seal.clone()));
-    let place = Place { id: child.run.clone(), above, actor };
+    let place = Place { id: child.run.clone(), above, actor, rest: child.rest.clone() };
     beginning(writer, drive, &Alone, wish, place).await
 }
 
@@ -98,6 +98,8 @@ struct Place {
     /// The step it is for, and the seal of that step's run.
     above: Option<(Parent, String)>,
     actor: Actor,
+    /// What is left to spend above it.
+    rest: BTreeMap<Budget, u64>,
 }
 
 /// The run of a key that a caller chose.
@@ -135,7 +137,7 @@ async fn beginning(
     let timeout = workflow.timeout.as_ref().map(|period| period.0.as_millis());
     let timeout = timeout.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(limits::RUN_MS);
     let config = writer.reader.config()?;
-    let budget = budget(workflow, &config.budget);
+    let budget = budget(workflow, &config.budget, &place.rest);
     let person = super::person::key(writer, drive)?;
     let presence = presence(writer, workflow, &config.approvals, person.is_some())?;
     let created = RunCreated {
@@ -212,8 +214,13 @@ fn remembered(workflow: &Workflow, values: &Map<String, Value>) -> Vec<(InputNam
     kept.collect()
 }
 
-/// What a run may spend: as its author says, else as the configuration does.
-fn budget(workflow: &Workflow, usual: &Budgets) -> BTreeMap<Budget, u64> {
+/// What a run may spend: as its author says, else as the configuration does, and never more than
+/// the run above it has left.
+fn budget(
+    workflow: &Workflow,
+    usual: &Budgets,
+    rest: &BTreeMap<Budget, u64>,
+) -> BTreeMap<Budget, u64> {
     let own = workflow.budget.as_ref();
     let all = [
         (Budget::HttpCalls, own.and_then(|own| own.http_calls.as_ref()), usual.http_calls),
@@ -222,7 +229,8 @@ fn budget(workflow: &Workflow, usual: &Budgets) -> BTreeMap<Budget, u64> {
     ];
     let set = all.into_iter().filter_map(|(budget, own, usual)| {
         let own = own.and_then(|most| u64::try_from(most.0).ok());
-        Some((budget, own.or(usual)?))
+        let most = [own.or(usual), rest.get(&budget).copied()];
+        Some((budget, most.into_iter().flatten().min()?))
     });
     set.collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use milepost_engine::event::{Budget, Resumption};
 use milepost_engine::resume::{self, Needs, Origin, ResumePlan, ResumeRequest, Tally, Verdict};
 use milepost_engine::signal::{Signal, resumed_text};
-use milepost_engine::state::{End, Phase, State, Status};
+use milepost_engine::state::{End, State, Status};
 use milepost_engine::view;
 use milepost_engine::{Flow, Key, limits, sentinel};
 use milepost_model::id::RunId;
@@ -425,7 +425,7 @@ fn continued(drive: &Drive, run: &RunId) -> Option<(Vec<StepPlanView>, ForecastV
         // Somebody let it go on by itself: its end is all that the step waits for.
         return Some((Vec::new(), ForecastView::default()));
     }
-    let planned = super::again::planned(drive, run, &loaded).ok()?;
+    let planned = super::again::planned(drive, run, &loaded, &BTreeMap::new()).ok()?;
     Some(with_children(drive, &loaded.state, &planned))
 }
 
@@ -437,9 +437,8 @@ fn left(state: &State, resumption: &Resumption) -> Vec<(Key, RunId)> {
     }
     let left = state.steps.iter().filter_map(|(key, step)| {
         let reset = resumption.reset.iter().any(|reset| key.is_within(reset));
-        let over = matches!(step.phase, Phase::Failed | Phase::Canceled);
-        let run = step.child.as_deref().filter(|_| reset && over && step.given.is_some())?;
-        Some((key.clone(), RunId::parse(run).ok()?))
+        let left = step.leaves().filter(|_| reset)?;
+        Some((key.clone(), RunId::parse(&left.run).ok()?))
     });
     left.collect()
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use milepost_engine::pilot::{Act, Input, Outcome, Pilot, Work};
 use milepost_engine::signal::{Reply, Signal};
-use milepost_engine::state::{Phase, State, Status, StepState};
+use milepost_engine::state::{Phase, State, Status};
 use milepost_engine::{Failure, Flow, Key, Trouble};
 use milepost_model::id::RunId;
 use milepost_model::problem::Code;
@@ -152,10 +152,13 @@ impl Task {
 
     fn child(&self, key: Key, run: RunId, workflow: String) -> Child {
         let parent = self.lease.run.clone();
-        let continues =
-            |step: &&StepState| step.continues && step.child.as_deref() == Some(run.as_str());
-        let again = self.pilot.state().step(&key).filter(continues).map(|step| step.generation);
-        Child { parent, key, run, workflow, inputs: serde_json::Map::new(), again }
+        let step = self.pilot.state().step(&key);
+        let inner = step.and_then(|step| step.child.as_deref());
+        let inner = inner.filter(|inner| inner.run == run.as_str());
+        let again = step.filter(|_| inner.is_some_and(|inner| inner.continues));
+        let again = again.map(|step| step.generation);
+        let rest = inner.map(|inner| inner.rest.clone()).unwrap_or_default();
+        Child { parent, key, run, workflow, inputs: serde_json::Map::new(), rest, again }
     }
 
     /// Takes in what others told the run.
@@ -287,9 +290,9 @@ impl Task {
                     });
                 }
             }
-            Act::StartChild { key, run, workflow, inputs } => {
+            Act::StartChild { key, run, workflow, inputs, rest } => {
                 let Ok(run) = RunId::parse(&run) else { return };
-                let child = Child { inputs, ..self.child(key, run, workflow) };
+                let child = Child { inputs, rest, ..self.child(key, run, workflow) };
                 let drive = self.drive.clone();
                 self.drive.errand(async move { drive.child(child).await });
             }
@@ -331,8 +334,7 @@ impl Task {
     /// Lets go of a run that has ended or waits, and tells the run above it.
     async fn leave(self) -> (Flow, State) {
         let state = self.pilot.state();
-        let outcome = ended(state);
-        let above = state.head.parent.clone().zip(outcome);
+        let above = state.head.parent.clone().zip(ended(state));
         let seq = state.seq;
         if self.pilot.status().has_ended() {
             self.drive.inner.caller.forget(self.lease.run.as_str());
@@ -340,7 +342,7 @@ impl Task {
         let lease = self.lease.clone();
         // A lease that is not given back runs out.
         let _ = wait(|done| self.drive.inner.runs.release(lease, done)).await;
-        if let Some((parent, outcome)) = above
+        if let Some((parent, end)) = above
             && let Ok(run) = RunId::parse(&parent.run)
         {
             let key = parent.key;
@@ -350,7 +352,7 @@ impl Task {
                 ..self.child(key, self.lease.run.clone(), String::new())
             };
             let drive = self.drive.clone();
-            self.drive.errand(async move { drive.child_ended(&child, seq, outcome).await });
+            self.drive.errand(async move { drive.child_ended(&child, seq, end).await });
         }
         self.pilot.into_parts()
     }

@@ -324,7 +324,7 @@ fn step(flow: &Flow, key: &Key, own: &StepState, state: &State) -> StepView {
         status: own.phase.status().to_owned(),
         attempts: own.attempts,
         duration_ms: took,
-        run_id: own.child.clone(),
+        run_id: own.child.as_ref().map(|child| child.run.clone()),
         output: output.map(|output| shown(&state.head.seal, output)),
         problem: own.failure.as_ref().filter(|_| failed).map(ProblemView::of),
     }
