@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use milepost_engine::event::{ChildOutcome, Entry, Event, Parent, RunCreated};
+use milepost_engine::event::{Budget, ChildOutcome, Entry, Event, Parent, RunCreated};
 use milepost_engine::pilot::{Pilot, Work};
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{End, State};
-use milepost_engine::{Flow, Key};
+use milepost_engine::{Flow, Key, Spent};
 use milepost_model::id::{RunId, WorkflowId};
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Secret;
@@ -66,6 +66,15 @@ pub(crate) struct Inner {
     pub(crate) unsigned: Arc<Unsigned>,
 }
 
+impl Drop for Inner {
+    /// A process that ends in order leaves nothing behind that others have to look at.
+    fn drop(&mut self) {
+        if *self.listens.get_mut() {
+            self.runs.withdraw(self.holder.clone());
+        }
+    }
+}
+
 /// A run that is to begin.
 #[derive(Debug)]
 pub(crate) struct Beginning {
@@ -87,6 +96,8 @@ pub(crate) struct Child {
     pub(crate) run: RunId,
     pub(crate) workflow: String,
     pub(crate) inputs: Map<String, Value>,
+    /// What it may spend from now on.
+    pub(crate) rest: BTreeMap<Budget, u64>,
     /// The run did not succeed and is to go on: how often its step was begun again.
     pub(crate) again: Option<u32>,
 }
@@ -300,29 +311,27 @@ impl Drive {
         };
         if let Err(problem) = outcome {
             let failure = super::caller::failure(&problem);
-            self.child_ended(&child, 0, ChildOutcome::Failed { failure }).await;
+            let end =
+                ChildEnd { outcome: ChildOutcome::Failed { failure }, spent: Spent::default() };
+            self.child_ended(&child, 0, end).await;
         }
     }
 
     async fn go_on(&self, child: &Child) -> Result<(), Problem> {
         let loaded = journal::load(&self.inner.runs, &child.run)?;
-        match (ended(&loaded.state), child.again) {
-            (None, _) => drop(self.take_up(&child.run).await?),
-            (Some(ChildOutcome::Failed { .. } | ChildOutcome::Canceled), Some(generation)) => {
-                let id = format!("again:{}:{generation}", child.run);
-                let id = InboxId::parse(&id).map_err(|error| internal(&error.to_string()))?;
-                // Who has gone on already has ended anew since.
-                match self.answer(&id)? {
-                    None => super::again::go_on(self, &child.run, &loaded, &id).await?,
-                    Some(_) => {
-                        if let Some(outcome) = ended(&loaded.state) {
-                            self.child_ended(child, loaded.state.seq, outcome).await;
-                        }
-                    }
-                }
+        let Some(end) = ended(&loaded.state) else {
+            return self.take_up(&child.run).await.map(drop);
+        };
+        let succeeded = matches!(end.outcome, ChildOutcome::Succeeded { .. });
+        if let Some(generation) = child.again.filter(|_| !succeeded) {
+            let id = format!("again:{}:{generation}", child.run);
+            let id = InboxId::parse(&id).map_err(|error| internal(&error.to_string()))?;
+            // Who has gone on already has ended anew since.
+            if self.answer(&id)?.is_none() {
+                return super::again::go_on(self, child, &loaded, &id).await;
             }
-            (Some(outcome), _) => self.child_ended(child, loaded.state.seq, outcome).await,
         }
+        self.child_ended(child, loaded.state.seq, end).await;
         Ok(())
     }
 
@@ -336,13 +345,14 @@ impl Drive {
     }
 
     /// Tells a run that one of its steps' runs has ended.
-    pub(crate) async fn child_ended(&self, child: &Child, seq: u64, outcome: ChildOutcome) {
+    pub(crate) async fn child_ended(&self, child: &Child, seq: u64, end: ChildEnd) {
         // The same end is news to a step that was begun again.
         let again = child.again.map(|again| format!(":{again}")).unwrap_or_default();
         let text = format!("child:{}:{seq}{again}", child.run);
         let Ok(id) = InboxId::parse(&text) else { return };
         let run = child.run.as_str().to_owned();
-        let signal = Signal::ChildEnded { key: child.key.clone(), run, outcome };
+        let ChildEnd { outcome, spent } = end;
+        let signal = Signal::ChildEnded { key: child.key.clone(), run, outcome, spent };
         // A message that does not arrive is sent again when the parent is taken up.
         let _ = self.tell(&child.parent, &id, &signal, Duration::from_secs(1)).await;
     }
@@ -410,15 +420,23 @@ fn hear(listener: &Listener, inner: &Weak<Inner>) {
     }
 }
 
+/// The end of a run that a step started.
+#[derive(Debug)]
+pub(crate) struct ChildEnd {
+    outcome: ChildOutcome,
+    spent: Spent,
+}
+
 /// How a run that a step started ended.
-pub(crate) fn ended(state: &State) -> Option<ChildOutcome> {
-    Some(match state.end.as_ref()? {
+pub(crate) fn ended(state: &State) -> Option<ChildEnd> {
+    let outcome = match state.end.as_ref()? {
         End::Succeeded(output) => {
             ChildOutcome::Succeeded { output: output.clone().unwrap_or_default() }
         }
         End::Failed(failure) => ChildOutcome::Failed { failure: (**failure).clone() },
         End::Canceled => ChildOutcome::Canceled,
-    })
+    };
+    Some(ChildEnd { outcome, spent: state.spent })
 }
 
 /// Hands a write to the store and waits for its end without blocking.

@@ -17,8 +17,9 @@ use crate::writer::Writer;
 
 pub(crate) use person::is_signed;
 
-/// Runs that are looked at for the PIN of earlier days.
-const EARLIER: usize = 16;
+/// Runs that are looked at for the PIN of earlier days. Nobody starts a run without it while the
+/// last one has it, so one would do, but for those that cannot be read.
+const EARLIER: usize = 4;
 /// Runs that are remembered to need no signature.
 const UNSIGNED: usize = 1_024;
 
@@ -38,12 +39,10 @@ pub(crate) fn key(writer: &Writer, drive: &Drive) -> Result<Option<String>, Prob
 fn was_signed(drive: &Drive) -> Result<bool, Problem> {
     let runs = &drive.inner.runs;
     let last = runs.newest(EARLIER).map_err(|error| journal::of_runs(&error))?;
-    for run in drive.inner.unsigned.without(last) {
-        let Some(first) =
-            runs.events(&run, 0, 1).ok().and_then(|page| page.events.into_iter().next())
-        else {
-            continue;
-        };
+    let last = drive.inner.unsigned.without(last);
+    let firsts = runs.beginnings(&last).map_err(|error| journal::of_runs(&error))?;
+    for (run, first) in last.into_iter().zip(firsts) {
+        let Some(first) = first else { continue };
         match serde_json::from_slice(&first.data) {
             Ok(Event::RunCreated(head)) if head.person.is_some() => return Ok(true),
             _ => drive.inner.unsigned.add(run),

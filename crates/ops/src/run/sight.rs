@@ -298,7 +298,10 @@ impl Sight {
         if let Some(store) = self.store.get() {
             return Ok(Some(store));
         }
-        let opened = RunsReader::open(&self.directory)?;
+        let opened = match self.writer.get() {
+            Some(runs) => Some(runs.reader()),
+            None => RunsReader::open(&self.directory)?,
+        };
         Ok(opened.map(|store| self.store.get_or_init(|| store)))
     }
 

@@ -18,8 +18,8 @@ fn path(directory: &Path, holder: &HolderId) -> PathBuf {
     directory.join("wake").join(format!("{holder}.alive"))
 }
 
-/// Held for as long as the holder lives. The file stays: that nobody holds it is what it tells, and
-/// whoever comes next clears it away.
+/// Held for as long as the holder lives. The file of one that did not withdraw stays: that nobody
+/// holds it is what it tells, and whoever comes next clears it away.
 #[derive(Debug)]
 pub struct Alive {
     _file: File,
@@ -108,9 +108,11 @@ fn free(path: &Path) -> Option<File> {
     File::open(path).ok().filter(|file| file.try_lock_shared().is_ok())
 }
 
-/// Removes what a holder left that is gone.
+/// Removes what a holder left that is gone, and off the list.
 pub(super) fn clear(directory: &Path, holder: &HolderId) {
-    drop(fs::remove_file(path(directory, holder)));
+    let path = path(directory, holder);
+    drop(fs::remove_file(path.with_extension("sock")));
+    drop(fs::remove_file(path));
 }
 
 #[cfg(test)]

@@ -20,8 +20,7 @@ use crate::digest::Digest;
 use crate::file::FileError;
 use crate::limits;
 
-/// The read side of the runs of a directory. It has no connection that could write. A clone is the
-/// same.
+/// The read side of the runs of a directory: nothing here writes. A clone is the same.
 #[derive(Clone)]
 pub struct RunsReader {
     inner: Arc<Inner>,
@@ -30,7 +29,7 @@ pub struct RunsReader {
 struct Inner {
     directory: PathBuf,
     key: ChainKey,
-    readers: Readers,
+    readers: Arc<Readers>,
 }
 
 impl fmt::Debug for RunsReader {
@@ -50,10 +49,15 @@ impl RunsReader {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(FileError::of(&path, error).into()),
         }
-        let readers = Readers::of(path, Access::Look);
+        let readers = Arc::new(Readers::of(path, Access::Look));
         let key = readers.with(|connection| schema::key(connection, directory))?;
         let directory = directory.to_path_buf();
-        Ok(key.map(|key| RunsReader { inner: Arc::new(Inner { directory, key, readers }) }))
+        Ok(key.map(|key| RunsReader::over(directory, key, readers)))
+    }
+
+    /// Over connections that there are.
+    pub(super) fn over(directory: PathBuf, key: ChainKey, readers: Arc<Readers>) -> RunsReader {
+        RunsReader { inner: Arc::new(Inner { directory, key, readers }) }
     }
 
     /// What it reads with, and where.

@@ -24,6 +24,7 @@ mod lease;
 mod list;
 mod look;
 mod purge;
+mod room;
 mod run;
 mod schema;
 mod tally;
@@ -138,6 +139,12 @@ impl Runs {
         let writer = Writer::start(connection, options.faults, move || usage.end())?;
         let directory = directory.to_owned();
         Ok(Runs { inner: Arc::new(Inner { directory, key, readers, writer, integrity }) })
+    }
+
+    /// The read side, over the same connections.
+    pub fn reader(&self) -> RunsReader {
+        let Inner { directory, key, readers, .. } = &*self.inner;
+        RunsReader::over(directory.clone(), key.clone(), Arc::clone(readers))
     }
 
     /// The directory.
@@ -295,6 +302,20 @@ impl Runs {
         wait(|done| self.submit(Manner::Durable, move |db, _| lease::leave(db, &holder), done))
     }
 
+    /// The same for a process that has come to its end, with the files that tell of it. Nobody
+    /// waits for it: what is not done is done by whoever comes next.
+    pub fn withdraw(&self, holder: HolderId) {
+        let directory = self.inner.directory.clone();
+        let gone = holder.clone();
+        let leave = move |db: Db<'_>, _: &ChainKey| lease::leave(db, &holder);
+        // While it is on the list, its file has to tell that it is gone.
+        self.submit(Manner::Relaxed, leave, move |left| {
+            if left.is_ok() {
+                alive::clear(&directory, &gone);
+            }
+        });
+    }
+
     /// Keeps a text that a run will be pinned to, and waits.
     pub fn keep_text(&self, text: String) -> Result<(), RunsError> {
         wait(|done| self.submit(Manner::Durable, move |db, _| run::keep_text(db, &text), done))
@@ -390,6 +411,15 @@ impl Runs {
     /// The events of a run after one of them, at most so many. Each is checked.
     pub fn events(&self, run: &RunId, after_seq: u64, limit: usize) -> Result<Events, RunsError> {
         self.reading(|db, key| look::events(db, key, run, (after_seq, limit)))
+    }
+
+    /// How runs began, in the order given; nothing for one that cannot be read.
+    pub fn beginnings(&self, runs: &[RunId]) -> Result<Vec<Option<Event>>, RunsError> {
+        let first = |db: Db<'_>, key: &ChainKey, run: &RunId| {
+            let page = look::events(db, key, run, (0, 1)).ok()?;
+            page.events.into_iter().next()
+        };
+        self.reading(|db, key| Ok(runs.iter().map(|run| first(db, key, run)).collect()))
     }
 
     /// The text of a workflow that a run was started with.

@@ -20,6 +20,7 @@ use rusqlite::{Connection, ErrorCode};
 use super::db::{self, Db};
 use super::error::RunsError;
 use super::fault::{self, Faults, Point};
+use super::room;
 use crate::limits;
 
 /// How a job wants to be committed.
@@ -173,7 +174,15 @@ impl Writer {
             pages.store(count, Ordering::Relaxed);
             Ok(())
         }))?;
-        let pen = Pen { connection, faults, log_pages, synced: true, quick: false, lone: false };
+        let pen = Pen {
+            connection,
+            faults,
+            log_pages,
+            synced: true,
+            quick: false,
+            lone: false,
+            roomy: false,
+        };
         let shared = Arc::new(Shared {
             pen: Mutex::new(Some(pen)),
             waiting: AtomicUsize::new(0),
@@ -359,6 +368,8 @@ struct Pen {
     quick: bool,
     /// Whether the last batch was one job.
     lone: bool,
+    /// Whether there is room in the log, as far as that can be made.
+    roomy: bool,
 }
 
 impl Pen {
@@ -379,6 +390,7 @@ impl Pen {
     fn commit(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
         self.sync(batch.iter().any(|job| job.manner() == Manner::Durable))?;
         self.begin().map_err(fault_of)?;
+        self.lone = batch.len() == 1;
         self.end(batch)
     }
 
@@ -398,7 +410,10 @@ impl Pen {
         let begun = self.begin();
         db::be_patient(&mut self.connection).map_err(fault_of)?;
         match begun.map_err(fault_of) {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                self.lone = true;
+                Ok(true)
+            }
             Err(BatchFault::Busy) => Ok(false),
             Err(fault) => Err(fault),
         }
@@ -406,12 +421,12 @@ impl Pen {
 
     /// Does the jobs of a transaction that was begun.
     fn end(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
+        self.make_room();
         let db = self.db();
         let began = Instant::now();
         let outcome = in_transaction(db, batch)
             .and_then(|()| db.step(Point::Commit, "COMMIT").map_err(fault_of));
         self.tell(batch.len(), began, outcome);
-        self.lone = batch.len() == 1;
         if self.synced {
             self.quick = outcome.is_ok() && began.elapsed() < limits::QUICK_COMMIT;
         }
@@ -457,6 +472,18 @@ impl Pen {
         let short = self.synced && self.lone;
         let most = if short { limits::LOG_PAGES_LONE } else { limits::LOG_PAGES };
         self.log_pages.load(Ordering::Relaxed) >= most
+    }
+
+    /// Makes room in the log before the first write that is synced alone; many at once grow it
+    /// together. A transaction is under way: nobody else writes.
+    fn make_room(&mut self) {
+        if self.synced && self.lone && !self.roomy {
+            self.roomy = true;
+            // Without it the log grows by itself, and a disk without room is told of by that.
+            if let Some(path) = self.connection.path() {
+                drop(room::make(std::path::Path::new(path)));
+            }
+        }
     }
 
     /// Moves the log into the database when it is long. What was committed is safe in the log, so
