@@ -8,6 +8,7 @@ use milepost_model::step::{Action, Step};
 use milepost_model::workflow::{Spelling, Workflow};
 
 use crate::key::Key;
+use crate::limits;
 
 /// A workflow without errors, compiled. A clone is the same.
 #[derive(Debug, Clone)]
@@ -68,6 +69,12 @@ impl Flow {
     /// The workflow.
     pub fn workflow(&self) -> &Workflow {
         &self.workflow
+    }
+
+    /// How long a run of it may take.
+    pub fn allowed_ms(&self) -> u64 {
+        let authored = self.workflow.timeout.as_ref().map(|period| period.0.as_millis());
+        authored.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(limits::RUN_MS)
     }
 
     /// Whether its steps are walked one after the other, as guides are.

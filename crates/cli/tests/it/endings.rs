@@ -285,3 +285,17 @@ fn a_pause_reaches_the_run_of_a_step() {
     thread::sleep(SLOW);
     assert_eq!(server.seen().len(), 1, "the second write was not begun");
 }
+
+/// A command that is done leaves nothing behind that others would have to look at.
+#[test]
+fn nothing_is_left_of_a_process_that_is_done() {
+    let place = Place::with(&[("set.yaml", "workflow: set\nsteps: [{id: a, set: {x: 1}}]\n")]);
+    place.run(["run", "set.yaml"]).ends(0);
+    place.put("asking.yaml", ASKING);
+    place.run(["run", "asking.yaml"]).ends(PERSON);
+    let data = place.root.path().join("home/.local/share/milepost");
+    let left = std::fs::read_dir(data.join("wake")).expect("there is a folder");
+    assert_eq!(left.count(), 0);
+    let mark = std::fs::read_to_string(data.join("runs.use")).expect("there is a mark");
+    assert_eq!(mark, "done\n");
+}

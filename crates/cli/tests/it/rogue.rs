@@ -295,7 +295,7 @@ fn nobody_gives_itself_more_to_spend() {
     is_refused(place, &["resume", run, "--budget", "writes=2", "--yes"]);
     let shown = place.run(["show", run, "--json"]).ends(0).json();
     assert_eq!(shown["waiting"][0]["kind"], "budget");
-    assert_eq!(shown["waiting"][0]["message"], "the budget `writes` is used up");
+    assert_eq!(shown["waiting"][0]["message"], "the budget `writes` is used up: 1 of 1 spent");
     assert_eq!(shown["next"], format!("milepost resume {run} --budget writes=2"));
     assert_eq!(victim.server.seen().len(), 1);
     let said = terminal(place, &format!("resume {run} --budget writes=2"), &[PIN]);

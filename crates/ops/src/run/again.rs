@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use milepost_engine::engine;
 use milepost_engine::event::Budget;
 use milepost_engine::resume::{self, Needs, ResumePlan, ResumeRequest};
 use milepost_engine::signal::{Reply, Signal};
-use milepost_engine::{engine, limits};
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
 use milepost_store::runs::InboxId;
@@ -26,9 +26,7 @@ pub(crate) fn planned(
     rest: &BTreeMap<Budget, u64>,
 ) -> Result<ResumePlan, Problem> {
     let mut wish = ResumeRequest::of(&loaded.state, engine("parent"));
-    let timeout = loaded.flow.workflow().timeout.as_ref().map(|period| period.0.as_millis());
-    let timeout = timeout.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(limits::RUN_MS);
-    wish.deadline_ms = now_ms() + timeout;
+    wish.deadline_ms = now_ms() + loaded.flow.allowed_ms();
     let (flow, state) = (&loaded.flow, &loaded.state);
     // What is left above may have become less; whether it may spend more, a person decides.
     wish.budget =

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use milepost_engine::event::{Actor, ActorKind, Budget, Parent, Presence, RunCreated};
-use milepost_engine::{limits, sentinel};
+use milepost_engine::sentinel;
 use milepost_model::guide::Confirmation;
 use milepost_model::id::{InputName, RunId};
 use milepost_model::input::{DefaultFrom, Input};
@@ -134,8 +134,6 @@ async fn beginning(
     for name in resolved.secrets.keys() {
         values.insert(name.clone(), sentinel(&seal, &format!("input:{name}")).into());
     }
-    let timeout = workflow.timeout.as_ref().map(|period| period.0.as_millis());
-    let timeout = timeout.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(limits::RUN_MS);
     let config = writer.reader.config()?;
     let budget = budget(workflow, &config.budget, &place.rest);
     let person = super::person::key(writer, drive)?;
@@ -156,7 +154,7 @@ async fn beginning(
         budget,
         presence,
         person,
-        deadline_ms: now_ms() + timeout,
+        deadline_ms: now_ms() + compiled.flow.allowed_ms(),
         mock: wish.mock,
     };
     let title = workflow.display_title().to_owned();

@@ -7,7 +7,7 @@ use milepost_engine::resume::{self, Needs, Origin, ResumePlan, ResumeRequest, Ta
 use milepost_engine::signal::{Signal, resumed_text};
 use milepost_engine::state::{End, State, Status};
 use milepost_engine::view;
-use milepost_engine::{Flow, Key, limits, sentinel};
+use milepost_engine::{Flow, Key, sentinel};
 use milepost_model::id::RunId;
 use milepost_model::plan;
 use milepost_model::problem::{Code, Problem};
@@ -344,9 +344,7 @@ impl Wanted {
             }
             text = Some(newest);
         }
-        let timeout = flow.workflow().timeout.as_ref().map(|period| period.0.as_millis());
-        let timeout = timeout.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(limits::RUN_MS);
-        wish.deadline_ms = now_ms() + timeout;
+        wish.deadline_ms = now_ms() + flow.allowed_ms();
         let (mut secrets, mut named) = (BTreeMap::new(), Vec::new());
         if !request.inputs.is_empty() {
             let mut given = state.head.inputs.clone();

@@ -27,7 +27,8 @@ use crate::call::{Alone, Call};
 
 /// How often whoever waits for another process looks.
 const LOOK: Duration = Duration::from_millis(60);
-/// How often whoever is about to end looks whether there is something left to do.
+/// How often whoever is about to end looks whether there is something left to do, besides whenever
+/// something has been done.
 const REST: Duration = Duration::from_millis(5);
 /// How long whoever looks waits for the driver of a run that has ended; without it, there is more
 /// to do and the same to see.
@@ -48,6 +49,8 @@ pub(crate) struct Sight {
     writer: OnceLock<Runs>,
     driven: Mutex<HashMap<RunId, Arc<Active>>>,
     errands: Errands,
+    /// A run was let go of, or an errand is done.
+    done: Notify,
     /// The last one looked at is the last one.
     seen: Mutex<VecDeque<(RunId, Seen)>>,
 }
@@ -90,6 +93,7 @@ pub(crate) struct Errand(Arc<Sight>);
 impl Drop for Errand {
     fn drop(&mut self) {
         self.0.errands.done.fetch_add(1, Ordering::SeqCst);
+        self.0.done.notify_waiters();
     }
 }
 
@@ -280,7 +284,7 @@ impl Sight {
     pub(crate) fn of(directory: PathBuf) -> Sight {
         let (driven, seen, errands) = (Mutex::default(), Mutex::default(), Errands::default());
         let (store, writer) = (OnceLock::new(), OnceLock::new());
-        Sight { directory, store, writer, driven, errands, seen }
+        Sight { directory, store, writer, driven, errands, done: Notify::new(), seen }
     }
 
     /// What this process drives is written with this.
@@ -645,15 +649,22 @@ impl Sight {
     /// Waits until nothing that this process drives goes on by itself: every run has ended, waits
     /// for somebody, or cannot be written down any further.
     pub(crate) async fn rest(&self) {
-        while !self.rests() {
-            tokio::time::sleep(REST).await;
-        }
+        self.until_quiet(Sight::rests).await;
     }
 
     /// Waits until whatever one run tells another has arrived.
     pub(crate) async fn arrived(&self) {
-        while self.done_errands().is_none() {
-            tokio::time::sleep(REST).await;
+        self.until_quiet(|sight| sight.done_errands().is_some()).await;
+    }
+
+    async fn until_quiet(&self, is_quiet: impl Fn(&Sight) -> bool) {
+        loop {
+            let done = self.done.notified();
+            if is_quiet(self) {
+                return;
+            }
+            // What a run waits for may change without anything being done here.
+            drop(tokio::time::timeout(REST, done).await);
         }
     }
 
@@ -680,9 +691,7 @@ impl Sight {
 
     /// Waits until this process drives nothing.
     pub(crate) async fn emptied(&self) {
-        while !self.is_idle() {
-            tokio::time::sleep(REST).await;
-        }
+        self.until_quiet(Sight::is_idle).await;
     }
 
     /// Says to all that are driven that there may be something in their inbox.
@@ -708,6 +717,7 @@ impl Sight {
         }
         drop(driven);
         active.moved.notify_waiters();
+        self.done.notify_waiters();
     }
 }
 

@@ -372,7 +372,10 @@ impl WaitingView {
                 plain("person", Some(key.as_str()), message)
             }
             Waiting::Budget(budget) => {
-                plain("budget", None, format!("the budget `{}` is used up", budget.name()))
+                let (name, spent) = (budget.name(), state.spent.of(*budget));
+                let limit = state.head.budget.get(budget).copied().unwrap_or(0);
+                let message = format!("the budget `{name}` is used up: {spent} of {limit} spent");
+                plain("budget", None, message)
             }
             Waiting::Agent(key) => {
                 plain("agent", Some(key.as_str()), "an agent works on it".to_owned())

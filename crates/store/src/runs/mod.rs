@@ -22,9 +22,9 @@ mod inbox;
 mod inputs;
 mod lease;
 mod list;
+mod log_file;
 mod look;
 mod purge;
-mod room;
 mod run;
 mod schema;
 mod tally;
@@ -136,7 +136,8 @@ impl Runs {
         if before == Before::Crashed {
             look_at(Arc::clone(&readers), Arc::clone(&integrity));
         }
-        let writer = Writer::start(connection, options.faults, move || usage.end())?;
+        let mark = usage.mark()?;
+        let writer = Writer::start(connection, options.faults, mark, move || usage.end())?;
         let directory = directory.to_owned();
         Ok(Runs { inner: Arc::new(Inner { directory, key, readers, writer, integrity }) })
     }

@@ -50,6 +50,11 @@ impl Usage {
         Ok((Usage { file }, before))
     }
 
+    /// The mark, for whoever writes: it has to be on the disk before anything else has to.
+    pub(super) fn mark(&self) -> Result<File, FileError> {
+        self.file.try_clone().map_err(|error| FileError::of(Path::new(FILE), error))
+    }
+
     /// The last one out takes the mark back.
     pub(super) fn end(mut self) {
         // A mark that stays costs the next one a look at the database, and nothing else.
@@ -66,7 +71,6 @@ fn first_in(file: &mut File) -> io::Result<Before> {
     let marked = !found.is_empty() && found != DONE;
     if !marked {
         mark(file, OPEN)?;
-        file.sync_data()?;
     }
     // Another process may come in between and find the mark: it looks at the database once more
     // than it has to.

@@ -7,6 +7,8 @@
 //! the batch hears of it, and nobody is told of a success any more: after an error of `fsync` the
 //! system may have dropped what it could not write, and a second try would only look like one.
 
+use std::fs::File;
+use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +22,7 @@ use rusqlite::{Connection, ErrorCode};
 use super::db::{self, Db};
 use super::error::RunsError;
 use super::fault::{self, Faults, Point};
-use super::room;
+use super::log_file::LogFile;
 use crate::limits;
 
 /// How a job wants to be committed.
@@ -164,6 +166,7 @@ impl Writer {
     pub(super) fn start(
         mut connection: Connection,
         faults: Option<Faults>,
+        mark: File,
         end: impl FnOnce() + Send + 'static,
     ) -> Result<Writer, RunsError> {
         let (jobs, waiting) = mpsc::sync_channel(limits::WRITES_WAITING);
@@ -174,11 +177,17 @@ impl Writer {
             pages.store(count, Ordering::Relaxed);
             Ok(())
         }))?;
+        let log = LogFile::of(connection.path().unwrap_or_default());
         let pen = Pen {
             connection,
             faults,
+            mark: Some(mark),
+            log,
             log_pages,
+            left_pages: 0,
             synced: true,
+            fresh: true,
+            loose: false,
             quick: false,
             lone: false,
             roomy: false,
@@ -361,9 +370,18 @@ impl Shared {
 struct Pen {
     connection: Connection,
     faults: Option<Faults>,
+    /// What has to be on the disk before the first commit has to.
+    mark: Option<File>,
+    log: LogFile,
     log_pages: Arc<AtomicI32>,
+    /// How many of these are on their way to the disk, or there.
+    left_pages: i32,
     /// Whether commits are synced, as the connection is set.
     synced: bool,
+    /// Whether nothing was written yet.
+    fresh: bool,
+    /// Whether not even the beginning of the log is synced.
+    loose: bool,
     /// Whether the last synced commit took less time than it takes to hand it over.
     quick: bool,
     /// Whether the last batch was one job.
@@ -394,8 +412,34 @@ impl Pen {
         self.end(batch)
     }
 
-    fn begin(&self) -> rusqlite::Result<()> {
-        self.db().step(Point::Begin, "BEGIN IMMEDIATE")
+    /// Begins a transaction. The beginning of a log is synced before its records, because it may
+    /// replace another one of which some are still there. One that is new replaces nothing: a loss
+    /// of power leaves it, or less of it.
+    fn begin(&mut self) -> rusqlite::Result<()> {
+        let begin = |pen: &Pen| pen.db().step(Point::Begin, "BEGIN IMMEDIATE");
+        if !mem::take(&mut self.fresh) || self.synced || !self.log.is_empty() {
+            return begin(self);
+        }
+        self.set_level("OFF")?;
+        match begin(self) {
+            Ok(()) if self.log.is_empty() => {
+                self.loose = true;
+                Ok(())
+            }
+            Ok(()) => {
+                self.connection.execute_batch("ROLLBACK")?;
+                self.set_level("NORMAL")?;
+                begin(self)
+            }
+            Err(error) => {
+                self.set_level("NORMAL")?;
+                Err(error)
+            }
+        }
+    }
+
+    fn set_level(&self, level: &str) -> rusqlite::Result<()> {
+        self.connection.pragma_update(None, "synchronous", level)
     }
 
     /// Whether a job can be done without a wait that is worth another thread.
@@ -421,7 +465,7 @@ impl Pen {
 
     /// Does the jobs of a transaction that was begun.
     fn end(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
-        self.make_room();
+        self.make_ready()?;
         let db = self.db();
         let began = Instant::now();
         let outcome = in_transaction(db, batch)
@@ -437,6 +481,11 @@ impl Pen {
         {
             return Err(BatchFault::Failed);
         }
+        // Nothing is moved into the database, now or at the end, without being synced.
+        if mem::take(&mut self.loose) && self.set_level("NORMAL").is_err() {
+            return Err(BatchFault::Failed);
+        }
+        self.write_back();
         outcome
     }
 
@@ -459,8 +508,7 @@ impl Pen {
     /// may be missing, and nothing else.
     fn sync(&mut self, synced: bool) -> Result<(), BatchFault> {
         if synced != self.synced {
-            let level = if synced { "FULL" } else { "NORMAL" };
-            self.connection.pragma_update(None, "synchronous", level).map_err(fault_of)?;
+            self.set_level(if synced { "FULL" } else { "NORMAL" }).map_err(fault_of)?;
             self.synced = synced;
         }
         Ok(())
@@ -474,15 +522,31 @@ impl Pen {
         self.log_pages.load(Ordering::Relaxed) >= most
     }
 
-    /// Makes room in the log before the first write that is synced alone; many at once grow it
-    /// together. A transaction is under way: nobody else writes.
-    fn make_room(&mut self) {
-        if self.synced && self.lone && !self.roomy {
-            self.roomy = true;
+    /// What comes before a commit that is synced: the mark that the runs are in use, and room in
+    /// the log for one that is synced alone; many at once grow it together. A transaction is under
+    /// way: nobody else writes.
+    fn make_ready(&mut self) -> Result<(), BatchFault> {
+        if !self.synced {
+            return Ok(());
+        }
+        if let Some(mark) = self.mark.take() {
+            mark.sync_data().map_err(|_| BatchFault::Failed)?;
+        }
+        if self.lone && !mem::replace(&mut self.roomy, true) {
             // Without it the log grows by itself, and a disk without room is told of by that.
-            if let Some(path) = self.connection.path() {
-                drop(room::make(std::path::Path::new(path)));
-            }
+            drop(self.log.make_room());
+        }
+        Ok(())
+    }
+
+    /// Lets the disk have a log early that nobody syncs: it is synced at the end all the same.
+    fn write_back(&mut self) {
+        let pages = self.log_pages.load(Ordering::Relaxed);
+        let left = self.left_pages.min(pages);
+        self.left_pages = if self.synced { pages } else { left };
+        if pages - self.left_pages >= limits::LOG_PAGES_LONE {
+            self.left_pages = pages;
+            self.log.write_back();
         }
     }
 

@@ -22,8 +22,22 @@ struct Moment {
     texts: Vec<String>,
 }
 
+/// The log, without the room that was made behind its last frame.
 fn log_of(root: &Path) -> Vec<u8> {
-    fs::read(root.join(format!("{FILE}-wal"))).expect("reads")
+    let mut log = fs::read(root.join(format!("{FILE}-wal"))).expect("reads");
+    let frame = page_of(&log) + FRAME_HEADER;
+    let salt = log[16..24].to_vec();
+    let is_used = |at: &usize| log.get(at + 8..at + 16) == Some(&salt[..]);
+    let end = (HEADER..log.len()).step_by(frame).find(|at| !is_used(at));
+    let end = end.unwrap_or(log.len());
+    assert!(end < log.len(), "room is made for a lone writer");
+    assert!(log[end..].iter().all(|byte| *byte == 0), "what is behind the last frame is nothing");
+    log.truncate(end);
+    log
+}
+
+fn page_of(log: &[u8]) -> usize {
+    u32::from_be_bytes(log[8..12].try_into().expect("four bytes")) as usize
 }
 
 /// Copies the files as they are at this moment: what a machine finds that stopped.
@@ -60,7 +74,7 @@ fn a_torn_log_ends_at_its_last_whole_commit() {
     let runs = open(root.path());
     let (lease, moments) = written(&runs, root.path());
     let log = log_of(root.path());
-    let page = u32::from_be_bytes(log[8..12].try_into().expect("four bytes")) as usize;
+    let page = page_of(&log);
     let frames = (log.len() - HEADER) / (page + FRAME_HEADER);
     assert!(frames > 12, "{frames} frames");
     let torn = crate::in_memory();
@@ -70,10 +84,10 @@ fn a_torn_log_ends_at_its_last_whole_commit() {
             let Some(at) = at.checked_add_signed(tear).filter(|at| *at <= log.len()) else {
                 continue;
             };
-            // Cut, and cut with something else where the rest was.
-            for rest in [0, 300] {
+            // Cut, and cut with something else where the rest was, or with the room that was made.
+            for (rest, byte) in [(0, 0), (300, 0xA5), (5_000, 0)] {
                 let mut short = log[..at].to_vec();
-                short.extend(std::iter::repeat_n(0xA5, rest));
+                short.extend(std::iter::repeat_n(byte, rest));
                 let folder = torn.path().join(format!("{at}-{rest}"));
                 fs::create_dir(&folder).expect("makes a folder");
                 copy(root.path(), &folder, &short);
