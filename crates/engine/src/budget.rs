@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Budget;
+use crate::event::{Actor, ActorKind, Budget};
 use crate::flow::Flow;
 use crate::key::Key;
 use crate::state::{Phase, State};
@@ -39,11 +39,16 @@ impl Spent {
         *self == Spent::default()
     }
 
-    /// Adds what another run has spent since it was last counted.
-    pub(crate) fn add(&mut self, now: Spent, counted: Spent) {
-        self.http_calls += now.http_calls.saturating_sub(counted.http_calls);
-        self.writes += now.writes.saturating_sub(counted.writes);
-        self.attempts += now.attempts.saturating_sub(counted.attempts);
+    /// Adds what another run has spent beyond what is counted, and counts it. Whoever could not go
+    /// on with a run does not know what it spent, so what is counted never becomes less.
+    pub(crate) fn add(&mut self, now: Spent, counted: &mut Spent) {
+        let add = |own: &mut u64, now: u64, counted: &mut u64| {
+            *own += now.saturating_sub(*counted);
+            *counted = now.max(*counted);
+        };
+        add(&mut self.http_calls, now.http_calls, &mut counted.http_calls);
+        add(&mut self.writes, now.writes, &mut counted.writes);
+        add(&mut self.attempts, now.attempts, &mut counted.attempts);
     }
 }
 
@@ -67,20 +72,28 @@ pub(crate) fn near(state: &State) -> Vec<(Budget, u64, u64)> {
     near.collect()
 }
 
-/// Limits that let a run spend more than before; one of what had none lets it spend less.
-pub(crate) fn raised(
+/// Limits that only a person may set: all of them, but for those that the run above sets because it
+/// has less left.
+pub(crate) fn decided(
     state: &State,
+    by: &Actor,
     limits: &BTreeMap<Budget, u64>,
 ) -> impl Iterator<Item = (Budget, u64)> {
-    let raised = limits.iter().filter(|(budget, limit)| {
-        state.head.budget.get(budget).is_some_and(|before| *limit > before)
+    let decided = limits.iter().filter(|(budget, limit)| {
+        let before = state.head.budget.get(budget);
+        by.kind != ActorKind::Engine || before.is_some_and(|before| *limit > before)
     });
-    raised.map(|(budget, limit)| (*budget, *limit))
+    decided.map(|(budget, limit)| (*budget, *limit))
+}
+
+/// Whether something of a budget is left again that was not.
+pub(crate) fn is_left(state: &State, budget: Budget) -> bool {
+    state.head.budget.get(&budget).is_none_or(|limit| taken(state, budget) < *limit)
 }
 
 /// What the run that an execution starts may spend.
 pub(crate) fn rest(flow: &Flow, state: &State, key: &Key) -> BTreeMap<Budget, u64> {
-    if state.canceling.is_some() {
+    if state.canceling.is_some() || state.head.budget.is_empty() {
         return BTreeMap::new();
     }
     let abreast = abreast(flow, state, key);
@@ -92,21 +105,59 @@ pub(crate) fn rest(flow: &Flow, state: &State, key: &Key) -> BTreeMap<Budget, u6
 
 /// What is spent, or in the hands of runs of steps.
 fn taken(state: &State, budget: Budget) -> u64 {
-    let handed = state.open().filter(|(_, step)| matches!(step.phase, Phase::Child(_)));
-    let handed = handed.filter_map(|(_, step)| step.child.as_ref()?.rest.get(&budget).copied());
+    let handed = holders(state).filter_map(|key| {
+        let child = state.step(key)?.child.as_ref()?;
+        child.rest.get(&budget).copied()
+    });
     handed.fold(state.spent.of(budget), u64::saturating_add)
 }
 
 /// How many may share what is left: those that may run at once, without those that have theirs.
 fn abreast(flow: &Flow, state: &State, key: &Key) -> u64 {
-    let open = flow.nodes().iter().filter(|node| !state.phase(&node.key).is_closed()).count();
-    let steps = (flow.workflow().concurrency as usize).min(open).max(1);
     let list = key.list().and_then(|(list, _)| {
         let each = flow.of_key(key)?.for_each.as_ref()?;
         let step = state.step(&list)?;
         let left = step.items.as_ref()?.len().saturating_sub(step.items_over);
-        Some((each.concurrency as usize).min(left).max(1))
+        let begun = holders(state).filter(|holder| holder.is_within(&list)).count();
+        Some((each.concurrency as usize).min(left).saturating_sub(begun).max(1))
     });
-    let running = state.open().filter(|(_, step)| matches!(step.phase, Phase::Child(_))).count();
-    (steps * list.unwrap_or(1)).saturating_sub(running).max(1) as u64
+    (steps_abreast(flow, state, key) * list.unwrap_or(1)) as u64
+}
+
+/// How many steps of the top level may run at once, from this one on: it, and those that neither
+/// wait for it nor it for them, are not over and have no share.
+fn steps_abreast(flow: &Flow, state: &State, key: &Key) -> usize {
+    let most = flow.workflow().concurrency as usize;
+    let Some(own) = flow.index(key.top()).filter(|_| most > 1) else { return 1 };
+    let related = flow.related(own);
+    let finally = flow.nodes()[own].finally;
+    let beside = flow.nodes().iter().enumerate().filter(|(number, node)| {
+        let has_share = || holders(state).any(|holder| holder.top() == node.key.as_str());
+        !related.contains(number)
+            && node.finally == finally
+            && !state.phase(&node.key).is_closed()
+            && !has_share()
+    });
+    most.min(1 + beside.count())
+}
+
+/// Executions whose runs have been handed something.
+fn holders(state: &State) -> impl Iterator<Item = &Key> {
+    state.open().filter(|(_, step)| matches!(step.phase, Phase::Child(_))).map(|(key, _)| key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_is_never_counted_again() {
+        let calls = |http_calls| Spent { http_calls, ..Spent::default() };
+        let (mut own, mut counted) = (calls(1), Spent::default());
+        // The second one could not go on with the run, and knows nothing of it.
+        for now in [2, 0, 3] {
+            own.add(calls(now), &mut counted);
+        }
+        assert_eq!((own, counted), (calls(4), calls(3)));
+    }
 }

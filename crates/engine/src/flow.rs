@@ -129,6 +129,18 @@ impl Flow {
         found
     }
 
+    /// A step, with everything it waits for and everything that waits for it.
+    pub(crate) fn related(&self, index: usize) -> BTreeSet<usize> {
+        let mut found = self.above(index);
+        let mut open = vec![index];
+        while let Some(next) = open.pop() {
+            if found.insert(next) {
+                open.extend(&self.nodes[next].heirs);
+            }
+        }
+        found
+    }
+
     /// Everything that waits for a step, however far down.
     pub fn below(&self, index: usize) -> BTreeSet<usize> {
         let all = 0..self.nodes.len();

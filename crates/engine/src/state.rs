@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::budget::Spent;
+use crate::budget::{self, Spent};
 use crate::event::{
     Actor, Answer, Attempt, Budget, Decision, Entry, Event, Resumption, RunCreated, Submission,
 };
@@ -388,9 +388,15 @@ impl State {
             Event::ChildFinished { key, outcome, spent } => {
                 let step = self.from(key, at, |phase| matches!(phase, Phase::Child(_)))?;
                 step.finish_child(outcome);
-                let counted = step.child.as_mut().map(|child| &mut child.counted);
-                let before = counted.map(|counted| std::mem::replace(counted, *spent));
-                self.spent.add(*spent, before.unwrap_or_default());
+                let mut counted =
+                    step.child.as_ref().map(|child| child.counted).unwrap_or_default();
+                self.spent.add(*spent, &mut counted);
+                if let Some(child) = self.begun(key, at).child.as_mut() {
+                    child.counted = counted;
+                }
+                // What it did not spend is left again.
+                let parked = self.parked;
+                self.parked = parked.filter(|budget| !budget::is_left(self, *budget));
             }
             _ => {}
         }

@@ -127,6 +127,20 @@ fn what_the_run_of_a_step_spent_is_counted_once() {
     assert_eq!(server.seen().len(), 3, "there is none left for the write above");
 }
 
+/// Nobody gets round a budget by going on with the run of a step that has its end.
+#[test]
+fn what_no_budget_counts_is_for_a_person() {
+    let (server, place) = things(1);
+    let run = above_with(&place, "http_calls: 9", 1);
+    let child = run["steps"][0]["run_id"].as_str().expect("a run").to_owned();
+    let told = insisted(&mut agent_on(&place), "workflow_resume", &json!({"run_id": child}));
+    assert_eq!(told["error_code"], "PRESENCE_REQUIRED", "{told}");
+    place.run(["resume", &child]).ends(8);
+    assert_eq!(server.seen().len(), 2, "nothing more was sent");
+    in_terminal(&place, &format!("resume {child}"), "y\n").ends(0);
+    assert_eq!(server.seen().len(), 3);
+}
+
 /// Who begins at the beginning wants all of it again.
 #[test]
 fn from_the_start_is_from_the_start() {

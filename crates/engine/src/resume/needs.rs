@@ -31,7 +31,7 @@ pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
         .filter(|(key, _)| resumption.reset.iter().any(|reset| key.is_within(reset)))
         .collect();
     let set = resumption.overrides.iter().map(|(key, output)| format!("set `{key}` to {output}"));
-    let more = budget::raised(state, &resumption.budget).map(|(budget, limit)| {
+    let more = budget::decided(state, &resumption.by, &resumption.budget).map(|(budget, limit)| {
         let name = budget.name();
         format!("allow {name}={limit}")
     });

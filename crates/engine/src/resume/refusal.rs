@@ -15,8 +15,8 @@ use crate::words;
 
 /// Whether the run is where it can be resumed at all, and by whom.
 pub(crate) fn of_run(flow: &Flow, state: &State, request: &ResumeRequest) -> Result<(), Failure> {
-    let raises = budget::raised(state, &request.budget).next().is_some();
-    let decides = !request.overrides.is_empty() || raises;
+    let spends = budget::decided(state, &request.by, &request.budget).next().is_some();
+    let decides = !request.overrides.is_empty() || spends;
     if decides && request.by.kind != ActorKind::Person {
         return Err(words::no_person());
     }

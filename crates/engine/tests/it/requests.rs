@@ -578,6 +578,76 @@ steps:
 }
 
 #[test]
+fn runs_one_after_the_other_have_all_that_is_left() {
+    let text = "
+workflow: w
+concurrency: 4
+steps:
+  - {id: a, run: workflow other}
+  - {id: b, run: workflow other, depends_on: [a]}
+finally:
+  - {id: c, run: workflow other}
+";
+    check_shared(
+        text,
+        9,
+        3,
+        &expect![[r#"
+        child_started a with 9 http_calls
+        child_finished a {"child":"other"} after 3 calls
+        step_succeeded a
+        child_started b with 6 http_calls
+        child_finished b {"child":"other"} after 3 calls
+        step_succeeded b
+        child_started c with 3 http_calls
+        child_finished c {"child":"other"} after 3 calls
+        budget_warned HttpCalls 9 of 9
+        step_succeeded c
+        run_succeeded
+        = succeeded
+    "#]],
+    );
+}
+
+/// What a run that is under way has in its hands is not spent by others, and is theirs when it
+/// comes back.
+#[test]
+fn a_run_goes_on_when_something_is_left_again() {
+    let text = "
+workflow: w
+inputs: {all: {type: array}}
+concurrency: 2
+steps:
+  - {id: a, run: workflow other}
+  - {id: b, for_each: '${{ inputs.all }}', run: api b:get}
+";
+    let mut rig = Rig::with(text, &json!({"all": [1, 2, 3]}), budget(Budget::HttpCalls, 4));
+    rig.world.child_calls = 1;
+    rig.child("other", 5_000, ChildOutcome::Succeeded { output: json!(5) }).start();
+    expect![[r#"
+        child_started a with 2 http_calls
+        step_scheduled b 3 items
+        attempt_started b@0 #1 GET api b:get
+        attempt_succeeded b@0 {"n":9,"of":"b@0"}
+        step_succeeded b@0
+        attempt_started b@1 #1 GET api b:get
+        attempt_succeeded b@1 {"n":9,"of":"b@1"}
+        step_succeeded b@1
+        budget_reached HttpCalls 4
+        child_finished a 5 after 1 calls
+        step_succeeded a
+        attempt_started b@2 #1 GET api b:get
+        budget_warned HttpCalls 4 of 4
+        attempt_succeeded b@2 {"n":9,"of":"b@2"}
+        step_succeeded b@2
+        step_succeeded b [{"n":9,"of":"b@0"},{"n":9,"of":"b@1"},{"n":9,"of":"b@2"}]
+        run_succeeded
+        = succeeded
+    "#]]
+    .assert_eq(&told::journal(&rig));
+}
+
+#[test]
 fn canceling_a_run_cancels_those_it_started() {
     let mut rig = Rig::new(PARENT);
     rig.child("other", 5_000, ChildOutcome::Succeeded { output: json!(5) }).open();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use milepost_engine::event::{Budget, Resumption};
 use milepost_engine::resume::{self, Needs, Origin, ResumePlan, ResumeRequest, Tally, Verdict};
 use milepost_engine::signal::{Signal, resumed_text};
-use milepost_engine::state::{End, State, Status};
+use milepost_engine::state::{End, Phase, State, Status};
 use milepost_engine::view;
 use milepost_engine::{Flow, Key, sentinel};
 use milepost_model::id::RunId;
@@ -237,8 +237,8 @@ impl Later for Resume {
             resumption.given = wanted.given;
             let seq = loaded.state.seq;
             let head = &loaded.state.head;
-            match resume::needs(&wanted.flow, &loaded.state, &resumption) {
-                Needs::Person(deed) if call.caller() != Caller::Person => {
+            match needs(&drive, &wanted.flow, &loaded.state, &resumption) {
+                Needs::Person(deed) | Needs::Proof(deed) if call.caller() != Caller::Person => {
                     return Err(for_a_person(&deed, &run));
                 }
                 Needs::Nobody | Needs::Person(_) => {}
@@ -291,6 +291,29 @@ impl Request {
             && self.overrides.is_empty()
             && self.budget.is_empty()
     }
+}
+
+/// Who has to be there for a run to go on. One that a step started has its share of the budget
+/// above it; once that step has its end, what it spends is counted nowhere.
+fn needs(drive: &Drive, flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
+    let own = resume::needs(flow, state, resumption);
+    let Some(above) = uncounted(drive, state) else { return own };
+    let deed = format!("spend what the budget of run `{above}` no longer covers");
+    match own {
+        Needs::Proof(own) => Needs::Proof(format!("{own}, {deed}")),
+        Needs::Nobody | Needs::Person(_) => Needs::Proof(deed),
+    }
+}
+
+/// The run with a budget whose step a run was for, when that step no longer waits for it.
+fn uncounted(drive: &Drive, state: &State) -> Option<RunId> {
+    let parent = state.head.parent.as_ref()?;
+    let above = RunId::parse(&parent.run).ok()?;
+    // One that is gone has nothing left to spend.
+    let loaded = journal::load(&drive.inner.runs, &above).ok()?;
+    let waits =
+        matches!(loaded.state.phase(&parent.key), Phase::Child(run) if *run == state.head.run);
+    (!waits && !loaded.state.head.budget.is_empty()).then_some(above)
 }
 
 /// A run that is paused, or that only nobody drives, goes on as it is.

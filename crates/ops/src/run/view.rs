@@ -374,8 +374,11 @@ impl WaitingView {
             Waiting::Budget(budget) => {
                 let (name, spent) = (budget.name(), state.spent.of(*budget));
                 let limit = state.head.budget.get(budget).copied().unwrap_or(0);
-                let message = format!("the budget `{name}` is used up: {spent} of {limit} spent");
-                plain("budget", None, message)
+                let rest =
+                    if spent < limit { ", the rest is with the runs of its steps" } else { "" };
+                let told =
+                    format!("the budget `{name}` is used up: {spent} of {limit} spent{rest}");
+                plain("budget", None, told)
             }
             Waiting::Agent(key) => {
                 plain("agent", Some(key.as_str()), "an agent works on it".to_owned())
@@ -471,7 +474,8 @@ fn due_next(state: &State, status: Status) -> Option<Next> {
         Status::Waiting => {
             let budget = state.parked?;
             let limit = state.head.budget.get(&budget).copied().unwrap_or(0);
-            let (name, limit) = (budget.name().to_owned(), limit.saturating_mul(2).max(1));
+            let most = limit.max(state.spent.of(budget));
+            let (name, limit) = (budget.name().to_owned(), most.saturating_mul(2).max(1));
             Some(Next::new(&state.head.run, Deed::Budget { name, limit }))
         }
         _ => None,

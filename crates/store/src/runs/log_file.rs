@@ -4,12 +4,17 @@
 //! as the bytes alone. What is written here are zeros behind the last record, where SQLite expects
 //! anything that an earlier log left: a record counts only with the salt and the sums of its log.
 
-use std::fs::{self, File, OpenOptions};
+#[cfg(target_os = "linux")]
+use std::fs::File;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+#[cfg(target_os = "linux")]
+use std::num::NonZeroU64;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+#[cfg(target_os = "linux")]
+use rustix::fs::Advice;
 
 use crate::limits;
 
@@ -18,51 +23,53 @@ const HEADER: u64 = 32;
 /// Bytes of a page in the log, with those in front of it.
 const RECORD: u64 = 24 + 4096;
 /// Pages of the last commit, which may begin when there is room for one more.
-const LAST: u64 = 16;
+const LAST: u32 = 16;
 
 /// The log of a database.
-pub(super) struct LogFile {
-    path: PathBuf,
-    /// Whether a part of it is on its way to the disk.
-    leaving: Arc<AtomicBool>,
-}
+pub(super) struct LogFile(PathBuf);
 
 impl LogFile {
     /// Of a database.
-    pub(super) fn of(database: &str) -> LogFile {
-        let path = PathBuf::from(format!("{database}-wal"));
-        LogFile { path, leaving: Arc::default() }
+    pub(super) fn of(database: &Path) -> LogFile {
+        let mut path = database.as_os_str().to_owned();
+        path.push("-wal");
+        LogFile(path.into())
     }
 
     /// Makes it as long as one that is written over becomes. Only for who may write: anybody else's
     /// records would be overwritten.
     pub(super) fn make_room(&self) -> io::Result<()> {
-        let mut log = OpenOptions::new().write(true).open(&self.path)?;
+        let mut log = OpenOptions::new().write(true).open(&self.0)?;
         let length = log.seek(SeekFrom::End(0))?;
-        let pages = u64::from(limits::LOG_PAGES_LONE.unsigned_abs()) + LAST;
-        let missing = (HEADER + pages * RECORD).saturating_sub(length);
-        log.write_all(&vec![0; usize::try_from(missing).unwrap_or(0)])
+        let pages = limits::LOG_PAGES_LONE.unsigned_abs() + LAST;
+        let missing = end_of(pages).saturating_sub(length);
+        // Half of it is worth nothing to anybody.
+        let zeros = vec![0; usize::try_from(missing).unwrap_or(0)];
+        log.write_all(&zeros).inspect_err(|_| drop(log.set_len(length)))
     }
 
     /// Whether nothing has been written to it.
     pub(super) fn is_empty(&self) -> bool {
-        fs::metadata(&self.path).is_ok_and(|metadata| metadata.len() == 0)
+        fs::metadata(&self.0).is_ok_and(|metadata| metadata.len() == 0)
     }
 
-    /// Lets the disk have what it has not got yet, while others go on: whoever has to wait for it
-    /// at the end waits for less.
-    pub(super) fn write_back(&self) {
-        if self.leaving.swap(true, Ordering::AcqRel) {
-            return;
+    /// Lets the disk begin with pages that nobody syncs yet: whoever has to wait for them at the
+    /// end waits for less. No error is taken from whoever syncs them.
+    pub(super) fn write_back(&self, pages: Range<i32>) {
+        #[cfg(target_os = "linux")]
+        {
+            let from = end_of(pages.start.unsigned_abs());
+            let length = NonZeroU64::new(end_of(pages.end.unsigned_abs()).saturating_sub(from));
+            // What was not written yet is only begun with by this, and stays in memory.
+            let begin = |log: File| rustix::fs::fadvise(&log, from, length, Advice::DontNeed);
+            drop(File::open(&self.0).map(begin));
         }
-        let (path, leaving) = (self.path.clone(), Arc::clone(&self.leaving));
-        let write_back = move || {
-            // Nobody was promised anything: what fails here fails again where it counts.
-            drop(File::open(path).and_then(|log| log.sync_data()));
-            leaving.store(false, Ordering::Release);
-        };
-        if thread::Builder::new().name("runs-log".to_owned()).spawn(write_back).is_err() {
-            self.leaving.store(false, Ordering::Release);
-        }
+        #[cfg(not(target_os = "linux"))]
+        drop(pages);
     }
+}
+
+/// Where so many pages of a log end.
+fn end_of(pages: u32) -> u64 {
+    HEADER + u64::from(pages) * RECORD
 }

@@ -61,6 +61,7 @@ pub use wake::Listener;
 
 use chain::ChainKey;
 use db::{Access, Db, Readers};
+use log_file::LogFile;
 use usage::{Before, Usage};
 use writer::{Manner, Writer};
 
@@ -137,7 +138,8 @@ impl Runs {
             look_at(Arc::clone(&readers), Arc::clone(&integrity));
         }
         let mark = usage.mark()?;
-        let writer = Writer::start(connection, options.faults, mark, move || usage.end())?;
+        let log = LogFile::of(&directory.join(schema::FILE));
+        let writer = Writer::start(connection, options.faults, log, mark, move || usage.end())?;
         let directory = directory.to_owned();
         Ok(Runs { inner: Arc::new(Inner { directory, key, readers, writer, integrity }) })
     }

@@ -42,11 +42,13 @@ impl Usage {
         file::owner_only(&mut options);
         let mut file = options.open(&path).map_err(fail)?;
         let before = match file.try_lock() {
-            Ok(()) => first_in(&mut file).map_err(fail)?,
+            Ok(()) => look_back(&mut file).map_err(fail)?,
             Err(TryLockError::WouldBlock) => Before::InOrder,
             Err(TryLockError::Error(error)) => return Err(fail(error)),
         };
         share(&file).map_err(fail)?;
+        // Whoever was the last one out may have taken the mark back just now.
+        mark(&mut file, OPEN).map_err(fail)?;
         Ok((Usage { file }, before))
     }
 
@@ -64,16 +66,12 @@ impl Usage {
     }
 }
 
-fn first_in(file: &mut File) -> io::Result<Before> {
+/// How the last use ended, for the first one in.
+fn look_back(file: &mut File) -> io::Result<Before> {
     let mut found = Vec::new();
     Read::by_ref(file).take(OPEN.len() as u64).read_to_end(&mut found)?;
     // Whatever else it says, nobody said that the end was in order.
     let marked = !found.is_empty() && found != DONE;
-    if !marked {
-        mark(file, OPEN)?;
-    }
-    // Another process may come in between and find the mark: it looks at the database once more
-    // than it has to.
     file.unlock()?;
     Ok(if marked { Before::Crashed } else { Before::InOrder })
 }

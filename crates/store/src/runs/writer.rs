@@ -16,6 +16,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use milepost_model::id::RunId;
+use rusqlite::config::DbConfig;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode};
 
@@ -166,6 +167,7 @@ impl Writer {
     pub(super) fn start(
         mut connection: Connection,
         faults: Option<Faults>,
+        log: LogFile,
         mark: File,
         end: impl FnOnce() + Send + 'static,
     ) -> Result<Writer, RunsError> {
@@ -177,7 +179,6 @@ impl Writer {
             pages.store(count, Ordering::Relaxed);
             Ok(())
         }))?;
-        let log = LogFile::of(connection.path().unwrap_or_default());
         let pen = Pen {
             connection,
             faults,
@@ -393,6 +394,9 @@ struct Pen {
 impl Pen {
     fn alone(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
         self.sync(true)?;
+        // Whatever this does to the log, it is not new afterwards.
+        self.fresh = false;
+        self.sync_mark()?;
         for job in batch {
             if let Ended::Broken(fault) = job.work(self.db()) {
                 return Err(fault);
@@ -428,14 +432,23 @@ impl Pen {
             }
             Ok(()) => {
                 self.connection.execute_batch("ROLLBACK")?;
-                self.set_level("NORMAL")?;
+                self.tighten()?;
                 begin(self)
             }
             Err(error) => {
-                self.set_level("NORMAL")?;
+                self.tighten()?;
                 Err(error)
             }
         }
+    }
+
+    /// Syncs again what has to be. A connection that cannot must not touch the database either, not
+    /// even when it is closed.
+    fn tighten(&self) -> rusqlite::Result<()> {
+        self.set_level("NORMAL").inspect_err(|_| {
+            let keep = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+            drop(self.connection.set_db_config(keep, true));
+        })
     }
 
     fn set_level(&self, level: &str) -> rusqlite::Result<()> {
@@ -465,10 +478,13 @@ impl Pen {
 
     /// Does the jobs of a transaction that was begun.
     fn end(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
-        self.make_ready()?;
+        if let Err(fault) = self.make_ready() {
+            drop(self.connection.execute_batch("ROLLBACK"));
+            return Err(fault);
+        }
         let db = self.db();
         let began = Instant::now();
-        let outcome = in_transaction(db, batch)
+        let outcome = in_transaction(db, batch, self.loose)
             .and_then(|()| db.step(Point::Commit, "COMMIT").map_err(fault_of));
         self.tell(batch.len(), began, outcome);
         if self.synced {
@@ -482,7 +498,7 @@ impl Pen {
             return Err(BatchFault::Failed);
         }
         // Nothing is moved into the database, now or at the end, without being synced.
-        if mem::take(&mut self.loose) && self.set_level("NORMAL").is_err() {
+        if mem::take(&mut self.loose) && self.tighten().is_err() {
             return Err(BatchFault::Failed);
         }
         self.write_back();
@@ -529,14 +545,17 @@ impl Pen {
         if !self.synced {
             return Ok(());
         }
-        if let Some(mark) = self.mark.take() {
-            mark.sync_data().map_err(|_| BatchFault::Failed)?;
-        }
+        self.sync_mark()?;
         if self.lone && !mem::replace(&mut self.roomy, true) {
             // Without it the log grows by itself, and a disk without room is told of by that.
             drop(self.log.make_room());
         }
         Ok(())
+    }
+
+    fn sync_mark(&mut self) -> Result<(), BatchFault> {
+        let synced = self.mark.take().map_or(Ok(()), |mark| mark.sync_data());
+        synced.map_err(|_| BatchFault::Failed)
     }
 
     /// Lets the disk have a log early that nobody syncs: it is synced at the end all the same.
@@ -545,8 +564,8 @@ impl Pen {
         let left = self.left_pages.min(pages);
         self.left_pages = if self.synced { pages } else { left };
         if pages - self.left_pages >= limits::LOG_PAGES_LONE {
+            self.log.write_back(self.left_pages..pages);
             self.left_pages = pages;
-            self.log.write_back();
         }
     }
 
@@ -565,10 +584,11 @@ impl Pen {
     }
 }
 
-fn in_transaction(db: Db<'_>, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
+/// Does jobs in a transaction; one that is `whole` is not given up in between.
+fn in_transaction(db: Db<'_>, batch: &mut [Box<dyn Job>], whole: bool) -> Result<(), BatchFault> {
     match batch {
         // What is taken back of one alone is all there is.
-        [job] => settle(db, job, &["ROLLBACK", "BEGIN IMMEDIATE"]),
+        [job] if !whole => settle(db, job, &["ROLLBACK", "BEGIN IMMEDIATE"]),
         _ => batch.iter_mut().try_for_each(|job| {
             statement(db, "SAVEPOINT job")?;
             settle(db, job, &["ROLLBACK TO job"])?;

@@ -204,7 +204,10 @@ fn a_model_is_asked_five_times_and_no_more() {
     };
     assert_eq!(told["status"], "input_required", "{told}");
     std::thread::sleep(std::time::Duration::from_millis(1500));
-    assert_eq!(agent.client.heard(), None, "nobody is asked a sixth time");
+    // How the task stands may be told late; what is asked has an id.
+    while let Some(told) = agent.client.heard() {
+        assert!(told["id"].is_null(), "nobody is asked a sixth time: {told}");
+    }
     let taken = submit(&mut agent, &run, "draft", &json!({"manifest": GREETS}));
     assert_eq!(taken["accepted"], true, "{taken}");
 }
