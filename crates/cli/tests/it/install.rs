@@ -529,6 +529,7 @@ fn what_people_read() {
 fn no_key_in_the_file_is_shown() {
     const KEY: &str = "sk-1234567890";
     let ours = r#"{"command": "x", "args": ["y"], "env": {"K": "KEY"}, "url": "KEY"}"#;
+    let args = r#"{"command": "milepost", "args": ["mcp", "--tools", "core", "--header", "KEY"]}"#;
     let files = [
         ("cursor", r#"{"mcpServers": {"a": {"command": "a", "env": {"K": "KEY"}}}}"#.to_owned()),
         (
@@ -537,7 +538,9 @@ fn no_key_in_the_file_is_shown() {
                 .into(),
         ),
         ("cursor", format!(r#"{{"mcpServers": {{"b": {{"x": "KEY"}}, "milepost": {ours}}}}}"#)),
+        ("cursor", format!(r#"{{"mcpServers": {{"milepost": {args}}}}}"#)),
         ("codex", "key = \"KEY\"\n[mcp_servers.milepost]\nurl = \"KEY\"".to_owned()),
+        ("codex", "[mcp_servers.milepost]\ncommand = 'milepost'\nargs = ['KEY']".to_owned()),
         (
             "goose",
             "extensions:\n  milepost:\n    cmd: x\n    envs: {A: KEY}\n  b: {c: KEY}\n".into(),
