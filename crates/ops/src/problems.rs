@@ -52,7 +52,7 @@ pub(crate) fn no_workflow(id: &str, broken: usize, near: Option<&str>) -> Proble
         (Some(near), _) => format!("did you mean `{near}`?"),
         (None, 0) => "see `milepost workflow list`".to_owned(),
         (None, _) => {
-            format!("see `milepost workflow list`: {broken} files there are no workflows")
+            format!("see `milepost workflow list`: {broken} files there are not workflows")
         }
     };
     let problem =

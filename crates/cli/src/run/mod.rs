@@ -317,7 +317,7 @@ fn answer(given: &str) -> Result<Value, Failure> {
 
 pub(crate) fn value(text: &str) -> Result<Value, Failure> {
     serde_json::from_str(text).map_err(|error| {
-        let message = format!("`{text}` is no JSON: {error}");
+        let message = format!("`{text}` is not valid JSON: {error}");
         Problem::new(Code::ParamsInvalid, message, "write it as JSON, texts in quotes").into()
     })
 }

@@ -151,7 +151,7 @@ fn sources_that_cannot_be_read() {
         "catalog validate folder",
         &expect![[r"
             --- 8
-            error[FILE_REFUSED]: `[ROOT]/work/folder` is no regular file
+            error[FILE_REFUSED]: `[ROOT]/work/folder` is not a regular file
             hint: name a regular file
             more: milepost docs FILE_REFUSED
         "]],
@@ -230,7 +230,7 @@ fn preview_writes_nothing() {
         "catalog preview shop.yaml --base-url gopher://x",
         &expect![[r"
             --- 2
-            error[CATALOG_INVALID]: `shop.yaml` cannot be imported: `gopher://x` is no http or https URL
+            error[CATALOG_INVALID]: `shop.yaml` cannot be imported: `gopher://x` is not an http or https URL
             hint: correct the document, then `milepost catalog validate` it
             more: milepost docs CATALOG_INVALID
         "]],
@@ -442,7 +442,7 @@ fn faults_of_an_import_are_told_one_by_one() {
         --- 2
         error[CATALOG_INVALID]: `twice.json` cannot be imported: `paths` must be a map from path to operations (and 1 more)
           paths /paths: `paths` must be a map from path to operations
-          server-scheme /servers/0: the server `ftp://files.test` is no http or https URL
+          server-scheme /servers/0: the server `ftp://files.test` is not an http or https URL
         hint: correct the document, then `milepost catalog validate` it
         more: milepost docs CATALOG_INVALID
     "]]);

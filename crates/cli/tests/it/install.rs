@@ -423,7 +423,7 @@ fn what_cannot_be_read_is_never_touched() {
     let path = put(&place, "home/.cursor/mcp.json", "");
     fs::write(&path, b"{\"a\": \"\xff\"}").expect("writes");
     let ran = install(&place, "cursor").ends(2);
-    assert!(ran.err.contains("line 1, column 8: it is no UTF-8 text"), "{}", ran.err);
+    assert!(ran.err.contains("line 1, column 8: it is not UTF-8 text"), "{}", ran.err);
     install(&place, "cursor --uninstall").ends(2);
 }
 
@@ -679,7 +679,7 @@ mod unix {
         assert!(read(&path).contains(BINARY));
         fs::create_dir_all(at(&place, "home/.cursor/mcp.json")).expect("makes a folder");
         let ran = install(&place, "cursor").ends(8);
-        assert!(ran.err.contains("is no regular file"), "{}", ran.err);
+        assert!(ran.err.contains("is not a regular file"), "{}", ran.err);
         put(&place, "home/.codex", "a file");
         install(&place, "codex").ends(75);
     }

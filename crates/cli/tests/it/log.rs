@@ -155,7 +155,7 @@ fn the_file_is_its_owners_and_is_added_to() {
         .expect("makes a pipe");
     for wrong in ["link", "away", "pipe", "."] {
         let ran = log(wrong);
-        assert!(ran.code != 0 && ran.err.contains("is no regular file"), "{wrong}: {}", ran.err);
+        assert!(ran.code != 0 && ran.err.contains("is not a regular file"), "{wrong}: {}", ran.err);
     }
     assert_eq!(place.text("log.txt"), both);
     assert!(!place.path("nowhere").exists());

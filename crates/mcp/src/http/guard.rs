@@ -47,10 +47,12 @@ impl Principal {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoPlace {
     /// It is no host.
-    #[error("`{0}` is no host: write `name`, `name:port`, an address or `[ipv6]:port`")]
+    #[error("`{0}` is not a valid host: write `name`, `name:port`, an address or `[ipv6]:port`")]
     Host(String),
     /// It is no origin.
-    #[error("`{0}` is no origin: write it as browsers do, for example `https://example.com`")]
+    #[error(
+        "`{0}` is not a valid origin: write it as browsers do, for example `https://example.com`"
+    )]
     Origin(String),
 }
 

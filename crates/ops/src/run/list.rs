@@ -151,7 +151,7 @@ impl Later for List {
         let workflow = request.workflow_id.as_deref().map(WorkflowId::parse).transpose();
         let workflow = workflow.map_err(|error| invalid(&error.to_string()))?;
         let before = request.cursor.as_deref().map(str::parse::<u64>).transpose();
-        let before = before.map_err(|_| invalid("this is no cursor"))?.map(Cursor::from_number);
+        let before = before.map_err(|_| invalid("this is not a cursor"))?.map(Cursor::from_number);
         // What is on its way by the index may wait for somebody, and is listed as that.
         let open = status.filter(|status| {
             matches!(status, RunStatus::Pending | RunStatus::Running | RunStatus::Waiting)
@@ -200,7 +200,7 @@ fn page(
 }
 
 fn status(word: &str) -> Result<RunStatus, Problem> {
-    RunStatus::parse(word).ok_or_else(|| invalid(&format!("`{word}` is no status of a run")))
+    RunStatus::parse(word).ok_or_else(|| invalid(&format!("`{word}` is not a run status")))
 }
 
 fn invalid(message: &str) -> Problem {

@@ -388,7 +388,7 @@ fn budget(name: &str) -> Result<Budget, Problem> {
         "writes" => Ok(Budget::Writes),
         "attempts" => Ok(Budget::Attempts),
         _ => {
-            let message = format!("`{name}` is no budget");
+            let message = format!("`{name}` is not a budget");
             let hint = "use `http_calls`, `writes` or `attempts`";
             Err(Problem::new(Code::ParamsInvalid, message, hint))
         }
