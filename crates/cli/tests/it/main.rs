@@ -23,6 +23,7 @@ mod install;
 #[cfg(target_os = "linux")]
 mod kills;
 mod known;
+mod lapsed;
 mod log;
 mod mcp;
 mod mock;

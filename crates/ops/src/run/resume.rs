@@ -212,12 +212,7 @@ impl Later for Resume {
         let run = drive.inner.sight.find(&request.run_id)?;
         let loaded = journal::load(&drive.inner.runs, &run)?;
         if request.is_plain() && is_open(&loaded) {
-            let by = begin::actor(call);
-            match view::status(&loaded.flow, &loaded.state) {
-                Status::Paused => super::tell(&drive, &run, &Signal::Unpause { by }).await?,
-                _ => drop(drive.take_up(&run).await?),
-            }
-            let run = drive.inner.sight.follow(&run, super::AFTER).await?;
+            let run = go_on(&drive, call, &run, &loaded).await?;
             return Ok(Response { plan: Vec::new(), forecast: None, run });
         }
         let view = drive.inner.sight.view(&run)?;
@@ -296,6 +291,26 @@ impl Request {
 /// A run that is paused, or that only nobody drives, goes on as it is.
 fn is_open(loaded: &Loaded) -> bool {
     loaded.state.end.is_none() && loaded.state.parked.is_none()
+}
+
+/// Lets a run go on as it is.
+async fn go_on(
+    drive: &Drive,
+    call: &dyn Call,
+    run: &RunId,
+    loaded: &Loaded,
+) -> Result<RunView, Problem> {
+    let (flow, state, sight) = (&loaded.flow, &loaded.state, &drive.inner.sight);
+    if view::status(flow, state) == Status::Paused {
+        super::tell(drive, run, &Signal::Unpause { by: begin::actor(call) }).await?;
+    } else {
+        drive.take_up(run).await?;
+        // A question that lapsed stays open until whoever drives the run writes that down.
+        if RunView::of(flow, state, false).has_lapsed() {
+            sight.beyond(run, state.seq, super::TAKES).await?;
+        }
+    }
+    sight.follow(run, super::AFTER).await
 }
 
 /// What is wanted, with everything it refers to looked up.
