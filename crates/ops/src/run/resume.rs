@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use milepost_engine::event::{Budget, Resumption};
-use milepost_engine::resume::{self, Needs, Origin, ResumePlan, ResumeRequest, Tally, Verdict};
+use milepost_engine::resume::{
+    self, Forecast, Needs, Origin, ResumePlan, ResumeRequest, StepPlan, Tally, Verdict,
+};
 use milepost_engine::signal::{Signal, resumed_text};
-use milepost_engine::state::{End, State, Status};
+use milepost_engine::state::{End, Phase, State, Status};
 use milepost_engine::view;
 use milepost_engine::{Flow, Key, limits, sentinel};
 use milepost_model::id::RunId;
@@ -216,6 +218,9 @@ impl Later for Resume {
             return Ok(Response { plan: Vec::new(), forecast: None, run });
         }
         let view = drive.inner.sight.view(&run)?;
+        if request.plan_only && request.changes_nothing() && view.goes_on_by_itself() {
+            return ahead(&drive, &loaded, view);
+        }
         no_secrets(writer, &view, request.inputs.values().chain(request.overrides.values()))?;
         let wanted = Wanted::of(writer, call, &drive, &request, &loaded).await?;
         let planned = resume::plan(
@@ -225,7 +230,10 @@ impl Later for Resume {
             &drive.inner.caller,
             &wanted.request,
         );
-        let planned = planned.map_err(|failure| super::refused(&failure, &run))?;
+        let planned = planned.map_err(|failure| match view.is_left() {
+            true if failure.code == Code::RunConflict.name() => left_alone(&run),
+            _ => super::refused(&failure, &run),
+        })?;
         let (plan, forecast) = with_children(&drive, &loaded.state, &planned);
         if !request.plan_only {
             let mut resumption = Box::new(planned.resumption);
@@ -278,9 +286,13 @@ impl Request {
 
     /// Nothing is to be different: the run only goes on.
     fn is_plain(&self) -> bool {
+        !self.plan_only && self.changes_nothing()
+    }
+
+    /// Nothing is to be different, whether it goes on or is only planned.
+    fn changes_nothing(&self) -> bool {
         self.from.is_none()
             && !self.is_latest()
-            && !self.plan_only
             && self.inputs.is_empty()
             && self.redo.is_empty()
             && self.overrides.is_empty()
@@ -390,6 +402,26 @@ impl Wanted {
     }
 }
 
+/// What a run would do that nobody drives. It goes on as it is, so there is nothing to decide.
+fn ahead(drive: &Drive, loaded: &Loaded, run: RunView) -> Result<Response, Problem> {
+    let (flow, state) = (&loaded.flow, &loaded.state);
+    let planned = resume::ahead(flow, state, &drive.inner.caller, now_ms());
+    let (steps, forecast) = planned.map_err(|failure| super::refused(&failure, &loaded.row.id))?;
+    let mut forecast = forecast_view(&forecast);
+    let has_children = state.open().any(|(_, step)| matches!(step.phase, Phase::Child(_)));
+    if has_children || forecast.children.most != Some(0) {
+        forecast.is_open();
+    }
+    Ok(Response { plan: step_views(&steps), forecast: Some(forecast), run })
+}
+
+/// A run that has not ended is not changed, even where nobody drives it.
+fn left_alone(run: &RunId) -> Problem {
+    let message = "nobody drives this run, and it has not ended";
+    let hint = format!("let it go on with `milepost resume {run}`, or cancel it first");
+    Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
+}
+
 /// A model does not do once more what must not happen twice by accident.
 fn for_a_person(deed: &str, run: &RunId) -> Problem {
     let message = format!("only a person can decide to {deed}");
@@ -459,7 +491,11 @@ fn left(state: &State, resumption: &Resumption) -> Vec<(Key, RunId)> {
 }
 
 fn told(planned: &ResumePlan) -> (Vec<StepPlanView>, ForecastView) {
-    let steps = planned.steps.iter().map(|step| StepPlanView {
+    (step_views(&planned.steps), forecast_view(&planned.forecast))
+}
+
+fn step_views(steps: &[StepPlan]) -> Vec<StepPlanView> {
+    let views = steps.iter().map(|step| StepPlanView {
         step: step.key.as_str().to_owned(),
         kind: step.kind.to_owned(),
         verdict: step.verdict.words().to_owned(),
@@ -469,9 +505,12 @@ fn told(planned: &ResumePlan) -> (Vec<StepPlanView>, ForecastView) {
         },
         why: step.why.clone(),
     });
+    views.collect()
+}
+
+fn forecast_view(forecast: &Forecast) -> ForecastView {
     let range = |tally: &Tally| Range { least: tally.least, most: tally.most };
-    let forecast = &planned.forecast;
-    let view = ForecastView {
+    ForecastView {
         calls: range(&forecast.calls),
         writes: range(&forecast.writes),
         agent_steps: range(&forecast.agent_steps),
@@ -480,6 +519,5 @@ fn told(planned: &ResumePlan) -> (Vec<StepPlanView>, ForecastView) {
         saved_calls: forecast.saved.calls,
         saved_writes: forecast.saved.writes,
         saved_agent_steps: forecast.saved.agent_steps,
-    };
-    (steps.collect(), view)
+    }
 }
