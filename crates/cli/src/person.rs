@@ -1,6 +1,6 @@
 //! The person at the terminal, as an operation sees them: told how far it is, asked for a yes.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
 use milepost_model::secret::Secret;
 use milepost_ops::{Call, Caller, Untyped};
@@ -86,11 +86,12 @@ impl Call for Person {
             return None;
         }
         self.settle();
-        drop(write!(io::stderr(), "{} [y/N] ", safe(question)));
-        let mut answer = String::new();
-        if io::stdin().lock().read_line(&mut answer).ok()? == 0 {
-            // What is said next begins in a line of its own.
-            drop(io::stderr().write_all(b"\n"));
+        let question = format!("{} [y/N] ", safe(question));
+        let line = hidden::shown_line_of(io::stdin(), io::stdin().lock(), io::stderr(), &question);
+        match read(line) {
+            Ok(answer) => Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")),
+            Err(Untyped::GivenUp) => Some(false),
+            Err(Untyped::NoTerminal) => None,
         }
         Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
@@ -130,31 +131,25 @@ enum Echo {
     Off,
 }
 
+/// What was typed, unless whoever was asked left.
+fn read(line: io::Result<String>) -> Result<String, Untyped> {
+    line.map_err(|error| match error.kind() {
+        io::ErrorKind::Interrupted => hidden::interrupted(),
+        io::ErrorKind::UnexpectedEof => Untyped::GivenUp,
+        _ => Untyped::NoTerminal,
+    })
+}
+
 /// Asks on the terminal that controls this process: not on standard input, which anything may
 /// write to.
 #[cfg(unix)]
 fn asked(question: &str, echo: Echo) -> Result<String, Untyped> {
     let terminal = std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty");
-    let mut terminal = terminal.map_err(|_| Untyped::NoTerminal)?;
-    if echo == Echo::Off {
-        let line = hidden::line_of(&terminal, &terminal, &terminal, question);
-        return line.map_err(|error| match error.kind() {
-            io::ErrorKind::Interrupted => hidden::interrupted(),
-            io::ErrorKind::UnexpectedEof => Untyped::GivenUp,
-            _ => Untyped::NoTerminal,
-        });
-    }
-    terminal.write_all(question.as_bytes()).map_err(|_| Untyped::NoTerminal)?;
-    let mut line = String::new();
-    let read = io::BufReader::new(&terminal).read_line(&mut line);
-    match read.map_err(|_| Untyped::NoTerminal)? {
-        0 => {
-            // What is said next begins in a line of its own.
-            drop(terminal.write_all(b"\n"));
-            Err(Untyped::GivenUp)
-        }
-        _ => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
-    }
+    let terminal = terminal.map_err(|_| Untyped::NoTerminal)?;
+    read(match echo {
+        Echo::Off => hidden::line_of(&terminal, &terminal, &terminal, question),
+        Echo::On => hidden::shown_line_of(&terminal, &terminal, &terminal, question),
+    })
 }
 
 /// There is no such terminal here.

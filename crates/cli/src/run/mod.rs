@@ -24,6 +24,7 @@ use serde_json::{Map, Value};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::hidden;
 use crate::person::Person;
 use crate::session::{self, Session};
 use crate::target;
@@ -161,6 +162,8 @@ pub(crate) fn decide_as(
     let json = arguments.one.json.json;
     let mut before = follow::view(session, &arguments.one.run)?;
     let step = arguments.step.as_deref();
+    let word = if approve { "approve" } else { "reject" };
+    hidden::asks_again(format!("milepost {word} {}", before.run_id));
     if let Some(child) = asking_child(&before, step, approve)? {
         if !json {
             terminal.remark(&format!("{}  waits for {child}, which asks:", before.run_id));

@@ -11,6 +11,7 @@ use serde_json::Map;
 use super::{args, follow, go_on, value};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::hidden;
 use crate::person::Person;
 use crate::session::{self, Session};
 use crate::table;
@@ -21,6 +22,7 @@ pub(crate) fn run(arguments: &args::Resume, terminal: &mut Terminal) -> Result<E
     let json = arguments.one.json.json;
     let session = Session::open(Person::new(arguments.yes, json))?;
     let before = follow::view(&session, &arguments.one.run)?;
+    hidden::asks_again(format!("milepost resume {}", before.run_id));
     let request = request(arguments, &before.run_id)?;
     if arguments.plan || before.has_ended() {
         let planned = session.run::<Resume>(Request { plan_only: true, ..request.clone() })?;

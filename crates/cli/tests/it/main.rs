@@ -32,6 +32,7 @@ mod once;
 mod otlp;
 mod outputs;
 mod pages;
+mod prompts;
 #[cfg(unix)]
 mod provoked;
 mod quiet;
