@@ -6,8 +6,9 @@ use milepost_model::secret::Secret;
 use milepost_ops::{Call, Caller, Untyped};
 
 use crate::hidden;
+use crate::prose;
 use crate::spinner::{MOMENT, Spinner};
-use crate::terminal::{is_quiet, safe};
+use crate::terminal::{is_quiet, safe, width};
 
 /// A person who called a command.
 pub(crate) struct Person {
@@ -59,7 +60,7 @@ impl Person {
 
     fn tell(&self, text: &str) {
         // A closed standard error leaves nobody to tell.
-        let tell = || drop(writeln!(io::stderr(), "{text}"));
+        let tell = || drop(writeln!(io::stderr(), "{}", shown(text)));
         match &self.spinner {
             Some(spinner) => spinner.aside(tell),
             None => tell(),
@@ -86,19 +87,18 @@ impl Call for Person {
             return None;
         }
         self.settle();
-        let question = format!("{} [y/N] ", safe(question));
+        let question = shown(&format!("{} [y/N] ", safe(question)));
         let line = hidden::shown_line_of(io::stdin(), io::stdin().lock(), io::stderr(), &question);
         match read(line) {
             Ok(answer) => Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")),
             Err(Untyped::GivenUp) => Some(false),
             Err(Untyped::NoTerminal) => None,
         }
-        Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
     fn ask_in_person(&self, question: &str) -> Option<bool> {
         self.settle();
-        match asked(&format!("{} [y/N] ", safe(question)), Echo::On) {
+        match asked(&shown(&format!("{} [y/N] ", safe(question))), Echo::On) {
             Ok(answer) => Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")),
             Err(Untyped::GivenUp) => Some(false),
             Err(Untyped::NoTerminal) => None,
@@ -107,7 +107,7 @@ impl Call for Person {
 
     fn ask_pin(&self, question: &str) -> Result<Secret, Untyped> {
         self.settle();
-        asked(&safe(question), Echo::Off).map(Secret::new)
+        asked(&shown(&safe(question)), Echo::Off).map(Secret::new)
     }
 
     fn cancelled(&self) -> bool {
@@ -121,7 +121,15 @@ impl Call for Person {
 
 /// A line that is typed on the terminal of this process; nothing where there is none.
 pub(crate) fn line(question: &str) -> Option<String> {
-    asked(&safe(question), Echo::On).ok()
+    asked(&shown(&safe(question)), Echo::On).ok()
+}
+
+/// A question or a warning in lines that fit the terminal it is read on.
+fn shown(text: &str) -> String {
+    match io::stderr().is_terminal() {
+        true => prose::fitted(text, width()).into_owned(),
+        false => text.to_owned(),
+    }
 }
 
 /// Whether what is typed can be seen.
