@@ -43,12 +43,14 @@ pub enum KeySource {
 pub enum OAuthError {
     /// The issuer must be known for certain.
     #[error(
-        "`{0}` is not a valid issuer: an https URL without query and fragment, or http on this machine"
+        "`{0}` is not a valid issuer: an https URL without query and fragment, or http on this \
+         machine"
     )]
     Issuer(String),
     /// Nobody could ask for a token for it.
     #[error(
-        "`{0}` is not a valid resource: the URL of this server as clients know it, without a fragment"
+        "`{0}` is not a valid resource: the URL of this server as clients know it, without a \
+         fragment"
     )]
     Resource(String),
     /// The keys cannot be fetched.
