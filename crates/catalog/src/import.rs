@@ -240,13 +240,13 @@ pub enum Unusable {
     #[error("has a variable without a value: it needs a base URL")]
     Template,
     /// It is reached otherwise than by HTTP.
-    #[error("is no http or https URL")]
+    #[error("is not an http or https URL")]
     Scheme,
     /// It names a user or password.
     #[error("holds a user or password: give those as secrets")]
     Credentials,
     /// It is no URL.
-    #[error("is no URL")]
+    #[error("is not a URL")]
     Malformed,
 }
 

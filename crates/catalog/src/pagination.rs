@@ -110,7 +110,7 @@ pub enum Stuck {
         url: String,
     },
     /// What should be a URL is none.
-    #[error("the next page `{text}` is no URL")]
+    #[error("the next page `{text}` is not a URL")]
     NoUrl {
         /// The text.
         text: String,

@@ -292,7 +292,7 @@ impl<'t> Writer<'t> {
             Plain::Number(number) => self.out.push_str(&number),
             Plain::Text => write_string(&mut self.out, text),
             Plain::NotFinite => {
-                let message = || format!("`{text}` is no number in JSON and kept as text");
+                let message = || format!("`{text}` is not a JSON number, and is kept as text");
                 self.remarks.add(self.out.len(), "number", message);
                 write_string(&mut self.out, text);
             }

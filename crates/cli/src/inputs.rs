@@ -43,7 +43,7 @@ impl InputArguments {
         for pair in &self.input {
             let Some((name, text)) = pair.split_once('=') else {
                 let hint = "write it as `-i name=value`";
-                return Err(Problem::new(Code::InputInvalid, "this is no input", hint).into());
+                return Err(Problem::new(Code::InputInvalid, "this is not an input", hint).into());
             };
             let value = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
             inputs.insert(name.to_owned(), value);
@@ -64,11 +64,11 @@ fn object(given: Option<&str>) -> Result<Map<String, Value>, Failure> {
     };
     match serde_json::from_slice(&text) {
         Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(wrong("`--inputs` is no JSON object".to_owned()).into()),
+        Ok(_) => Err(wrong("`--inputs` is not a JSON object".to_owned()).into()),
         // Where it stops making sense, and not what stands there: it may be a secret.
         Err(error) => {
             let (line, column) = (error.line(), error.column());
-            let message = format!("`--inputs` is no JSON at line {line}, column {column}");
+            let message = format!("`--inputs` is not valid JSON at line {line}, column {column}");
             Err(wrong(message).into())
         }
     }

@@ -21,6 +21,7 @@ mod log;
 mod manual;
 mod mcp;
 mod person;
+mod prose;
 mod run;
 mod schema;
 mod secret;

@@ -213,6 +213,6 @@ fn revision(date: &str) -> Result<Revision, Problem> {
     Revision::parse(date).ok_or_else(|| {
         let spoken: Vec<&str> = Revision::ALL.iter().map(|revision| revision.as_str()).collect();
         let hint = format!("use one of {}", spoken.join(", "));
-        Problem::new(Code::InputInvalid, format!("`{date}` is no protocol version"), hint)
+        Problem::new(Code::InputInvalid, format!("`{date}` is not a protocol version"), hint)
     })
 }

@@ -1,13 +1,14 @@
 //! The person at the terminal, as an operation sees them: told how far it is, asked for a yes.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
 use milepost_model::secret::Secret;
 use milepost_ops::{Call, Caller, Untyped};
 
 use crate::hidden;
+use crate::prose;
 use crate::spinner::{MOMENT, Spinner};
-use crate::terminal::{is_quiet, safe};
+use crate::terminal::{is_quiet, safe, width};
 
 /// A person who called a command.
 pub(crate) struct Person {
@@ -59,7 +60,7 @@ impl Person {
 
     fn tell(&self, text: &str) {
         // A closed standard error leaves nobody to tell.
-        let tell = || drop(writeln!(io::stderr(), "{text}"));
+        let tell = || drop(writeln!(io::stderr(), "{}", shown(text)));
         match &self.spinner {
             Some(spinner) => spinner.aside(tell),
             None => tell(),
@@ -86,18 +87,18 @@ impl Call for Person {
             return None;
         }
         self.settle();
-        drop(write!(io::stderr(), "{} [y/N] ", safe(question)));
-        let mut answer = String::new();
-        if io::stdin().lock().read_line(&mut answer).ok()? == 0 {
-            // What is said next begins in a line of its own.
-            drop(io::stderr().write_all(b"\n"));
+        let question = shown(&format!("{} [y/N] ", safe(question)));
+        let line = hidden::shown_line_of(io::stdin(), io::stdin().lock(), io::stderr(), &question);
+        match read(line) {
+            Ok(answer) => Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")),
+            Err(Untyped::GivenUp) => Some(false),
+            Err(Untyped::NoTerminal) => None,
         }
-        Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
     fn ask_in_person(&self, question: &str) -> Option<bool> {
         self.settle();
-        match asked(&format!("{} [y/N] ", safe(question)), Echo::On) {
+        match asked(&shown(&format!("{} [y/N] ", safe(question))), Echo::On) {
             Ok(answer) => Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")),
             Err(Untyped::GivenUp) => Some(false),
             Err(Untyped::NoTerminal) => None,
@@ -106,7 +107,7 @@ impl Call for Person {
 
     fn ask_pin(&self, question: &str) -> Result<Secret, Untyped> {
         self.settle();
-        asked(&safe(question), Echo::Off).map(Secret::new)
+        asked(&shown(&safe(question)), Echo::Off).map(Secret::new)
     }
 
     fn cancelled(&self) -> bool {
@@ -120,7 +121,15 @@ impl Call for Person {
 
 /// A line that is typed on the terminal of this process; nothing where there is none.
 pub(crate) fn line(question: &str) -> Option<String> {
-    asked(&safe(question), Echo::On).ok()
+    asked(&shown(&safe(question)), Echo::On).ok()
+}
+
+/// A question or a warning in lines that fit the terminal it is read on.
+fn shown(text: &str) -> String {
+    match io::stderr().is_terminal() {
+        true => prose::fitted(text, width()).into_owned(),
+        false => text.to_owned(),
+    }
 }
 
 /// Whether what is typed can be seen.
@@ -130,31 +139,25 @@ enum Echo {
     Off,
 }
 
+/// What was typed, unless whoever was asked left.
+fn read(line: io::Result<String>) -> Result<String, Untyped> {
+    line.map_err(|error| match error.kind() {
+        io::ErrorKind::Interrupted => hidden::interrupted(),
+        io::ErrorKind::UnexpectedEof => Untyped::GivenUp,
+        _ => Untyped::NoTerminal,
+    })
+}
+
 /// Asks on the terminal that controls this process: not on standard input, which anything may
 /// write to.
 #[cfg(unix)]
 fn asked(question: &str, echo: Echo) -> Result<String, Untyped> {
     let terminal = std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty");
-    let mut terminal = terminal.map_err(|_| Untyped::NoTerminal)?;
-    if echo == Echo::Off {
-        let line = hidden::line_of(&terminal, &terminal, &terminal, question);
-        return line.map_err(|error| match error.kind() {
-            io::ErrorKind::Interrupted => hidden::interrupted(),
-            io::ErrorKind::UnexpectedEof => Untyped::GivenUp,
-            _ => Untyped::NoTerminal,
-        });
-    }
-    terminal.write_all(question.as_bytes()).map_err(|_| Untyped::NoTerminal)?;
-    let mut line = String::new();
-    let read = io::BufReader::new(&terminal).read_line(&mut line);
-    match read.map_err(|_| Untyped::NoTerminal)? {
-        0 => {
-            // What is said next begins in a line of its own.
-            drop(terminal.write_all(b"\n"));
-            Err(Untyped::GivenUp)
-        }
-        _ => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
-    }
+    let terminal = terminal.map_err(|_| Untyped::NoTerminal)?;
+    read(match echo {
+        Echo::Off => hidden::line_of(&terminal, &terminal, &terminal, question),
+        Echo::On => hidden::shown_line_of(&terminal, &terminal, &terminal, question),
+    })
 }
 
 /// There is no such terminal here.

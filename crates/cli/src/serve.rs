@@ -109,7 +109,7 @@ fn address(arguments: &Serve) -> Result<SocketAddr, Problem> {
     let address = match &arguments.listen {
         None => SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port)),
         Some(text) => parsed(text).ok_or_else(|| {
-            let message = format!("`{text}` is no address to listen on");
+            let message = format!("`{text}` is not an address to listen on");
             Problem::new(Code::InputInvalid, message, "write it as 127.0.0.1:6453 or [::1]:6453")
         })?,
     };

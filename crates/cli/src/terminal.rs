@@ -1,11 +1,13 @@
 //! Standard output for results, standard error for the rest, and what the terminal can show.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use unicode_width::UnicodeWidthStr;
+
+use crate::prose;
 
 /// The two streams of the process.
 pub(crate) struct Terminal {
@@ -17,6 +19,8 @@ pub(crate) struct Terminal {
     /// Nothing is said beside the result but what went wrong.
     quiet: bool,
     width: usize,
+    /// Whether results and remarks are read on a terminal, where prose is broken between words.
+    is_read: (bool, bool),
 }
 
 /// Whether `--quiet` was given: said once, before anything else is.
@@ -49,7 +53,8 @@ impl Terminal {
     pub(crate) fn new() -> Terminal {
         let out = anstream::AutoStream::auto(io::stdout().lock());
         let err = Remarks::Apart(anstream::AutoStream::auto(io::stderr()));
-        Terminal { out, err, gone: false, quiet: is_quiet(), width: width() }
+        let is_read = (io::stdout().is_terminal(), io::stderr().is_terminal());
+        Terminal { out, err, gone: false, quiet: is_quiet(), width: width(), is_read }
     }
 
     /// With the remarks among the results.
@@ -90,6 +95,14 @@ impl Terminal {
         }
     }
 
+    /// Writes paragraphs, as part of the result.
+    pub(crate) fn page(&mut self, text: &str) -> io::Result<()> {
+        match self.is_read.0 {
+            true => self.line(&prose::page(text, self.width)),
+            false => self.line(text),
+        }
+    }
+
     /// Writes text of others as it is: for those who pass it on, not for a terminal.
     pub(crate) fn exact(&mut self, text: &str) -> io::Result<()> {
         if self.gone {
@@ -120,7 +133,12 @@ impl Terminal {
 
     /// A closed standard error leaves nobody to tell.
     fn say(&mut self, text: &str) {
-        let text = &*typeable(text, *IN_DEMO);
+        let text = typeable(text, *IN_DEMO);
+        let is_read = match self.err {
+            Remarks::Apart(_) => self.is_read.1,
+            Remarks::Between => self.is_read.0,
+        };
+        let text = &*if is_read { prose::fitted(&text, self.width) } else { text };
         match &mut self.err {
             // In one piece: several processes may share a terminal.
             Remarks::Apart(err) => drop(err.write_all(format!("{text}\n").as_bytes())),

@@ -307,24 +307,9 @@ impl Turn<'_> {
 
     /// What was on its way when nobody was there to see how it ended.
     fn recover(&mut self) -> Result<(), IllegalEvent> {
-        let lost: Vec<Attempt> = self
-            .state()
-            .open()
-            .filter_map(|(_, step)| match &step.phase {
-                Phase::Calling(attempt) => Some((**attempt).clone()),
-                _ => None,
-            })
-            .collect();
-        for attempt in lost {
-            let failure = words::interrupted(&attempt.request);
-            let key = attempt.key;
-            let now = self.now_ms.max(self.state().now_ms);
-            self.record(match attempt.repeatable {
-                true => {
-                    Event::AttemptFailed { key, failure, retry_at_ms: Some(now), interrupted: true }
-                }
-                false => Event::AttemptUnknown { key, failure },
-            })?;
+        let now = self.now_ms.max(self.state().now_ms);
+        for event in lost(self.state(), now) {
+            self.record(event)?;
         }
         let children = self.state().open().filter_map(|(key, step)| match &step.phase {
             Phase::Child(run) => Some((key.clone(), run.clone())),
@@ -375,24 +360,8 @@ impl Turn<'_> {
         for key in due {
             self.record(Event::TimerFired { key })?;
         }
-        let lapsed: Vec<Request> = self
-            .state()
-            .open()
-            .filter(|(_, step)| step.phase == Phase::Asking)
-            .filter_map(|(_, step)| step.request.as_deref())
-            .filter(|request| request.expires_at_ms.is_some_and(|at| at <= now))
-            .cloned()
-            .collect();
-        for request in lapsed {
-            self.record(Event::Rejected(Box::new(Verdict {
-                key: request.key,
-                digest: request.digest,
-                by: Actor { kind: ActorKind::Engine, name: DEADLINE.to_owned() },
-                comment: None,
-                answer: None,
-                presence: Presence::Policy,
-                signature: None,
-            })))?;
+        for event in lapsed(self.state(), now) {
+            self.record(event)?;
         }
         Ok(())
     }
@@ -867,6 +836,45 @@ impl Turn<'_> {
 }
 
 /// A request as a person compares it with another one.
+/// What became of the requests that were under way when a process ended: those that may be sent
+/// again are, and of the others a person says it.
+pub(crate) fn lost(state: &State, now_ms: u64) -> Vec<Event> {
+    let calling = state.open().filter_map(|(_, step)| match &step.phase {
+        Phase::Calling(attempt) => Some(attempt),
+        _ => None,
+    });
+    let lost = calling.map(|attempt| {
+        let (key, failure) = (attempt.key.clone(), words::interrupted(&attempt.request));
+        match attempt.repeatable {
+            true => {
+                let retry_at_ms = Some(now_ms);
+                Event::AttemptFailed { key, failure, retry_at_ms, interrupted: true }
+            }
+            false => Event::AttemptUnknown { key, failure },
+        }
+    });
+    lost.collect()
+}
+
+/// The questions that nobody answered in time.
+pub(crate) fn lapsed(state: &State, now_ms: u64) -> Vec<Event> {
+    let asking = state.open().filter(|(_, step)| step.phase == Phase::Asking);
+    let asked = asking.filter_map(|(_, step)| step.request.as_deref());
+    let lapsed = asked.filter(|request| request.expires_at_ms.is_some_and(|at| at <= now_ms));
+    let rejected = lapsed.map(|request| {
+        Event::Rejected(Box::new(Verdict {
+            key: request.key.clone(),
+            digest: request.digest.clone(),
+            by: Actor { kind: ActorKind::Engine, name: DEADLINE.to_owned() },
+            comment: None,
+            answer: None,
+            presence: Presence::Policy,
+            signature: None,
+        }))
+    });
+    rejected.collect()
+}
+
 fn side(shown: &ShownCall) -> Value {
     let request = if shown.target.is_empty() { &shown.request } else { &shown.target };
     json!({request.clone(): shown.arguments})

@@ -23,7 +23,7 @@ use crate::flow::Flow;
 use crate::key::Key;
 use crate::pilot::World;
 use crate::state::{Phase, State};
-use crate::{contract, words};
+use crate::{contract, judge, pilot, words};
 
 use choice::Choice;
 use forecast::{Fate, Outlook};
@@ -140,6 +140,8 @@ pub enum Verdict {
     WillFail,
     /// It is not reached this time.
     Left,
+    /// A person has to say first what became of a request.
+    WillAsk,
 }
 
 impl Verdict {
@@ -154,6 +156,7 @@ impl Verdict {
             Verdict::WillSkip => "will be skipped",
             Verdict::WillFail => "will fail",
             Verdict::Left => "left",
+            Verdict::WillAsk => "will ask a person",
         }
     }
 }
@@ -177,11 +180,30 @@ pub fn plan(
     let resumption = resumption(old, new, state, &wish, &choice);
     refusal::of_open(state, &resumption)?;
     let after = after(state, &resumption)?;
-    let outlook = Outlook::of(new, &after, world);
     let teller = Teller { flow: new, before: state, after: &after, choice: &choice, wish: &wish };
-    let nodes = new.nodes().iter().enumerate();
-    let steps = nodes.filter_map(|(index, _)| teller.step(index, &outlook)).collect();
-    Ok(ResumePlan { resumption, steps, forecast: outlook.forecast() })
+    let (steps, forecast) = teller.tell(world);
+    Ok(ResumePlan { resumption, steps, forecast })
+}
+
+/// Works out what a run does that only lacks somebody who drives it: nothing is begun again. What
+/// its last process left is settled first, as whoever takes the run up settles it.
+pub fn ahead(
+    flow: &Flow,
+    state: &State,
+    world: &dyn World,
+    now_ms: u64,
+) -> Result<(Vec<StepPlan>, Forecast), Failure> {
+    let request = ResumeRequest::of(state, judge::engine("driver"));
+    let wish = Wish::read(flow, state, &request)?;
+    let at_ms = now_ms.max(state.now_ms);
+    let mut after = state.clone();
+    for event in pilot::lost(state, at_ms).into_iter().chain(pilot::lapsed(state, at_ms)) {
+        let entry = Entry { seq: after.seq + 1, at_ms, event };
+        after.apply(&entry).map_err(|illegal| refusal::illegal(&illegal))?;
+    }
+    let choice = Choice::default();
+    let teller = Teller { flow, before: state, after: &after, choice: &choice, wish: &wish };
+    Ok(teller.tell(world))
 }
 
 /// A request with its steps found.
@@ -345,6 +367,13 @@ struct Teller<'t> {
 }
 
 impl Teller<'_> {
+    fn tell(&self, world: &dyn World) -> (Vec<StepPlan>, Forecast) {
+        let outlook = Outlook::of(self.flow, self.after, world);
+        let nodes = self.flow.nodes().iter().enumerate();
+        let steps = nodes.filter_map(|(index, _)| self.step(index, &outlook)).collect();
+        (steps, outlook.forecast())
+    }
+
     fn step(&self, index: usize, outlook: &Outlook<'_>) -> Option<StepPlan> {
         let key = self.flow.nodes()[index].key.clone();
         let kind = self.flow.of_key(&key)?.action.name();
@@ -356,6 +385,9 @@ impl Teller<'_> {
             Fate::Skips(why) => (Verdict::WillSkip, why.clone()),
             Fate::Fails(why) => (Verdict::WillFail, why.clone()),
             Fate::Left => (Verdict::Left, "it is not reached this time".to_owned()),
+            Fate::Runs if self.unknown(&key).is_some() => {
+                (Verdict::WillAsk, self.unknown(&key).unwrap_or_default())
+            }
             Fate::Runs => (self.runs(&key, Verdict::WillRun), self.why(index, &key)),
             Fate::MayRun(unless) => {
                 let why = format!("{}; {unless}", self.why(index, &key));
@@ -363,6 +395,15 @@ impl Teller<'_> {
             }
         };
         Some(StepPlan { key, kind, verdict, why })
+    }
+
+    /// What a person has to say of it, where nobody knows whether a request took effect.
+    fn unknown(&self, key: &Key) -> Option<String> {
+        let mut within = self.after.open().filter(|(other, _)| other.is_within(key));
+        within.find_map(|(_, step)| match &step.phase {
+            Phase::Unknown(failure) => Some(failure.message.clone()),
+            _ => None,
+        })
     }
 
     fn runs(&self, key: &Key, plain: Verdict) -> Verdict {

@@ -111,7 +111,7 @@ pub(crate) fn understood(
     let older = era.is_older(method, &params).then(|| params.clone());
     match read(method, params) {
         Ok(ClientRequest::CustomRequest(_)) | Err(_) if STANDARD.contains(&method) => {
-            Err(Fault::invalid_params(format!("these are no parameters of {method}")))
+            Err(Fault::invalid_params(format!("these are not parameters of {method}")))
         }
         read => match (read, older) {
             (_, Some(params)) => read_older(method, params),

@@ -37,7 +37,7 @@ impl Display for What {
             What::End => f.write_str("Unexpected end of JSON input"),
             What::Token => f.write_str("Unexpected token in JSON"),
             What::ByteOrderMark => f.write_str("Unexpected token in JSON: a byte order mark"),
-            What::NoUtf8 => f.write_str("Unexpected token in JSON: bytes that are no UTF-8"),
+            What::NoUtf8 => f.write_str("Unexpected token in JSON: bytes that are not UTF-8"),
             What::TooDeep => {
                 write!(f, "Unexpected token in JSON: more than {} levels deep", limits::DEPTH)
             }

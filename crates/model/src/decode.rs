@@ -677,9 +677,10 @@ pub(crate) use words;
 
 /// Reports a word that is none of the choices.
 pub(crate) fn not_a_choice(node: &Node, found: &str, words: &[&str], report: &mut Report) {
-    let fault = Finding::error(node.at, Rule::Choice, format!("`{found}` is none of the choices"))
-        .expected(suggest::list(words.iter().copied()))
-        .actual(format!("`{found}`"));
+    let fault =
+        Finding::error(node.at, Rule::Choice, format!("`{found}` is not one of the choices"))
+            .expected(suggest::list(words.iter().copied()))
+            .actual(format!("`{found}`"));
     report.add(match suggest::nearest_word(found, words.iter().copied()) {
         Some(meant) => fault
             .suggest(format!("did you mean `{meant}`?"))

@@ -70,9 +70,10 @@ impl Decode for Period {
         if let (Some(period), Kind::Str(_)) = (Period::parse(&text), &node.kind) {
             return Some(period);
         }
-        let fault = Finding::error(node.at, Rule::Format, format!("`{text}` is no duration"))
-            .expected(Self::WANT)
-            .actual(format!("`{text}`"));
+        let fault =
+            Finding::error(node.at, Rule::Format, format!("`{text}` is not a valid duration"))
+                .expected(Self::WANT)
+                .actual(format!("`{text}`"));
         report.add(match Period::meant(&text) {
             Some(meant) => fault
                 .suggest(format!("write `{meant}`"))

@@ -30,7 +30,7 @@ impl Decode for GuideId {
         if text.len() >= 3 && text.ends_with(|c: char| c.is_ascii_alphanumeric()) {
             return Some(GuideId(id));
         }
-        let fault = Finding::error(node.at, Rule::Id, format!("`{text}` is no id for a guide"))
+        let fault = Finding::error(node.at, Rule::Id, format!("`{text}` is not a valid guide id"))
             .expected("3 to 64 characters that end in a letter or digit")
             .actual(format!("`{text}`"));
         let trimmed = text.trim_end_matches(['-', '_']);

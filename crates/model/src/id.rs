@@ -12,7 +12,7 @@ use crate::tree::Node;
 
 /// Why a text is no identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no {what}: {rule}")]
+#[error("`{text}` is not a valid {what}: {rule}")]
 pub struct InvalidId {
     /// The text.
     pub text: String,
@@ -180,7 +180,7 @@ fn decode<T>(
             let fault = Finding::error(
                 node.at,
                 Rule::Id,
-                format!("`{}` is no {}", invalid.text, invalid.what),
+                format!("`{}` is not a valid {}", invalid.text, invalid.what),
             )
             .expected(invalid.rule)
             .actual(format!("`{}`", invalid.text));

@@ -460,7 +460,7 @@ fn bad_escape(literal_at: At, literal: &str) -> Box<Finding> {
     let (from, length) = escapes(literal).find(bad).unwrap_or((0, literal.len()));
     let at = At::new(start + from, start + from + length);
     let escape = &literal[from..from + length];
-    let fault = Finding::error(at, Rule::Syntax, format!("`{escape}` is no escape of JSON"));
+    let fault = Finding::error(at, Rule::Syntax, format!("`{escape}` is not a JSON escape"));
     Box::new(
         fault
             .expected("four hexadecimal digits, or a whole surrogate pair")

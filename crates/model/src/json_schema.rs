@@ -118,7 +118,7 @@ pub(crate) fn decode(node: &Node, rule: Rule, report: &mut Report) -> Option<Jso
     }
     if let Some(key) = misspelt_keyword(node) {
         let meant = suggest::nearest(&key.name, KEYWORDS.iter().copied()).unwrap_or_default();
-        let message = format!("`{}` is no keyword of JSON Schema", key.name);
+        let message = format!("`{}` is not a JSON Schema keyword", key.name);
         report.add(
             Finding::error(key.at, rule, message)
                 .expected(format!("`{meant}`"))
@@ -272,7 +272,7 @@ fn unknown_type(node: &Node, name: &str, rule: Rule) -> Finding {
     let slip = TYPE_SLIPS.iter().find(|(slip, _)| *slip == name).map(|(_, meant)| *meant);
     let meant = slip.or_else(|| suggest::nearest_word(name, TYPES.iter().copied()));
     let types = suggest::list(TYPES.iter().copied());
-    let fault = Finding::error(node.at, rule, format!("`{name}` is no type of JSON Schema"))
+    let fault = Finding::error(node.at, rule, format!("`{name}` is not a JSON Schema type"))
         .expected(types.clone())
         .actual(format!("`{name}`"));
     match meant {

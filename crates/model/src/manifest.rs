@@ -67,9 +67,13 @@ impl Decode for Inputs {
         let read = |(key, value): &(crate::tree::Key, Node)| {
             if let Err(invalid) = InputName::parse(&key.name) {
                 report.add(
-                    Finding::error(key.at, Rule::Id, format!("`{}` is no input name", key.name))
-                        .expected(invalid.rule)
-                        .suggest("use letters, digits and `_`, not a digit first"),
+                    Finding::error(
+                        key.at,
+                        Rule::Id,
+                        format!("`{}` is not a valid input name", key.name),
+                    )
+                    .expected(invalid.rule)
+                    .suggest("use letters, digits and `_`, not a digit first"),
                 );
             }
             // `name:` with nothing behind it is an input without any rules.

@@ -115,7 +115,7 @@ pub fn list<'c>(words: impl IntoIterator<Item = &'c str>) -> String {
 }
 
 /// `a string`, `an integer`.
-pub(crate) fn with_article(noun: &str) -> String {
+pub fn with_article(noun: &str) -> String {
     let vowel = noun.starts_with(['a', 'e', 'i', 'o', 'u']);
     format!("{} {noun}", if vowel { "an" } else { "a" })
 }

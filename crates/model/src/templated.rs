@@ -68,7 +68,7 @@ fn parse(text: &str, at: At, report: &mut Report) -> Option<Templated> {
         let meant = format!("${{{{ {} }}}}", slip.inner.trim());
         let place = Place::within(at, start, end);
         report.add(
-            Finding::error(place, Rule::Expression, "`{{ }}` is no expression here")
+            Finding::error(place, Rule::Expression, "`{{ }}` is not an expression here")
                 .expected("`${{ … }}`")
                 .suggest(format!("write `{meant}`"))
                 .mend(Mend::ReplaceText { place, text: meant }),

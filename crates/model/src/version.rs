@@ -26,9 +26,10 @@ impl Decode for SemVer {
         if let (Ok(version), Kind::Str(_)) = (Version::parse(&text), &node.kind) {
             return Some(SemVer(version));
         }
-        let fault = Finding::error(node.at, Rule::Format, format!("`{text}` is no version"))
-            .expected(Self::WANT)
-            .actual(format!("`{text}`"));
+        let fault =
+            Finding::error(node.at, Rule::Format, format!("`{text}` is not a valid version"))
+                .expected(Self::WANT)
+                .actual(format!("`{text}`"));
         let digits = text.trim_start_matches(['v', 'V']);
         let meant = [digits.to_owned(), format!("{digits}.0"), format!("{digits}.0.0")]
             .into_iter()
@@ -71,9 +72,13 @@ impl Decode for Requirement {
         let requirement = VersionReq::parse(&text).ok().map(Requirement);
         if requirement.is_none() {
             report.add(
-                Finding::error(node.at, Rule::Format, format!("`{text}` is no requirement"))
-                    .expected(Self::WANT)
-                    .suggest("write for example `>=0.1`"),
+                Finding::error(
+                    node.at,
+                    Rule::Format,
+                    format!("`{text}` is not a valid requirement"),
+                )
+                .expected(Self::WANT)
+                .suggest("write for example `>=0.1`"),
             );
         }
         requirement

@@ -33,10 +33,14 @@ impl Decode for Wait {
             }
             Kind::Str(text) if looks_like_a_date(text) => {
                 report.add(
-                    Finding::error(node.at, Rule::Format, format!("`{text}` is no moment"))
-                        .expected(Self::WANT)
-                        .actual(format!("`{text}`"))
-                        .suggest(format!("use {}", Self::WANT)),
+                    Finding::error(
+                        node.at,
+                        Rule::Format,
+                        format!("`{text}` is not a valid moment"),
+                    )
+                    .expected(Self::WANT)
+                    .actual(format!("`{text}`"))
+                    .suggest(format!("use {}", Self::WANT)),
                 );
                 None
             }

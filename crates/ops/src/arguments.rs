@@ -95,8 +95,10 @@ impl Arguments {
             map.retain(|name, value| !value.is_null() || !self.optional.contains(name));
         }
         if let Some(escape) = path_escape(arguments) {
-            let message =
-                format!("`{}` is no id: it would leave the directory", suggest::excerpt(escape));
+            let message = format!(
+                "`{}` is not an id: it would leave the directory",
+                suggest::excerpt(escape)
+            );
             let hint = "use an id as `workflow_list` or `workflow_next` gave it";
             return Err(Problem::new(Code::IdInvalid, message, hint));
         }

@@ -14,6 +14,9 @@ use milepost_store::secrets::SecretError;
 use milepost_store::{Cause, ConfigError, FileError, Invalid, SourceError};
 use serde_json::Value;
 
+/// Ids that are offered when a beginning fits several catalogs.
+const OFFERED: usize = 5;
+
 /// What is wrong with a file, for whoever named it.
 pub fn of_file(error: &FileError) -> Problem {
     let message = error.to_string();
@@ -49,7 +52,7 @@ pub(crate) fn no_workflow(id: &str, broken: usize, near: Option<&str>) -> Proble
         (Some(near), _) => format!("did you mean `{near}`?"),
         (None, 0) => "see `milepost workflow list`".to_owned(),
         (None, _) => {
-            format!("see `milepost workflow list`: {broken} files there are no workflows")
+            format!("see `milepost workflow list`: {broken} files there are not workflows")
         }
     };
     let problem =
@@ -221,6 +224,15 @@ pub(crate) fn no_catalog(text: &str, near: Option<&str>) -> Problem {
         Some(near) => problem.context("suggestion", near),
         None => problem,
     }
+}
+
+/// A beginning that several ids have.
+pub(crate) fn ambiguous_catalog(text: &str, ids: &[&CatalogId]) -> Problem {
+    let some: Vec<String> = ids.iter().take(OFFERED).map(|id| format!("`{id}`")).collect();
+    let more = if ids.len() > OFFERED { ", …" } else { "" };
+    let message = format!("several catalogs begin with `{}`", suggest::excerpt(text));
+    let hint = format!("give more of it: {}{more}", some.join(", "));
+    Problem::new(Code::CatalogNotFound, message, hint).context("catalog_id", text)
 }
 
 pub(crate) fn catalog_disabled(id: &CatalogId) -> Problem {

@@ -94,7 +94,7 @@ impl Secrets<'_> {
 fn origin_of(text: &str) -> Result<Origin, Problem> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     url.map(|url| url.origin()).ok_or_else(|| {
-        let message = format!("`{}` is no http or https URL", suggest::excerpt(text));
+        let message = format!("`{}` is not an http or https URL", suggest::excerpt(text));
         Problem::new(Code::ParamsInvalid, message, "write it as https://api.example.com")
     })
 }

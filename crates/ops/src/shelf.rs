@@ -138,10 +138,34 @@ impl Shelf {
         self.catalogs.list().map_err(|error| problems::of_file(&error))
     }
 
-    /// The record of an id or title.
+    /// The record of an id, of a title, or of the only id that begins like this.
     pub(crate) fn record(&self, text: &str) -> Result<Arc<Record>, Problem> {
-        let found = self.catalogs.find(text).map_err(|error| problems::of_catalog(&error))?;
-        found.ok_or_else(|| self.no_group(text))
+        if let Some(record) = self.exact(text)? {
+            return Ok(record);
+        }
+        let found = self.begun(text)?.map(|id| self.exact(id.as_str())).transpose()?;
+        found.flatten().ok_or_else(|| self.no_group(text))
+    }
+
+    /// The record of an id or title as it is.
+    pub(crate) fn exact(&self, text: &str) -> Result<Option<Arc<Record>>, Problem> {
+        self.catalogs.find(text).map_err(|error| problems::of_catalog(&error))
+    }
+
+    /// The only id that begins like this. A record that cannot be read is one of those that may be
+    /// meant: nobody gets another one for it.
+    pub(crate) fn begun(&self, text: &str) -> Result<Option<CatalogId>, Problem> {
+        let listing = self.listing()?;
+        let broken = listing.unreadable.iter().filter_map(|file| file.id.as_ref());
+        let ids = listing.records.iter().map(|record| &record.id).chain(broken);
+        let fit = ids.filter(|id| !text.is_empty() && id.as_str().starts_with(text));
+        let mut found: Vec<&CatalogId> = fit.collect();
+        found.sort();
+        match found.as_slice() {
+            [] => Ok(None),
+            [only] => Ok(Some((*only).clone())),
+            several => Err(problems::ambiguous_catalog(text, several)),
+        }
     }
 
     /// The record of an id, when there is one that can be read.
@@ -244,7 +268,6 @@ impl Shelf {
     fn no_group(&self, group: &str) -> Problem {
         let listing = self.catalogs.list().unwrap_or_default();
         let ids = listing.records.iter().map(|record| record.id.as_str());
-        // One that is only begun is meant too, but not taken: it may be a catalog to remove.
         let near = suggest::closest(group, ids.clone());
         problems::no_catalog(group, near.or_else(|| suggest::nearest_word(group, ids)))
     }

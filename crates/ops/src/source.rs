@@ -84,7 +84,7 @@ impl Wanted<'_> {
 
     async fn read_url(&self, reader: &Reader, call: &dyn Call) -> Result<Read, Unread> {
         let url = Url::parse(self.source).map_err(|_| {
-            let message = format!("`{}` is no URL", self.source);
+            let message = format!("`{}` is not a URL", self.source);
             Problem::new(Code::SourceUnreadable, message, "give a file or a URL with https://")
         })?;
         if !url.username().is_empty() || url.password().is_some() {
@@ -107,7 +107,7 @@ impl Wanted<'_> {
     /// A file that a document at a URL refers to.
     async fn follow(&self, client: &Client, from: &Url, file: &str) -> Fetched {
         let Ok(url) = from.join(file) else {
-            return Fetched::Missing("it is no URL".to_owned());
+            return Fetched::Missing("it is not a URL".to_owned());
         };
         if !matches!(url.scheme(), "http" | "https") {
             return Fetched::Refused("only http and https are read".to_owned());

@@ -167,7 +167,7 @@ pub enum AuthError {
         reason: String,
     },
     /// What the document says about the token server is no URL.
-    #[error("the document's token server for `{scheme}` is no URL")]
+    #[error("the document's token server for `{scheme}` is not a URL")]
     BadUrl {
         /// The scheme.
         scheme: String,

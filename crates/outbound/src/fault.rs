@@ -111,7 +111,7 @@ pub enum Fault {
         limit: usize,
     },
     /// The answer is no HTTP.
-    #[error("the answer is no HTTP{}", colon(detail))]
+    #[error("the answer is not HTTP{}", colon(detail))]
     Protocol {
         /// What the library says.
         detail: String,
@@ -220,7 +220,7 @@ pub enum RedirectRefusal {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
     /// The method is none.
-    #[error("`{method}` is no method that can be sent")]
+    #[error("`{method}` is not a method that can be sent")]
     Method {
         /// The method.
         method: String,

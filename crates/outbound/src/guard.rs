@@ -28,7 +28,7 @@ struct Allowed {
 
 /// A text that names no host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no host: write `name`, `name:port`, an address, or `[ipv6]:port`")]
+#[error("`{text}` is not a valid host: write `name`, `name:port`, an address, or `[ipv6]:port`")]
 pub struct NoHost {
     /// The text.
     pub text: String,
@@ -179,7 +179,7 @@ impl fmt::Display for Place<'_> {
         if let Some(name) = self.name {
             write!(f, "`{name}` stands for ")?;
         }
-        write!(f, "`{}`, which is no public address ({})", self.address, self.range)
+        write!(f, "`{}`, which is not a public address ({})", self.address, self.range)
     }
 }
 

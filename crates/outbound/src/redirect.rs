@@ -11,7 +11,7 @@ use crate::outgoing::Outgoing;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unfollowed {
     /// Its target is no URL.
-    #[error("its target is no URL")]
+    #[error("its target is not a URL")]
     NoUrl,
     /// From `https` to `http`.
     #[error("it leads from https to http")]

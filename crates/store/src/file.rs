@@ -24,7 +24,7 @@ pub enum FileError {
         path: PathBuf,
     },
     /// A directory, a device, a pipe or a socket.
-    #[error("`{}` is no regular file", path.display())]
+    #[error("`{}` is not a regular file", path.display())]
     NotRegular {
         /// The path.
         path: PathBuf,

@@ -29,10 +29,10 @@ impl fmt::Display for Place {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Bytes that are no text.
-    #[error("it is no UTF-8 text: save it as UTF-8")]
+    #[error("it is not UTF-8 text: save it as UTF-8")]
     NotText,
     /// No TOML.
-    #[error("{at}: it is no TOML: {message}")]
+    #[error("{at}: it is not valid TOML: {message}")]
     Syntax {
         /// Where.
         at: Place,

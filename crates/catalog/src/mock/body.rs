@@ -39,7 +39,7 @@ pub(super) fn read(bytes: &[u8], content_type: &str, schema: &Schema) -> Read {
     if is_json(&kind) {
         return match serde_json::from_slice(bytes) {
             Ok(value) => Read::Value(value),
-            Err(error) => Read::Broken(format!("the body is no JSON: {error}")),
+            Err(error) => Read::Broken(format!("the body is not valid JSON: {error}")),
         };
     }
     match kind.as_str() {
@@ -49,7 +49,7 @@ pub(super) fn read(bytes: &[u8], content_type: &str, schema: &Schema) -> Read {
         }
         "multipart/form-data" => match parts(bytes, content_type) {
             Some(parts) => Read::Value(meaning(&tree(parts.into_iter()), schema)),
-            None => Read::Broken("the body is no multipart form".to_owned()),
+            None => Read::Broken("the body is not a multipart form".to_owned()),
         },
         "text/plain" => match std::str::from_utf8(bytes) {
             Ok(text) => Read::Value(meaning(&Texts::Many(vec![text.to_owned()]), schema)),

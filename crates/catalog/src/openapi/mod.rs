@@ -32,7 +32,7 @@ pub struct Api {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnApi {
     /// It says no version of OpenAPI.
-    #[error("this is no OpenAPI document: it has neither `openapi: 3.x` nor `swagger: 2.0`")]
+    #[error("this is not an OpenAPI document: it has neither `openapi: 3.x` nor `swagger: 2.0`")]
     NoVersion,
     /// It says a version we cannot read.
     #[error("OpenAPI {0} cannot be read: 2.0, 3.0, 3.1 and 3.2 can")]

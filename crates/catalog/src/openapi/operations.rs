@@ -96,7 +96,7 @@ fn operations_of<'d>(place: &Item<'d>, found: &mut Vec<Operation<'d>>, findings:
                 more_methods(node, pointer, findings);
             } else if !OTHER_KEYS.contains(&&*key) && !key.starts_with("x-") {
                 let pointer = format!("{pointer}/{}", part(&key));
-                findings.add(pointer, Rule::Method, format!("`{key}` is no method of HTTP"));
+                findings.add(pointer, Rule::Method, format!("`{key}` is not an HTTP method"));
             }
             continue;
         };
@@ -121,7 +121,8 @@ fn operations_of<'d>(place: &Item<'d>, found: &mut Vec<Operation<'d>>, findings:
 fn more_methods(node: Node<'_>, pointer: &str, findings: &mut Findings) {
     for (method, _) in node.entries() {
         let pointer = format!("{pointer}/additionalOperations/{}", part(&method));
-        let message = format!("`{method}` is no method we can send; the operation was left out");
+        let message =
+            format!("`{method}` is not a method that can be sent; the operation was left out");
         findings.add(pointer, Rule::Method, message);
     }
 }

@@ -86,7 +86,7 @@ impl Api {
             "formData" if self.version == Version::V2 => Where::Form,
             other => {
                 let message =
-                    format!("`in: {other}` is no place a parameter travels in; it was left out");
+                    format!("`in: {other}` is not a place for a parameter; it was left out");
                 findings.add(pointer, Rule::Parameter, message);
                 return None;
             }

@@ -44,7 +44,7 @@ impl Api {
             let pointer = format!("{base}/{}", part(&status));
             let Some(node) = self.resolved(node, &pointer, findings) else { continue };
             if !is_status(&status) {
-                let message = format!("`{status}` is no status of HTTP; the answer was left out");
+                let message = format!("`{status}` is not an HTTP status; the answer was left out");
                 findings.add(pointer, Rule::Response, message);
                 continue;
             }

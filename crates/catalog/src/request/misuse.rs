@@ -99,7 +99,7 @@ pub enum Misuse {
         found: &'static str,
     },
     /// A media type that the command does not take or give.
-    #[error("`{asked}` is no media type of this {what}")]
+    #[error("`{asked}` is not a media type of this {what}")]
     MediaType {
         /// What was asked for.
         asked: String,
@@ -191,7 +191,7 @@ pub enum Reason {
     #[error("it has a `;`, which ends a cookie")]
     Semicolon,
     /// The name in the document is none.
-    #[error("its name in the document is no name of a header")]
+    #[error("its name in the document is not a valid header name")]
     Name,
     /// `{"$base64": …}` with something else.
     #[error("`$base64` is not base64 text")]
@@ -200,7 +200,7 @@ pub enum Reason {
     #[error("`$file` is not the path of a file")]
     File,
     /// A content type that is none.
-    #[error("its `content_type` is no media type")]
+    #[error("its `content_type` is not a media type")]
     ContentType,
 }
 

@@ -126,7 +126,7 @@ fn references_are_kept(command: &milepost_catalog::command::Command) {
 #[test]
 fn documents_say_no_version_or_another() {
     let cases = [
-        ("{\"a\": 1}", "this is no OpenAPI document"),
+        ("{\"a\": 1}", "this is not an OpenAPI document"),
         ("{\"swaggerVersion\": \"1.2\"}", "OpenAPI 1.2 cannot be read"),
         ("{\"openapi\": \"4.0.0\"}", "OpenAPI 4.0.0 cannot be read"),
     ];

@@ -141,7 +141,7 @@ pub(crate) struct Import {
 
 #[derive(Debug, Args)]
 pub(crate) struct Named {
-    /// The id or the title of the catalog
+    /// The id or the title of the catalog, or the beginning of its id
     pub(crate) catalog: String,
     #[command(flatten)]
     pub(crate) json: Json,
@@ -231,7 +231,7 @@ pub(crate) struct Diff {
 
 #[derive(Debug, Args)]
 pub(crate) struct Mock {
-    /// The id or the title of a catalog, a file, or a URL
+    /// The id or the title of a catalog, the beginning of its id, a file, or a URL
     pub(crate) target: String,
     /// The port to listen on; 0 takes any that is free
     #[arg(long, default_value_t = 0)]

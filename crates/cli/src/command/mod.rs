@@ -49,7 +49,7 @@ fn pairs(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let pair = |text: &String| match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => {
-            let message = format!("`{text}` is no argument");
+            let message = format!("`{text}` is not an argument");
             Err(Problem::new(Code::ArgumentsInvalid, message, "write it as `name=value`").into())
         }
     };
@@ -67,8 +67,8 @@ fn object(given: Option<&str>) -> Result<Map<String, Value>, Failure> {
     let wrong = |message: String| Problem::new(Code::ArgumentsInvalid, message, hint);
     match serde_json::from_slice(&bytes) {
         Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(wrong("`--with` is no JSON object".to_owned()).into()),
-        Err(error) => Err(wrong(format!("`--with` is no JSON: {error}")).into()),
+        Ok(_) => Err(wrong("`--with` is not a JSON object".to_owned()).into()),
+        Err(error) => Err(wrong(format!("`--with` is not valid JSON: {error}")).into()),
     }
 }
 
@@ -85,5 +85,5 @@ pub(crate) fn standard_input(limit: usize) -> Result<String, Failure> {
         return Err(wrong("there is too much on standard input").into());
     }
     let text = String::from_utf8(bytes);
-    text.map_err(|_| wrong("standard input is no UTF-8 text").into())
+    text.map_err(|_| wrong("standard input is not UTF-8 text").into())
 }

@@ -121,7 +121,7 @@ fn text(body: &Value) -> String {
 fn show_body(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
     if let Some(path) = &response.body_path {
         let bytes = count(response.body_bytes.unwrap_or_default(), "byte");
-        terminal.remark(&format!("note: the answer is no text; {bytes} are kept here:"));
+        terminal.remark(&format!("note: the answer is not text; {bytes} are kept here:"));
         terminal.line(&safe(path))?;
         return Ok(());
     }

@@ -57,7 +57,7 @@ fn tour(arguments: &Demo, terminal: &mut Terminal) -> Result<(Place, Vec<String>
     // The request that the third demo is about.
     let shop = Shop::open(&place, &[("refunds:list", 503)], 0)?;
     let base = format!("{}/api/v1", shop.url);
-    terminal.line(&format!(
+    terminal.page(&format!(
         "A shop answers at {}, played by the mock of its OpenAPI document.\n\
          Everything else is real, and happens in {}.\n\
          To type one of these commands yourself, write it behind `milepost demo --`.\n",
@@ -94,7 +94,7 @@ struct Tour<'t> {
 
 impl Tour<'_> {
     fn say(&mut self, text: &str) -> Result<(), Failure> {
-        Ok(self.terminal.line(text)?)
+        Ok(self.terminal.page(text)?)
     }
 
     fn show(&mut self, number: usize, name: Name) -> Result<(), Failure> {

@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &Docs, terminal: &mut Terminal) -> Result<Exit, Fai
     if json {
         print(&json!({"topic": name, "title": title(text), "text": text}), terminal)?;
     } else {
-        terminal.line(text.trim_end())?;
+        terminal.page(text.trim_end())?;
     }
     Ok(Exit::Done)
 }

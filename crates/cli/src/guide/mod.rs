@@ -82,10 +82,10 @@ pub(crate) fn context(given: Option<&OsStr>) -> Result<Value, Failure> {
         Problem::new(Code::InputInvalid, message, hint)
     };
     let read: Value = serde_json::from_slice(&bytes)
-        .map_err(|error| wrong(format!("the context is no JSON: {error}")))?;
+        .map_err(|error| wrong(format!("the context is not valid JSON: {error}")))?;
     match read.is_object() {
         true => Ok(read),
-        false => Err(wrong("the context is no JSON object".to_owned()).into()),
+        false => Err(wrong("the context is not a JSON object".to_owned()).into()),
     }
 }
 
@@ -102,6 +102,6 @@ pub(crate) fn text(from: &OsStr) -> Result<String, Failure> {
         bytes = read_document(Path::new(from), limits::OUTPUT_BYTES)?;
     }
     String::from_utf8(bytes).map_err(|_| {
-        Problem::new(Code::InputInvalid, "the output is no UTF-8 text", "save it as UTF-8").into()
+        Problem::new(Code::InputInvalid, "the output is not UTF-8 text", "save it as UTF-8").into()
     })
 }

@@ -3,15 +3,17 @@
 //! Nothing of the file is shown: a line of it may hold what belongs to other servers, and with it
 //! their keys. Of an entry that was there, what may be a key is left out too.
 
+use clap::{Args, Command};
 use serde_json::{Map, Value};
 
 use super::slot::Slot;
+use crate::args::McpShown;
 
 /// What stands where something is left out.
 const HIDDEN: &str = "…";
 
 /// Keys of an entry that say what is started, which whoever decides on it has to see.
-const SHOWN: &[&str] = &["type", "command", "cmd", "args", "enabled", "disabled"];
+const SHOWN: &[&str] = &["type", "command", "cmd", "enabled", "disabled"];
 
 /// One side of a diff: the file, if it is there, and the entry, if it is in it.
 pub(super) struct Side<'a> {
@@ -41,10 +43,46 @@ pub(super) fn without_keys(found: &Value) -> Map<String, Value> {
         return Map::from_iter([(HIDDEN.to_owned(), HIDDEN.into())]);
     };
     let shown = |(key, value): (&String, &Value)| {
-        let plain = SHOWN.contains(&key.as_str());
-        (key.clone(), if plain { value.clone() } else { hidden(value) })
+        let told = match value {
+            _ if SHOWN.contains(&key.as_str()) => value.clone(),
+            Value::Array(words) if key == "args" => own_words(words),
+            _ => hidden(value),
+        };
+        (key.clone(), told)
     };
     found.iter().map(shown).collect()
+}
+
+/// Arguments as they are shown: our own words, and of the others only that they are there. Anybody
+/// may have added one, and a key with it.
+fn own_words(words: &[Value]) -> Value {
+    let known = McpShown::augment_args(Command::new("mcp"));
+    let takes = |word: &str| {
+        let name = word.strip_prefix("--")?;
+        known.get_arguments().find(|argument| argument.get_long() == Some(name))
+    };
+    let is_value = |argument: &clap::Arg, word: &str| {
+        argument.get_possible_values().iter().any(|value| value.matches(word, false))
+    };
+    let mut before = None;
+    let shown = words.iter().enumerate().map(|(index, word)| {
+        let word = word.as_str().unwrap_or_default();
+        if let Some(argument) = before.take() {
+            let shown = if is_value(argument, word) { word } else { HIDDEN };
+            return Value::from(shown);
+        }
+        if let Some((name, value)) = word.split_once('=') {
+            return match takes(name) {
+                Some(argument) if is_value(argument, value) => word.into(),
+                Some(_) => format!("{name}={HIDDEN}").into(),
+                None => HIDDEN.into(),
+            };
+        }
+        before = takes(word);
+        let is_ours = before.is_some() || index == 0 && word == known.get_name();
+        Value::from(if is_ours { word } else { HIDDEN })
+    });
+    shown.collect()
 }
 
 fn hidden(value: &Value) -> Value {
@@ -73,11 +111,28 @@ mod tests {
             "env": {"A": "sk-1", "B": ["sk-2", 3, null]}, "url": "https://u:sk-3@h/?key=sk-4",
         });
         let shown = json!({
-            "command": "npx", "args": ["-y", "x"], "enabled": false, "timeout": "…",
+            "command": "npx", "args": ["…", "…"], "enabled": false, "timeout": "…",
             "env": {"A": "…", "B": ["…", "…", null]}, "url": "…",
         });
         assert_eq!(Value::Object(without_keys(&found)), shown);
         assert_eq!(Value::Object(without_keys(&json!("sk-5"))), json!({"…": "…"}));
+    }
+
+    #[test]
+    fn of_arguments_only_our_own_words_are_shown() {
+        let shown = |args: Value| without_keys(&json!({"args": args}))["args"].clone();
+        let own = json!(["mcp", "--tools", "core", "--surface=all", "--errors", "jsonrpc"]);
+        assert_eq!(shown(own.clone()), own);
+        for (args, told) in [
+            (json!(["mcp", "--token", "sk-1"]), json!(["mcp", "…", "…"])),
+            (json!(["mcp", "--tools", "sk-1"]), json!(["mcp", "--tools", "…"])),
+            (json!(["mcp", "--tools=sk-1", "mcp"]), json!(["mcp", "--tools=…", "…"])),
+            (json!(["mcp", "--protocol", "sk-1"]), json!(["mcp", "--protocol", "…"])),
+            (json!(["sk-1", "--key=sk-2", 3, null]), json!(["…", "…", "…", "…"])),
+            (json!("mcp --token sk-1"), json!("…")),
+        ] {
+            assert_eq!(shown(args.clone()), told, "{args}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(super) fn command(whole_path: bool) -> Result<String, Problem> {
         None => this,
     };
     path.into_os_string().into_string().map_err(|path| {
-        let message = format!("the path of this program is no text: {}", path.to_string_lossy());
+        let message = format!("the path of this program is not text: {}", path.to_string_lossy());
         Problem::new(Code::InputInvalid, message, "put the program into another directory")
     })
 }

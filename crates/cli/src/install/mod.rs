@@ -348,7 +348,7 @@ fn check_name(name: &str) -> Result<(), Problem> {
         return Ok(());
     }
     let hint = format!("use at most {NAME_LENGTH} letters, digits, `-` and `_`");
-    Err(Problem::new(Code::IdInvalid, format!("`{name}` is no name for a server"), hint))
+    Err(Problem::new(Code::IdInvalid, format!("`{name}` is not a valid server name"), hint))
 }
 
 fn show(job: &Job<'_>, done: &Done, terminal: &mut Terminal) -> Result<(), Failure> {

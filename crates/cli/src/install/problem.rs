@@ -24,7 +24,7 @@ impl Wish<'_> {
     pub(super) fn decoded(&self, bytes: &[u8]) -> Result<String, Problem> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let readable = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-            self.refused(&readable, &Fault::new(readable.len(), "it is no UTF-8 text"))
+            self.refused(&readable, &Fault::new(readable.len(), "it is not UTF-8 text"))
         })?;
         Ok(text.strip_prefix(BOM).unwrap_or(text).to_owned())
     }

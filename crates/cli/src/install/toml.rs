@@ -29,7 +29,10 @@ pub(super) fn insert(
         && !item.is_table()
     {
         let at = item.span().map_or(0, |span| span.start);
-        return Err(Fault::new(at, format!("`{}` is no table that can grow", slot.parent)));
+        return Err(Fault::new(
+            at,
+            format!("`{}` is not a table that can be extended", slot.parent),
+        ));
     }
     let newline = newline(text);
     let gap = match text {
@@ -73,7 +76,7 @@ pub(super) fn remove(text: &str, slot: &Slot) -> Result<Vec<Edit>, Fault> {
 fn parse(text: &str) -> Result<Document<&str>, Fault> {
     Document::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
-        Fault::new(at, error.message().lines().next().unwrap_or("it is no TOML"))
+        Fault::new(at, error.message().lines().next().unwrap_or("it is not valid TOML"))
     })
 }
 

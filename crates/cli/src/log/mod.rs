@@ -116,7 +116,7 @@ fn format(arguments: &LogArguments) -> Result<Option<LogFormat>, Problem> {
     match (arguments.log_format, variable(FORMAT)) {
         (Some(format), _) => Ok(Some(format)),
         (None, Some(text)) => LogFormat::from_str(&text, false).map(Some).map_err(|_| {
-            let message = format!("{FORMAT} is no form of a log");
+            let message = format!("{FORMAT} is not a log format");
             Problem::new(Code::InputInvalid, message, "write `human` or `json`")
         }),
         (None, None) => Ok(None),
@@ -153,7 +153,7 @@ fn asked_of_us(text: &str) -> Option<Targets> {
 }
 
 fn no_filter(text: &str) -> Problem {
-    let message = format!("`{text}` is no filter for a log");
+    let message = format!("`{text}` is not a valid log filter");
     let hint = format!(
         "write a level (error, warn, info, debug, trace) or `milepost::call=debug`, with commas \
          between; nothing but targets of `milepost` is logged: {}",

@@ -135,6 +135,11 @@ fn is_for_agent(waiting: &WaitingView) -> bool {
     matches!(waiting.kind.as_str(), "agent" | "variable")
 }
 
+/// Whether a person has to answer before the run goes on.
+pub(crate) fn is_question(waiting: &WaitingView) -> bool {
+    matches!(waiting.kind.as_str(), "approval" | "decision" | "person" | "budget")
+}
+
 fn card(view: &RunView, terminal: &mut Terminal) -> Result<(), Failure> {
     let (done, all) = written(&view.steps);
     let (run, workflow) = (&view.run_id, safe(&view.workflow));
@@ -149,8 +154,13 @@ fn card(view: &RunView, terminal: &mut Terminal) -> Result<(), Failure> {
         let body: Vec<String> = body.map(|body| format!("  {}", safe(body))).into_iter().collect();
         trouble(&problem.code, &problem.message, &body, &problem.hint, terminal);
     }
+    let is_asked = view.waiting.iter().any(is_question);
     for waiting in &view.waiting {
-        terminal.remark(&asked(waiting));
+        // Nobody who has to answer a question may miss it.
+        match is_question(waiting) {
+            true => terminal.complain(&asked(waiting)),
+            false => terminal.remark(&asked(waiting)),
+        }
     }
     for due in &view.due {
         terminal.remark(&format!("due: {}", safe(&due.step_id)));
@@ -164,7 +174,10 @@ fn card(view: &RunView, terminal: &mut Terminal) -> Result<(), Failure> {
         terminal.line(&shown)?;
     }
     if let Some(next) = &view.next {
-        terminal.remark(&format!("next: {next}"));
+        match is_asked {
+            true => terminal.complain(&format!("next: {next}")),
+            false => terminal.remark(&format!("next: {next}")),
+        }
     }
     Ok(())
 }

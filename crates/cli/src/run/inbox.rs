@@ -50,8 +50,12 @@ pub(crate) fn run(arguments: &args::Inbox, terminal: &mut Terminal) -> Result<Ex
         terminal.line(&format!("{}  {}", one.run_id, safe(&one.workflow)))?;
         // The questions are what was asked for.
         one.asked.iter().for_each(|waiting| terminal.complain(&follow::asked(waiting)));
-        if let Some(next) = &one.next {
-            terminal.remark(&format!("next: {next}"));
+        let is_asked = one.asked.iter().any(follow::is_question);
+        match &one.next {
+            // How to answer belongs to the question.
+            Some(next) if is_asked => terminal.complain(&format!("next: {next}")),
+            Some(next) => terminal.remark(&format!("next: {next}")),
+            None => {}
         }
     }
     Ok(Exit::Done)

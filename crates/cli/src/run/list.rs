@@ -165,7 +165,7 @@ fn purge(arguments: &args::Purge, terminal: &mut Terminal) -> Result<Exit, Failu
         None => None,
         Some(text) => {
             let period = Period::parse(text).ok_or_else(|| {
-                let message = format!("`{text}` is no length of time");
+                let message = format!("`{text}` is not a length of time");
                 Problem::new(Code::ParamsInvalid, message, "write it as `30d` or `12h`")
             })?;
             Some(period.0.as_secs())

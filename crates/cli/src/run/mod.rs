@@ -24,6 +24,7 @@ use serde_json::{Map, Value};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::hidden;
 use crate::person::Person;
 use crate::session::{self, Session};
 use crate::target;
@@ -161,6 +162,8 @@ pub(crate) fn decide_as(
     let json = arguments.one.json.json;
     let mut before = follow::view(session, &arguments.one.run)?;
     let step = arguments.step.as_deref();
+    let word = if approve { "approve" } else { "reject" };
+    hidden::asks_again(format!("milepost {word} {}", before.run_id));
     if let Some(child) = asking_child(&before, step, approve)? {
         if !json {
             terminal.remark(&format!("{}  waits for {child}, which asks:", before.run_id));
@@ -317,7 +320,7 @@ fn answer(given: &str) -> Result<Value, Failure> {
 
 pub(crate) fn value(text: &str) -> Result<Value, Failure> {
     serde_json::from_str(text).map_err(|error| {
-        let message = format!("`{text}` is no JSON: {error}");
+        let message = format!("`{text}` is not valid JSON: {error}");
         Problem::new(Code::ParamsInvalid, message, "write it as JSON, texts in quotes").into()
     })
 }

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::Call;
 use milepost_ops::run::resume::{Range, Request, Response, Resume};
+use milepost_ops::run::view::RunView;
 use serde_json::Map;
 
 use super::{args, follow, go_on, value};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::hidden;
 use crate::person::Person;
 use crate::session::{self, Session};
 use crate::table;
@@ -20,6 +22,7 @@ pub(crate) fn run(arguments: &args::Resume, terminal: &mut Terminal) -> Result<E
     let json = arguments.one.json.json;
     let session = Session::open(Person::new(arguments.yes, json))?;
     let before = follow::view(&session, &arguments.one.run)?;
+    hidden::asks_again(format!("milepost resume {}", before.run_id));
     let request = request(arguments, &before.run_id)?;
     if arguments.plan || before.has_ended() {
         let planned = session.run::<Resume>(Request { plan_only: true, ..request.clone() })?;
@@ -30,6 +33,7 @@ pub(crate) fn run(arguments: &args::Resume, terminal: &mut Terminal) -> Result<E
             show(&planned, terminal)?;
         }
         if arguments.plan {
+            going_on(&planned.run, terminal);
             return Ok(Exit::Done);
         }
         let writes: Vec<&str> =
@@ -40,6 +44,16 @@ pub(crate) fn run(arguments: &args::Resume, terminal: &mut Terminal) -> Result<E
     }
     let resumed = session.run::<Resume>(request)?;
     go_on(&session, &resumed.run, before.seq, json, terminal)
+}
+
+/// Of a run that has not ended: why it stands still, and what lets it go on.
+fn going_on(run: &RunView, terminal: &mut Terminal) {
+    for waiting in &run.waiting {
+        terminal.remark(&follow::asked(waiting));
+    }
+    if let Some(next) = run.next.as_ref().filter(|_| !run.has_ended()) {
+        terminal.remark(&format!("next: {next}"));
+    }
 }
 
 fn confirmed(person: &Person, writes: &[&str]) -> Result<(), Failure> {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{args, follow, go_on, value};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::hidden;
 use crate::person::{self, Person};
 use crate::session::Session;
 use crate::terminal::Terminal;
@@ -15,6 +16,7 @@ use crate::terminal::Terminal;
 pub(crate) fn run(arguments: &args::Decide, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let json = arguments.one.json.json;
     let session = Session::open(Person::new(false, json))?;
+    hidden::asks_again(format!("milepost decide {}", arguments.one.run));
     let output = arguments.output.as_deref().map(value).transpose()?;
     let (outcome, output) = match arguments.outcome {
         Some(outcome) => (outcome, output),

@@ -115,7 +115,7 @@ pub(crate) fn invalid(
 fn workflow_of(document: &Document) -> Result<&Workflow, Failure> {
     document.workflow.as_ref().ok_or_else(|| {
         let hint = "run `milepost workflow validate` on it";
-        Problem::new(Code::WorkflowInvalid, "the document is no workflow", hint).into()
+        Problem::new(Code::WorkflowInvalid, "the document is not a workflow", hint).into()
     })
 }
 

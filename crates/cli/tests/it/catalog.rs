@@ -151,7 +151,7 @@ fn sources_that_cannot_be_read() {
         "catalog validate folder",
         &expect![[r"
             --- 8
-            error[FILE_REFUSED]: `[ROOT]/work/folder` is no regular file
+            error[FILE_REFUSED]: `[ROOT]/work/folder` is not a regular file
             hint: name a regular file
             more: milepost docs FILE_REFUSED
         "]],
@@ -230,7 +230,7 @@ fn preview_writes_nothing() {
         "catalog preview shop.yaml --base-url gopher://x",
         &expect![[r"
             --- 2
-            error[CATALOG_INVALID]: `shop.yaml` cannot be imported: `gopher://x` is no http or https URL
+            error[CATALOG_INVALID]: `shop.yaml` cannot be imported: `gopher://x` is not an http or https URL
             hint: correct the document, then `milepost catalog validate` it
             more: milepost docs CATALOG_INVALID
         "]],
@@ -442,7 +442,7 @@ fn faults_of_an_import_are_told_one_by_one() {
         --- 2
         error[CATALOG_INVALID]: `twice.json` cannot be imported: `paths` must be a map from path to operations (and 1 more)
           paths /paths: `paths` must be a map from path to operations
-          server-scheme /servers/0: the server `ftp://files.test` is no http or https URL
+          server-scheme /servers/0: the server `ftp://files.test` is not an http or https URL
         hint: correct the document, then `milepost catalog validate` it
         more: milepost docs CATALOG_INVALID
     "]]);
@@ -858,13 +858,77 @@ fn a_command_is_what_the_document_says_now() {
     assert_eq!(show(), first);
 }
 
-/// An id that is only begun is told whole, and not taken: it may be one to remove.
+/// Two catalogs whose ids begin alike, and one like no other.
+fn three() -> Place {
+    let place = Place::with(&[("shop.yaml", SHOP)]);
+    for vendor in ["shop-eu", "shop-us", "depot"] {
+        let line = format!("catalog import shop.yaml --vendor {vendor} --title {vendor}");
+        place.say(&line).ends(0);
+    }
+    place
+}
+
+fn ids(place: &Place) -> Vec<String> {
+    let listed = place.say("catalog list --json").ends(0).json();
+    let all = listed["catalogs"].as_array().expect("a list").iter();
+    all.map(|one| one["catalog_id"].as_str().expect("an id").to_owned()).collect()
+}
+
+/// The beginning of an id stands for it wherever a catalog is named.
 #[test]
-fn an_id_that_is_only_begun_is_told_whole() {
+fn an_id_may_be_begun() {
+    let place = three();
+    for (command, id) in [
+        ("catalog show dep", "/catalogs/0/catalog_id"),
+        ("catalog disable dep", "/catalog_id"),
+        ("catalog enable shop-e", "/catalog_id"),
+        ("catalog auth shop-u", "/catalog_id"),
+        ("catalog diff dep shop.yaml", "/catalog_id"),
+        ("catalog remove dep --yes", "/removed_catalog_id"),
+    ] {
+        let told = place.say(&format!("{command} --json")).ends(0).json();
+        let wanted = command.split(' ').nth(2).expect("a word");
+        let id = told.pointer(id).and_then(Value::as_str).unwrap_or_default();
+        assert!(id.starts_with(wanted) && id.len() > wanted.len(), "{command}: {told}");
+    }
+}
+
+#[test]
+fn a_beginning_of_several_ids_names_them_all() {
+    let place = three();
+    for command in
+        ["show shop", "enable s", "disable shop-", "remove shop --yes", "auth shop", "mock shop"]
+    {
+        let ran = place.say(&format!("catalog {command}")).ends(6);
+        assert!(ran.err.contains("several catalogs begin with `s"), "{command}: {}", ran.err);
+        assert!(ran.err.contains("`shop-eu`, `shop-us`"), "{command}: {}", ran.err);
+    }
+    let ran = place.say("catalog diff shop shop.yaml").ends(6);
+    assert!(ran.err.contains("`shop-eu`, `shop-us`"), "{}", ran.err);
+    assert_eq!(ids(&place), ["depot", "shop-eu", "shop-us"]);
+}
+
+/// Who names a catalog, or what was kept of it, does not get another one that begins like it.
+#[test]
+fn the_whole_id_is_preferred_to_a_beginning() {
+    let place = three();
+    place.say("catalog import shop.yaml --vendor shop").ends(0);
+    let shown = place.say("catalog show shop --json").ends(0).json();
+    assert_eq!(shown.pointer("/catalogs/0/catalog_id"), Some(&json!("shop")), "{shown}");
+    place.say("catalog remove shop --yes").ends(0);
+    place.say("catalog remove shop-us --yes").ends(0);
+    // Only its document is left; `shop-eu` is not what was named.
+    let gone = place.say("catalog remove shop --manifest --yes --json").ends(0).json();
+    assert_eq!(gone["removed_catalog_id"], "shop", "{gone}");
+    assert_eq!(ids(&place), ["depot", "shop-eu"]);
+}
+
+/// A command is named by the whole id of its catalog: what a workflow says must not change its
+/// meaning with the next import.
+#[test]
+fn the_group_of_a_command_is_not_begun() {
     let place = Place::with(&[("shop.yaml", SHOP)]);
     place.say("catalog import shop.yaml --vendor shop-of-the-town --title Town").ends(0);
-    for line in ["catalog show shop", "catalog remove shop --yes", "command run shop orders:list"] {
-        let ran = place.say(line).ends(6);
-        assert!(ran.err.contains("did you mean `shop-of-the-town`?"), "{line}: {}", ran.err);
-    }
+    let ran = place.say("command run shop orders:list").ends(6);
+    assert!(ran.err.contains("did you mean `shop-of-the-town`?"), "{}", ran.err);
 }

@@ -119,7 +119,7 @@ fn commands_are_found_by_what_they_do() {
         "search orders --method FETCH",
         &expect![[r"
             --- 2
-            error[PARAMS_INVALID]: `FETCH` is no method of HTTP
+            error[PARAMS_INVALID]: `FETCH` is not an HTTP method
             hint: use GET, POST, PUT, PATCH or DELETE
             more: milepost docs PARAMS_INVALID
         "]],
@@ -299,7 +299,7 @@ fn arguments_that_do_not_fit_are_all_told() {
             --- 2
             error[ARGUMENTS_INVALID]: there is no parameter `pgae` (and 2 more)
               unknown /with/pgae: there is no parameter `pgae`
-              schema /with/status: the query parameter `status`: `lost` is none of `open` or `paid`
+              schema /with/status: the query parameter `status`: `lost` is not one of `open` or `paid`
               schema /with/limit: the query parameter `limit`: "many" is not of type "integer"
             hint: did you mean `page`?
             more: milepost docs ARGUMENTS_INVALID
@@ -318,7 +318,7 @@ fn arguments_that_do_not_fit_are_all_told() {
         "run shop orders:get -p order_id",
         &expect![[r"
             --- 2
-            error[ARGUMENTS_INVALID]: `order_id` is no argument
+            error[ARGUMENTS_INVALID]: `order_id` is not an argument
             hint: write it as `name=value`
             more: milepost docs ARGUMENTS_INVALID
         "]],
@@ -333,7 +333,7 @@ fn what_is_no_argument_at_all_is_told() {
         "run shop orders:create --body {item",
         &expect![[r#"
             --- 2
-            error[ARGUMENTS_INVALID]: the body is no JSON: key must be a string at line 1 column 2
+            error[ARGUMENTS_INVALID]: the body is not valid JSON: key must be a string at line 1 column 2
             hint: quote it for your shell: '{"name": "value"}', or put it into a file: @file
             more: milepost docs ARGUMENTS_INVALID
         "#]],
@@ -342,7 +342,7 @@ fn what_is_no_argument_at_all_is_told() {
         "run shop orders:create --with [1]",
         &expect![[r"
             --- 2
-            error[ARGUMENTS_INVALID]: `--with` is no JSON object
+            error[ARGUMENTS_INVALID]: `--with` is not a JSON object
             hint: give one JSON object, or `@` and the file that holds one
             more: milepost docs ARGUMENTS_INVALID
         "]],

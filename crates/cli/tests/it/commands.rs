@@ -78,7 +78,7 @@ fn plan_knows_what_inputs_decide() {
     assert_eq!(holds(" -i flag=false -i name=x=y"), json!(false));
     place.workflow("plan asks.yaml -i flag=false").ends(0).quiet();
     for (input, words) in [
-        ("flag=maybe", "input `flag` is no boolean: `maybe`"),
+        ("flag=maybe", "input `flag` is not a boolean: `maybe`"),
         ("flga=true", "did you mean `flag`?"),
         ("flag", "`flag` has no value"),
         ("flag=true -i flag=false", "input `flag` is given twice"),

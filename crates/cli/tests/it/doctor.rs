@@ -221,7 +221,7 @@ fn client(place: &Place, name: &str, text: &str) {
 
 const PLACES: &[Planted] = &[
     Planted {
-        name: "a configuration that is no TOML",
+        name: "a configuration that is not valid TOML",
         plant: |place| put(place, "home/.config/milepost/config.toml", "confirm = ["),
         id: "config.user",
         place: "milepost/config.toml",

@@ -107,6 +107,49 @@ fn is_left_between_two_writes(server: &Server, place: &Place) {
     assert_ne!(sent[0].header("idempotency-key"), sent[1].header("idempotency-key"));
 }
 
+/// Kills a run while its first write is under way: nobody drives it any more.
+fn killed(place: &Place, server: &Server) -> String {
+    let mut child = begun(place, &["run", "two.yaml"]);
+    until_seen(server, 1);
+    child.kill().expect("is killed");
+    child.wait().expect("ends");
+    only(place)["run_id"].as_str().expect("an id").to_owned()
+}
+
+#[test]
+fn the_plan_of_a_run_that_nobody_drives_is_what_going_on_does() {
+    let (server, place) = things();
+    let run = killed(&place, &server);
+    let planned = place.run(["resume", &run, "--plan"]).ends(0);
+    assert!(planned.out.contains("will ask a person"), "{}", planned.out);
+    assert!(planned.out.contains("will run"), "{}", planned.out);
+    let told = format!("interrupted: nothing is driving this run\nnext: milepost resume {run}\n");
+    assert_eq!(planned.err, told);
+    let json = place.run(["resume", &run, "--plan", "--json"]).ends(0).json();
+    let verdicts: Vec<&str> = json["plan"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|step| step["verdict"].as_str())
+        .collect();
+    assert_eq!(verdicts, ["will ask a person", "will run"], "{json}");
+    assert_eq!(json["forecast"]["writes"], json!({"least": 1, "most": 2}));
+    // Nothing was changed, and going on does what was told.
+    assert_eq!(only(&place)["waiting"][0]["kind"], "adrift");
+    place.run(["resume", &run]).ends(4);
+    let view = only(&place);
+    assert_eq!(view["waiting"][0]["kind"], "decision", "{view}");
+}
+
+#[test]
+fn a_run_that_nobody_drives_is_not_said_to_be_running() {
+    let (server, place) = things();
+    let run = killed(&place, &server);
+    let refused = place.run(["resume", &run, "--from", "start", "--plan"]).ends(7);
+    assert!(refused.err.contains("nobody drives this run"), "{}", refused.err);
+    assert!(refused.err.contains(&format!("`milepost resume {run}`")), "{}", refused.err);
+}
+
 #[test]
 fn whoever_interrupts_a_write_waits_for_it() {
     let (server, place) = things();

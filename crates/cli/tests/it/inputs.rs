@@ -152,9 +152,9 @@ fn inputs_come_one_by_one_or_as_one_object() {
     let told = open.of(&given, r#"{"order": "o7"}"#).ends(0).json();
     assert_eq!(told["inputs"][0]["value"], "o7");
     for (given, words) in [
-        ("[1]", "`--inputs` is no JSON object"),
-        ("{\"order\": canary-token}", "`--inputs` is no JSON at line 1"),
-        ("{\"order\": 1, \"x\": 2}", "is no string"),
+        ("[1]", "`--inputs` is not a JSON object"),
+        ("{\"order\": canary-token}", "`--inputs` is not valid JSON at line 1"),
+        ("{\"order\": 1, \"x\": 2}", "is not a string"),
     ] {
         let ran = open.of(&["inputs", "refund.yaml", "--inputs", given], "");
         let told = format!("{}{}", ran.out, ran.err);

@@ -423,7 +423,7 @@ fn what_cannot_be_read_is_never_touched() {
     let path = put(&place, "home/.cursor/mcp.json", "");
     fs::write(&path, b"{\"a\": \"\xff\"}").expect("writes");
     let ran = install(&place, "cursor").ends(2);
-    assert!(ran.err.contains("line 1, column 8: it is no UTF-8 text"), "{}", ran.err);
+    assert!(ran.err.contains("line 1, column 8: it is not UTF-8 text"), "{}", ran.err);
     install(&place, "cursor --uninstall").ends(2);
 }
 
@@ -529,6 +529,7 @@ fn what_people_read() {
 fn no_key_in_the_file_is_shown() {
     const KEY: &str = "sk-1234567890";
     let ours = r#"{"command": "x", "args": ["y"], "env": {"K": "KEY"}, "url": "KEY"}"#;
+    let args = r#"{"command": "milepost", "args": ["mcp", "--tools", "core", "--header", "KEY"]}"#;
     let files = [
         ("cursor", r#"{"mcpServers": {"a": {"command": "a", "env": {"K": "KEY"}}}}"#.to_owned()),
         (
@@ -537,7 +538,9 @@ fn no_key_in_the_file_is_shown() {
                 .into(),
         ),
         ("cursor", format!(r#"{{"mcpServers": {{"b": {{"x": "KEY"}}, "milepost": {ours}}}}}"#)),
+        ("cursor", format!(r#"{{"mcpServers": {{"milepost": {args}}}}}"#)),
         ("codex", "key = \"KEY\"\n[mcp_servers.milepost]\nurl = \"KEY\"".to_owned()),
+        ("codex", "[mcp_servers.milepost]\ncommand = 'milepost'\nargs = ['KEY']".to_owned()),
         (
             "goose",
             "extensions:\n  milepost:\n    cmd: x\n    envs: {A: KEY}\n  b: {c: KEY}\n".into(),
@@ -676,7 +679,7 @@ mod unix {
         assert!(read(&path).contains(BINARY));
         fs::create_dir_all(at(&place, "home/.cursor/mcp.json")).expect("makes a folder");
         let ran = install(&place, "cursor").ends(8);
-        assert!(ran.err.contains("is no regular file"), "{}", ran.err);
+        assert!(ran.err.contains("is not a regular file"), "{}", ran.err);
         put(&place, "home/.codex", "a file");
         install(&place, "codex").ends(75);
     }

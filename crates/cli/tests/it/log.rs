@@ -155,7 +155,7 @@ fn the_file_is_its_owners_and_is_added_to() {
         .expect("makes a pipe");
     for wrong in ["link", "away", "pipe", "."] {
         let ran = log(wrong);
-        assert!(ran.code != 0 && ran.err.contains("is no regular file"), "{wrong}: {}", ran.err);
+        assert!(ran.code != 0 && ran.err.contains("is not a regular file"), "{wrong}: {}", ran.err);
     }
     assert_eq!(place.text("log.txt"), both);
     assert!(!place.path("nowhere").exists());
@@ -165,7 +165,11 @@ fn the_file_is_its_owners_and_is_added_to() {
 fn a_filter_that_is_none_is_refused_unless_it_is_for_others_too() {
     let place = Place::new();
     let ran = place.run(["workflow", "list", "--log", "loud"]).ends(2);
-    assert!(ran.err.contains("`loud` is no filter") && ran.out.is_empty(), "{}", ran.err);
+    assert!(
+        ran.err.contains("`loud` is not a valid log filter") && ran.out.is_empty(),
+        "{}",
+        ran.err
+    );
     // Whoever asks for more than there is to have is told that there is no more.
     let ran = place.run(["workflow", "list", "--log", "trace,hyper=trace"]).ends(2);
     assert!(ran.err.contains("nothing but targets of `milepost`"), "{}", ran.err);

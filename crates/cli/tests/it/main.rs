@@ -23,6 +23,7 @@ mod install;
 #[cfg(target_os = "linux")]
 mod kills;
 mod known;
+mod lapsed;
 mod log;
 mod mcp;
 mod mock;
@@ -31,6 +32,7 @@ mod once;
 mod otlp;
 mod outputs;
 mod pages;
+mod prompts;
 #[cfg(unix)]
 mod provoked;
 mod quiet;

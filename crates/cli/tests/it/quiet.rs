@@ -78,7 +78,7 @@ fn questions_are_shown_all_the_same() {
     place.put("asking.yaml", "workflow: asking\nsteps: [{id: ok, approve: Go on?}]\n");
     place.say("run asking.yaml").ends(4);
     let quiet = place.say("inbox -q").ends(0);
-    assert!(quiet.err.contains("Go on?") && !quiet.err.contains("next:"), "{}", quiet.err);
+    assert!(quiet.err.contains("Go on?\nnext: milepost approve run_"), "{}", quiet.err);
 }
 
 #[test]
@@ -140,13 +140,15 @@ fn a_run_that_failed_says_why_and_goes_on_in_silence() {
 }
 
 #[test]
-fn a_run_that_waits_says_so_by_its_code_alone() {
+fn a_run_that_waits_for_a_person_asks_and_one_that_waits_for_an_agent_is_silent() {
     let place = Place::with(&[("sound.yaml", SOUND)]);
     let ran = place.say("run sound.yaml -q").ends(5).quiet();
     assert_eq!(ran.out, "");
     let asks = "workflow: asks\nsteps: [{id: ok, approve: Go on?}]\n";
     place.put("asks.yaml", asks);
-    place.say("run asks.yaml -q").ends(4).quiet();
+    let ran = place.say("run asks.yaml -q").ends(4);
+    assert!(ran.err.starts_with("approval ok: Go on?\nnext: milepost approve run_"), "{}", ran.err);
+    assert_eq!(ran.err.lines().count(), 2, "and nothing else: {}", ran.err);
     let runs = place.say("runs --json -q").ends(0).quiet().json();
     let run = runs["runs"][0]["run_id"].as_str().expect("an id").to_owned();
     // Whoever is asked has to know what: without a terminal the question is all there is.

@@ -81,7 +81,7 @@ fn what_is_no_secret_is_refused() {
         &secret(&place, "set EMPTY", ""),
         &expect![[r"
             --- 2
-            error[PARAMS_INVALID]: an empty secret is none: give it a value
+            error[PARAMS_INVALID]: a secret cannot be empty: give it a value
             hint: give another value
             more: milepost docs PARAMS_INVALID
         "]],
@@ -96,7 +96,7 @@ fn what_is_no_secret_is_refused() {
         &secret(&place, "set A --origin nowhere", "value-value"),
         &expect![[r"
             --- 2
-            error[PARAMS_INVALID]: `nowhere` is no http or https URL
+            error[PARAMS_INVALID]: `nowhere` is not an http or https URL
             hint: write it as https://api.example.com
             more: milepost docs PARAMS_INVALID
         "]],
@@ -105,7 +105,7 @@ fn what_is_no_secret_is_refused() {
         &secret(&place, "set A --origin ftp://x.test", "value-value"),
         &expect![[r"
             --- 2
-            error[PARAMS_INVALID]: `ftp://x.test` is no http or https URL
+            error[PARAMS_INVALID]: `ftp://x.test` is not an http or https URL
             hint: write it as https://api.example.com
             more: milepost docs PARAMS_INVALID
         "]],

@@ -219,7 +219,7 @@ fn what_cannot_be_done_is_told() {
     "]]);
     place.types("rename ../up down", &expect![[r"
         --- 2
-        error[ID_INVALID]: `../up` is no workflow id: lowercase letters, digits, `-` and `_`, at most one `.`, 1 to 64 characters
+        error[ID_INVALID]: `../up` is not a valid workflow id: lowercase letters, digits, `-` and `_`, at most one `.`, 1 to 64 characters
         hint: use lowercase letters, digits, `-` and `_`, at most one `.`, 1 to 64 characters
         more: milepost docs ID_INVALID
     "]]);

@@ -20,8 +20,8 @@ use crate::key::Key;
 use crate::names::Names;
 use crate::next::{Look, One, asks_status, context};
 use crate::pilot::World;
-use crate::state::{Phase, State, StepState};
-use crate::{limits, sentinel};
+use crate::state::{Phase, State};
+use crate::{limits, sentinel, words};
 
 /// How many of something: so many, or a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -231,8 +231,11 @@ impl<'o> Outlook<'o> {
         if phase.is_closed() || self.is_walked_past(index) {
             return Fate::Over;
         }
-        if self.state.step(&node.key).is_some_and(StepState::is_open) {
-            return Fate::Runs;
+        if let Some(own) = self.state.step(&node.key).filter(|own| own.is_open()) {
+            return match own.has_lapsed() {
+                true => Fate::Fails(words::expired(&node.key).message),
+                false => Fate::Runs,
+            };
         }
         if self.state.only.as_ref().is_some_and(|only| *only != node.key) {
             return Fate::Left;

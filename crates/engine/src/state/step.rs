@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use super::State;
 use crate::budget::Spent;
-use crate::event::{Answer, Attempt, Budget, ChildOutcome, Issue, Request, Submission, Verdict};
+use crate::event::{
+    ActorKind, Answer, Attempt, Budget, ChildOutcome, Issue, Request, Submission, Verdict,
+};
 use crate::failure::Failure;
 use crate::key::Key;
 use crate::limits;
@@ -198,6 +200,12 @@ impl StepState {
     /// Whether it has begun and is not over.
     pub fn is_open(&self) -> bool {
         self.began_ms.is_some() && !self.phase.is_closed()
+    }
+
+    /// Whether it asked a person, and nobody answered in time.
+    pub fn has_lapsed(&self) -> bool {
+        let by_time = |verdict: &Verdict| verdict.by.kind == ActorKind::Engine;
+        self.phase == Phase::Decided(false) && self.verdict.as_deref().is_some_and(by_time)
     }
 
     /// What a step came to when nothing else was said.

@@ -306,7 +306,7 @@ impl<S: ServerHandler> Edge<S> {
             .map_err(|fault| Refused::well_formed(fault, era))?;
         let message: ClientJsonRpcMessage = JsonRpcMessage::request(read, id);
         let Ok(body) = serde_json::to_vec(&message) else {
-            let fault = Fault::invalid_params("these parameters are no JSON");
+            let fault = Fault::invalid_params("these parameters are not valid JSON");
             return Err(Refused::well_formed(fault, era));
         };
         let response = tokio::select! {

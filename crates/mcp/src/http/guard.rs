@@ -4,13 +4,12 @@
 //! `Host` must be one of ours and the `Origin`, where there is one, as well. Any local process can
 //! open a connection, so a token is needed even there.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::request::Parts;
-use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use milepost_model::problem::Code;
 use milepost_model::secret::Secret;
@@ -48,10 +47,12 @@ impl Principal {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoPlace {
     /// It is no host.
-    #[error("`{0}` is no host: write `name`, `name:port`, an address or `[ipv6]:port`")]
+    #[error("`{0}` is not a valid host: write `name`, `name:port`, an address or `[ipv6]:port`")]
     Host(String),
     /// It is no origin.
-    #[error("`{0}` is no origin: write it as browsers do, for example `https://example.com`")]
+    #[error(
+        "`{0}` is not a valid origin: write it as browsers do, for example `https://example.com`"
+    )]
     Origin(String),
 }
 
@@ -210,25 +211,51 @@ impl Guard {
 }
 
 impl Place {
+    /// A host and, where it has one, a port that is a number. Nothing else: a part that is not
+    /// understood may be the end of somebody else's name.
     fn parse(text: &str) -> Option<Place> {
         // An address of the newer kind is written in brackets, or alone.
         if let Ok(address) = IpAddr::from_str(text) {
             return Some(Place { host: address.to_string(), port: None });
         }
-        let authority = Authority::from_str(text).ok().filter(|_| !text.contains('@'))?;
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
-        let host = match IpAddr::from_str(host) {
-            Ok(address) => address.to_string(),
-            Err(_) => host.trim_end_matches('.').to_ascii_lowercase(),
+        let (host, port) = match text.strip_prefix('[') {
+            Some(rest) => {
+                let (address, rest) = rest.split_once(']')?;
+                let port = if rest.is_empty() { None } else { Some(rest.strip_prefix(':')?) };
+                (Ipv6Addr::from_str(address).ok()?.to_string(), port)
+            }
+            None => match text.split_once(':') {
+                Some((name, port)) => (host(name)?, Some(port)),
+                None => (host(text)?, None),
+            },
         };
-        let is_whole = authority.port().is_some() || !text.ends_with(':');
-        (is_whole && !host.is_empty()).then(|| Place { host, port: authority.port_u16() })
+        let port = match port {
+            Some(port) => Some(number(port)?),
+            None => None,
+        };
+        Some(Place { host, port })
     }
 
     /// Whether it is at a port; a request that names none means that of its scheme.
     fn has_port(&self, port: u16) -> bool {
         self.port.map_or(matches!(port, 80 | 443), |own| own == port)
     }
+}
+
+/// A name or an address of the older kind, as it is compared.
+fn host(text: &str) -> Option<String> {
+    if let Ok(address) = Ipv4Addr::from_str(text) {
+        return Some(address.to_string());
+    }
+    let name = text.strip_suffix('.').unwrap_or(text);
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let is_name = name.split('.').all(|label| !label.is_empty() && label.chars().all(fits));
+    is_name.then(|| name.to_ascii_lowercase())
+}
+
+/// A port: digits, and no sign, which numbers may have elsewhere. `None` when it is none.
+fn number(text: &str) -> Option<u16> {
+    text.chars().all(|c| c.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 impl Origin {
@@ -344,6 +371,26 @@ mod tests {
         for other in
             ["evil.example", "127.0.0.2", "127.0.0.1.evil.example", "", ":80", "localhost:", "a b"]
         {
+            assert!(!admits(&here, other), "{other}");
+        }
+        // Behind a host there is a number or nothing.
+        for other in [
+            "127.0.0.1:6453.evil.example",
+            "localhost:evil.example",
+            "localhost:80:80",
+            "localhost:+80",
+            "localhost:99999",
+            "localhost/evil.example",
+            "localhost..",
+            "localhost,evil.example",
+            "[::1].evil.example",
+            "[::1]6453",
+            "[::1]:",
+            "[::1]:6453.evil.example",
+            "[127.0.0.1]",
+            "[localhost]",
+            "[::1",
+        ] {
             assert!(!admits(&here, other), "{other}");
         }
         let there = guard("192.0.2.1:80");

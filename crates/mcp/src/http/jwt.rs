@@ -45,7 +45,7 @@ pub(super) struct Expected<'a> {
 /// Why a token is not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TokenFault {
-    #[error("this is no signed token")]
+    #[error("this is not a signed token")]
     Malformed,
     #[error("the token is signed in a way that is not taken; RS256 and ES256 are")]
     Algorithm,

@@ -42,10 +42,16 @@ pub enum KeySource {
 #[derive(Debug, thiserror::Error)]
 pub enum OAuthError {
     /// The issuer must be known for certain.
-    #[error("`{0}` is no issuer: an https URL without query and fragment, or http on this machine")]
+    #[error(
+        "`{0}` is not a valid issuer: an https URL without query and fragment, or http on this \
+         machine"
+    )]
     Issuer(String),
     /// Nobody could ask for a token for it.
-    #[error("`{0}` is no resource: the URL of this server as clients know it, without a fragment")]
+    #[error(
+        "`{0}` is not a valid resource: the URL of this server as clients know it, without a \
+         fragment"
+    )]
     Resource(String),
     /// The keys cannot be fetched.
     #[error("the keys of the issuer cannot be fetched")]
@@ -219,7 +225,7 @@ impl ResourceServer {
             }
         }
         let metadata: Value = serde_json::from_slice(&metadata?)
-            .map_err(|_| OAuthError::Document("the metadata of the issuer is no JSON"))?;
+            .map_err(|_| OAuthError::Document("the metadata of the issuer is not valid JSON"))?;
         if metadata["issuer"] != self.issuer.as_str() {
             return Err(OAuthError::Document("the metadata of the issuer is of another one"));
         }
@@ -241,7 +247,7 @@ impl ResourceServer {
 }
 
 fn key_set(text: &[u8]) -> Result<Keys, OAuthError> {
-    let keys = Keys::parse(text).ok_or(OAuthError::Document("this is no JSON Web Key Set"))?;
+    let keys = Keys::parse(text).ok_or(OAuthError::Document("this is not a JSON Web Key Set"))?;
     match keys.is_empty() {
         true => Err(OAuthError::Document("the key set has no key for RS256 or ES256")),
         false => Ok(keys),

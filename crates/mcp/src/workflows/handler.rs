@@ -403,7 +403,8 @@ impl Face {
         }
         let response = done?;
         serde_json::from_str(response.json()).map_err(|error| {
-            let message = format!("`{}` answered what is no JSON: {error}", operation.name);
+            let message =
+                format!("`{}` gave an answer that is not valid JSON: {error}", operation.name);
             Problem::new(Code::Internal, message, "report this with the request that caused it")
         })
     }

@@ -52,7 +52,7 @@ fn a_byte_order_mark_is_no_json() {
 
 #[test]
 fn what_is_no_utf_8_is_no_json() {
-    let fault = "Unexpected token in JSON: bytes that are no UTF-8 at line 1, column";
+    let fault = "Unexpected token in JSON: bytes that are not UTF-8 at line 1, column";
     let mut input = "{\"é\":\"".as_bytes().to_vec();
     // Cut short, overlong, a surrogate, beyond the last character, and a stray byte.
     let broken: [&[u8]; 5] = [b"\xc3", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xff"];

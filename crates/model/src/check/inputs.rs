@@ -112,10 +112,12 @@ impl Checker<'_> {
     fn fitting(&mut self, input: &Input, value: &Spot<Value>, what: &str) {
         let kind = input.input_type();
         if !input.accepts(&value.value) {
-            let (message, expected) = match input.takes_several() {
-                true => (format!("the {what} is no list"), format!("a list of {}s", kind.name())),
-                false => (format!("the {what} is no {}", kind.name()), kind.name().to_owned()),
+            let name = kind.name();
+            let (wanted, expected) = match input.takes_several() {
+                true => ("a list".to_owned(), format!("a list of {name}s")),
+                false => (suggest::with_article(name), name.to_owned()),
             };
+            let message = format!("the {what} is not {wanted}");
             let fault = Finding::error(value.at, Rule::Type, message)
                 .expected(expected)
                 .actual(value.value.to_string());
@@ -134,7 +136,7 @@ impl Checker<'_> {
             let words: Vec<String> = choices.iter().map(plain_text).collect();
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let found = plain_text(&value.value);
-            let message = format!("the {what} `{found}` is none of the choices");
+            let message = format!("the {what} `{found}` is not one of the choices");
             let fault = Finding::error(value.at, Rule::Choice, message)
                 .expected(suggest::list(words.iter().copied()));
             self.report.add(match suggest::nearest(&found, words.iter().copied()) {
@@ -172,7 +174,8 @@ impl Checker<'_> {
             let odd = list.items().iter().find(|choice| !kind.accepts(&choice.to_value()));
             if let Some(choice) = odd.filter(|choice| choice.kind != Kind::Bad) {
                 let (name, value) = (kind.name(), choice.to_value());
-                let message = format!("the choice `{}` is no {name}", plain_text(&value));
+                let wanted = suggest::with_article(name);
+                let message = format!("the choice `{}` is not {wanted}", plain_text(&value));
                 let fault = Finding::error(choice.at, Rule::Type, message).expected(name);
                 self.report.add(match converted(&value, kind) {
                     Some(meant) => fault

@@ -29,7 +29,7 @@ pub struct Objection {
 
 /// A text that is no value of the type its input has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the text is no {}", .kind.name())]
+#[error("the text is not {}", suggest::with_article(.kind.name()))]
 pub struct NotOfType {
     /// The type.
     pub kind: InputType,
@@ -178,7 +178,7 @@ impl Subject<'_> {
     fn value(&self, value: &Value) -> Vec<Objection> {
         let kind = self.input.input_type();
         if !kind.accepts(value) {
-            let fault = format!("is no {}", kind.name());
+            let fault = format!("is not {}", suggest::with_article(kind.name()));
             let expected = format!("a value of type {}", kind.name());
             return vec![self.objection(Rule::Type, &fault, expected, value)];
         }
@@ -207,7 +207,7 @@ impl Subject<'_> {
         let words: Vec<String> = choices.iter().map(plain_text).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let expected = suggest::list(words.iter().copied());
-        let fault = "is none of the choices";
+        let fault = "is not one of the choices";
         let objection = self.objection(Rule::Choice, fault, expected, value);
         match suggest::nearest(&plain_text(value), words.iter().copied()) {
             Some(near) if !self.input.is_secret() => {

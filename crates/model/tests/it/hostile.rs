@@ -184,11 +184,11 @@ fn duplicate_keys_are_refused_in_every_spelling() {
 #[test]
 fn escapes_that_are_none_are_placed() {
     let json = |text: &str| format!("{{\"workflow\": \"a\",\n\"title\": \"{text}\"}}");
-    one(json("\\ud800"), 2, 11, "`\\ud800` is no escape of JSON");
-    one(json("ab\\udc00"), 2, 13, "`\\udc00` is no escape of JSON");
-    one(json("\\ud800\\ud800"), 2, 11, "`\\ud800` is no escape of JSON");
-    one(json("\\ud83d\\ude00 \\ud800x"), 2, 24, "`\\ud800` is no escape of JSON");
-    one(json("\\u12"), 2, 11, "`\\u` is no escape of JSON");
+    one(json("\\ud800"), 2, 11, "`\\ud800` is not a JSON escape");
+    one(json("ab\\udc00"), 2, 13, "`\\udc00` is not a JSON escape");
+    one(json("\\ud800\\ud800"), 2, 11, "`\\ud800` is not a JSON escape");
+    one(json("\\ud83d\\ude00 \\ud800x"), 2, 24, "`\\ud800` is not a JSON escape");
+    one(json("\\u12"), 2, 11, "`\\u` is not a JSON escape");
     one(json("é\\d+"), 2, 12, "a backslash that escapes nothing");
     one(json("\\é"), 2, 11, "a backslash that escapes nothing");
     one("{\"a\": \"\\", 1, 7, "a string that is not closed");

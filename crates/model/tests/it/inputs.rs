@@ -115,7 +115,7 @@ fn several_values_are_judged_one_by_one() {
 fn an_objection_says_what_to_do_and_never_quotes_a_secret() {
     let objections = input("enum: [open, paid]").judge("a", &json!("pad"));
     let [one] = objections.as_slice() else { panic!("{objections:?}") };
-    assert_eq!(one.message, "input `a` is none of the choices");
+    assert_eq!(one.message, "input `a` is not one of the choices");
     assert_eq!((one.expected.as_str(), one.actual.as_str()), ("`open` or `paid`", "\"pad\""));
     assert_eq!(one.suggestion, "did you mean `paid`?");
     let secret = "secret: true, enum: [canary-1], validate: {pattern: '^x', format: uuid}";

@@ -145,7 +145,7 @@ impl Later for Auth {
 pub(crate) fn profile(name: Option<&str>) -> Result<ProfileName, Problem> {
     let Some(name) = name else { return Ok(ProfileName::default()) };
     ProfileName::parse(name).ok_or_else(|| {
-        let message = format!("`{}` is no name of a profile", suggest::excerpt(name));
+        let message = format!("`{}` is not a valid profile name", suggest::excerpt(name));
         Problem::new(Code::ParamsInvalid, message, "use lowercase letters, digits and `-`")
     })
 }
@@ -280,7 +280,8 @@ fn credential(request: &Request, scheme: &Scheme) -> Result<Credential, Problem>
         Some("basic") => Some(ClientAuth::Basic),
         Some("post") => Some(ClientAuth::Post),
         Some(other) => {
-            let message = format!("`{}` is no way to show a client", suggest::excerpt(other));
+            let message =
+                format!("`{}` is not a way to identify a client", suggest::excerpt(other));
             return Err(Problem::new(Code::ParamsInvalid, message, "use `basic` or `post`"));
         }
     };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use milepost_catalog::mock::{Documented, Mock, Settings};
 use milepost_model::id::CatalogId;
 use milepost_model::problem::{Code, Problem};
+use milepost_store::catalogs::Record;
 
 use super::plan::{Asked, Plan};
 use crate::call::Call;
@@ -27,7 +28,8 @@ impl std::fmt::Debug for Played {
     }
 }
 
-/// Opens a mock of a catalog, by id or title, or of a document, by path or URL.
+/// Opens a mock of a catalog, by id or title, or of a document, by path or URL. A file is preferred
+/// to a catalog whose id only begins like it.
 pub async fn open(
     reader: &Reader,
     call: &dyn Call,
@@ -35,28 +37,34 @@ pub async fn open(
     settings: Settings,
 ) -> Result<Played, Problem> {
     let shelf = reader.shelf();
-    let missing = match shelf.record(which) {
-        Ok(record) => {
-            let loaded = shelf.load(&record)?;
-            let rows = loaded.table.rows.clone();
-            let catalog = record.id.clone();
-            let operations = Documented { api: loaded.api()?, rows, catalog };
-            return Ok(played(record.title.clone(), operations, settings));
-        }
-        Err(problem) => problem,
-    };
+    if let Ok(Some(record)) = shelf.exact(which) {
+        return of_catalog(reader, &record, settings);
+    }
     let wanted = Wanted { source: which, source_type: None, allow_refs: &[], refs_root: None };
     // Where the real API is does not matter, and a document may fail to say.
     let base_url = Some("http://localhost");
     let asked = Asked { wanted, title: None, vendor: Some("mock"), base_url, enabled: true };
-    let plan = Plan::of(&asked, reader, call).await.map_err(|problem| {
+    let plan = match Plan::of(&asked, reader, call).await {
         // What could be an id and is no file was meant to be a catalog.
-        let is_id = CatalogId::parse(which).is_ok() && problem.code == Code::FileNotFound;
-        if is_id { missing } else { problem }
-    })?;
+        Err(problem) if problem.code == Code::FileNotFound && CatalogId::parse(which).is_ok() => {
+            return of_catalog(reader, &shelf.record(which)?, settings);
+        }
+        plan => plan?,
+    };
     let catalog = plan.record.id;
     let operations = Documented { api: Arc::new(plan.api), rows: plan.table.rows, catalog };
     Ok(played(plan.record.title, operations, settings))
+}
+
+fn of_catalog(
+    reader: &Reader,
+    record: &Arc<Record>,
+    settings: Settings,
+) -> Result<Played, Problem> {
+    let loaded = reader.shelf().load(record)?;
+    let (rows, catalog) = (loaded.table.rows.clone(), record.id.clone());
+    let operations = Documented { api: loaded.api()?, rows, catalog };
+    Ok(played(record.title.clone(), operations, settings))
 }
 
 fn played(title: String, operations: Documented, mut settings: Settings) -> Played {

@@ -1,5 +1,6 @@
 //! `catalog.remove`: a catalog is gone.
 
+use milepost_model::id::CatalogId;
 use milepost_model::problem::Problem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,18 +54,15 @@ impl Later for Remove {
     const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL), Door::Command("catalog remove")];
 
     fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
-        let which = which(request.catalog_id.as_deref(), request.catalog_title.as_deref())?;
-        let Ok(record) = writer.reader.shelf().record(which) else {
-            let id = milepost_model::id::CatalogId::parse(which).ok();
-            let kept = id.and_then(|id| writer.catalogs.kept(&id).ok().flatten());
+        let id = meant(writer, request)?;
+        let Ok(Some(record)) = writer.reader.shelf().known(&id) else {
+            let kept = writer.catalogs.kept(&id).ok().flatten();
             if let Some(document) = kept.filter(|_| request.remove_manifest) {
                 let path = document.path.display();
                 return Ok(Some(format!("The document `{path}` of a removed catalog is removed.")));
             }
-            // One whose record cannot be read can be removed, too.
-            return writer.reader.shelf().unreadable(which).map(|()| {
-                Some(format!("The record of catalog `{which}`, which cannot be read, is removed."))
-            });
+            let lost = format!("The record of catalog `{id}`, which cannot be read, is removed.");
+            return Ok(Some(lost));
         };
         let (id, count) = (&record.id, record.names.len());
         let document = if request.remove_manifest { " and its document" } else { "" };
@@ -76,12 +74,8 @@ impl Later for Remove {
     }
 
     async fn run(writer: &Writer, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let which = which(request.catalog_id.as_deref(), request.catalog_title.as_deref())?;
+        let id = meant(writer, &request)?;
         let shelf = writer.reader.shelf();
-        let id = match shelf.record(which) {
-            Ok(record) => record.id.clone(),
-            Err(problem) => milepost_model::id::CatalogId::parse(which).map_err(|_| problem)?,
-        };
         let removed = writer.catalogs.remove(&id, request.remove_manifest);
         let removed = removed.map_err(|error| problems::of_catalog(&error))?;
         // What is derived from it may stay without harm.
@@ -95,5 +89,26 @@ impl Later for Remove {
 
     fn example() -> Request {
         Request { catalog_id: Some("shop".to_owned()), ..Request::default() }
+    }
+}
+
+/// The catalog that is meant: by its whole id first, though its record cannot be read or only its
+/// document was kept. Only then an id that begins like this.
+fn meant(writer: &Writer, request: &Request) -> Result<CatalogId, Problem> {
+    let which = which(request.catalog_id.as_deref(), request.catalog_title.as_deref())?;
+    let shelf = writer.reader.shelf();
+    if let Ok(Some(record)) = shelf.exact(which) {
+        return Ok(record.id.clone());
+    }
+    if let Ok(id) = CatalogId::parse(which) {
+        let kept = writer.catalogs.kept(&id).ok().flatten().filter(|_| request.remove_manifest);
+        if kept.is_some() || shelf.unreadable(which).is_ok() {
+            return Ok(id);
+        }
+    }
+    match shelf.record(which) {
+        Ok(record) => Ok(record.id.clone()),
+        // One whose record cannot be read can be removed, too.
+        Err(problem) => shelf.begun(which)?.ok_or(problem),
     }
 }

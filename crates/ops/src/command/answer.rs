@@ -60,7 +60,7 @@ pub(crate) fn body(response: &Response, mask: &Mask, notes: &mut Vec<String>) ->
     let kind = response.header("content-type").unwrap_or_default().to_ascii_lowercase();
     let Ok(text) = std::str::from_utf8(bytes) else {
         return if is_text(&kind) {
-            notes.push("the answer is no UTF-8; letters may be wrong".to_owned());
+            notes.push("the answer is not UTF-8; letters may be wrong".to_owned());
             Body::Text(mask.text(&latin(bytes)).into_owned())
         } else {
             Body::Binary(bytes.to_vec())
@@ -70,7 +70,7 @@ pub(crate) fn body(response: &Response, mask: &Mask, notes: &mut Vec<String>) ->
         match json(text, notes) {
             Some(value) => return Body::Json(mask.json(&value)),
             None if kind.contains("json") => {
-                notes.push("the answer says it is JSON and is none".to_owned());
+                notes.push("the answer says it is JSON, but it is not".to_owned());
             }
             None => {}
         }

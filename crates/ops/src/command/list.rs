@@ -150,7 +150,7 @@ impl Later for List {
 
 fn method(text: &str) -> Result<Method, Problem> {
     Method::parse(text).ok_or_else(|| {
-        let message = format!("`{}` is no method of HTTP", suggest::excerpt(text));
+        let message = format!("`{}` is not an HTTP method", suggest::excerpt(text));
         Problem::new(Code::ParamsInvalid, message, "use GET, POST, PUT, PATCH or DELETE")
     })
 }
@@ -158,6 +158,6 @@ fn method(text: &str) -> Result<Method, Problem> {
 fn cursor(text: &str) -> Result<usize, Problem> {
     text.parse().map_err(|_| {
         let hint = "use the `next_cursor` of the answer before, or leave it out";
-        Problem::new(Code::ParamsInvalid, "the cursor is none of ours", hint)
+        Problem::new(Code::ParamsInvalid, "the cursor is not one of ours", hint)
     })
 }

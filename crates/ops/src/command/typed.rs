@@ -56,13 +56,13 @@ pub fn read(
         Some(TypedBody::File(path)) => match prepared.typed_file(&path, content_type) {
             Some(file) => return Ok(Meant { with, body: Some(file) }),
             None => String::from_utf8(reader.file(&path, call)?).map_err(|_| {
-                let message = format!("`{path}` is no UTF-8 text");
+                let message = format!("`{path}` is not UTF-8 text");
                 Problem::new(Code::ArgumentsInvalid, message, "save it as UTF-8")
             })?,
         },
     };
     let body = prepared.typed_body(&text, content_type).map_err(|error| {
-        let message = format!("the body is no JSON: {error}");
+        let message = format!("the body is not valid JSON: {error}");
         let hint = "quote it for your shell: '{\"name\": \"value\"}', or put it into a file: @file";
         Problem::new(Code::ArgumentsInvalid, message, hint)
     })?;

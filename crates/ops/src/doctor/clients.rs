@@ -72,13 +72,15 @@ fn read(file: &ClientFile) -> Result<Option<Vec<Server>>, &'static str> {
         Err(milepost_store::FileError::NotFound { .. }) => return Ok(None),
         Err(_) => return Err("cannot be read"),
     };
-    let text = String::from_utf8(bytes).map_err(|_| "is no text")?;
+    let text = String::from_utf8(bytes).map_err(|_| "is not text")?;
     let value: Value = match file.format {
-        ClientFormat::Json => serde_json::from_str(&plain(&text)).map_err(|_| "is no JSON")?,
-        ClientFormat::Toml => toml::from_str(&text).map_err(|_| "is no TOML")?,
+        ClientFormat::Json => {
+            serde_json::from_str(&plain(&text)).map_err(|_| "is not valid JSON")?
+        }
+        ClientFormat::Toml => toml::from_str(&text).map_err(|_| "is not valid TOML")?,
         ClientFormat::Yaml => {
             let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-            reading::yaml(text).map_err(|_| "is no YAML that can be read here")?.to_value()
+            reading::yaml(text).map_err(|_| "is not YAML that can be read here")?.to_value()
         }
     };
     let mut servers = Vec::new();

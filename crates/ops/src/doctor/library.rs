@@ -36,13 +36,13 @@ fn invalid(listing: &Listing) -> Vec<Check> {
     });
     let mut checks: Vec<Check> = some.collect();
     if let Some(more) = listing.invalid.len().checked_sub(NAMED).filter(|more| *more > 0) {
-        let what = format!("{more} more files are no workflows");
+        let what = format!("{more} more files are not workflows");
         checks.push(Check::fault("workflow.invalid", what, "see `milepost workflow list`"));
     }
     checks.extend(listing.sources.iter().filter(|source| source.cut).map(|source| {
         let path = source.path.as_deref().unwrap_or(Path::new(""));
         let what = "there are too many files in it to look at all of them";
-        Check::warning("workflow.invalid", what, "move what is no workflow elsewhere").at(path)
+        Check::warning("workflow.invalid", what, "move what is not a workflow elsewhere").at(path)
     }));
     checks
 }

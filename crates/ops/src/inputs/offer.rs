@@ -237,7 +237,8 @@ impl Offer<'_> {
         };
         let stray = picked.iter().any(|value| choices.iter().all(|one| one.value != **value));
         if all && stray {
-            let message = format!("input `{}` is none of what its provider offers", self.name);
+            let message =
+                format!("input `{}` is not one of the values its provider offers", self.name);
             match self.input.on_error {
                 Some(ProviderError::Fail) => {
                     let then = "choose one of its choices";

@@ -47,7 +47,8 @@ fn value<'p>(pair: &'p str, workflow: &Workflow) -> Result<(&'p str, Value), Box
             true => String::new(),
             false => format!(": `{}`", suggest::excerpt(text)),
         };
-        let message = format!("input `{name}` is no {kind}{shown}");
+        let wanted = suggest::with_article(kind);
+        let message = format!("input `{name}` is not {wanted}{shown}");
         let hint = format!("give a value of type {kind}");
         Box::new(Problem::new(Code::InputInvalid, message, hint).context("input", name))
     })?;

@@ -151,7 +151,7 @@ fn page(
         Some(Ok(from)) => from,
         Some(Err(_)) => {
             let hint = "use the `next_cursor` of the answer before, or leave it out";
-            return Err(Problem::new(Code::ParamsInvalid, "the cursor is none of ours", hint));
+            return Err(Problem::new(Code::ParamsInvalid, "the cursor is not one of ours", hint));
         }
     };
     let limit = request.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);

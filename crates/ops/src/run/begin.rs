@@ -311,7 +311,7 @@ fn handed(
             return Ok((name, value));
         }
         if !workflow.inputs.get(&name).is_some_and(Input::is_secret) {
-            let message = format!("a secret is given to the input `{name}`, which is none");
+            let message = format!("a secret is given to the input `{name}`, which is not secret");
             let hint = format!("declare `{name}` of `{}` with `secret: true`", workflow.id.value);
             return Err(Problem::new(Code::InputInvalid, message, hint));
         }

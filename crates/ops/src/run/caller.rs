@@ -243,7 +243,7 @@ impl Caller {
             return own;
         }
         let parsed = SecretName::parse(name).map_err(|_| {
-            let message = format!("`{name}` is no name of a secret");
+            let message = format!("`{name}` is not a valid secret name");
             Problem::new(Code::SecretNotFound, message, "see `milepost secret list`")
         })?;
         let origin = loaded.base()?.origin();

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::view::{RunView, WaitingView};
+use super::view::{APPROVAL, LAPSED, RunView, WaitingView};
 use super::{begin, journal};
 use crate::call::{Call, Caller};
 use crate::later::Later;
@@ -130,8 +130,8 @@ async fn decide(
 
 /// The open question of a run.
 fn question<'v>(view: &'v RunView, step: Option<&str>) -> Result<&'v WaitingView, Problem> {
-    let open: Vec<&WaitingView> =
-        view.waiting.iter().filter(|one| one.kind == "approval").collect();
+    let is_meant = |one: &&WaitingView| step.is_none_or(|step| one.step.as_deref() == Some(step));
+    let open: Vec<&WaitingView> = view.waiting.iter().filter(|one| one.kind == APPROVAL).collect();
     let found = match step {
         Some(step) => open.iter().find(|one| one.step.as_deref() == Some(step)).copied(),
         None if open.len() > 1 => {
@@ -142,8 +142,25 @@ fn question<'v>(view: &'v RunView, step: Option<&str>) -> Result<&'v WaitingView
         None => open.first().copied(),
     };
     found.ok_or_else(|| {
-        let message = format!("run `{}` asks nothing", view.run_id);
-        let hint = "see what waits with `milepost inbox`";
-        Problem::new(Code::RunConflict, message, hint).context("run_id", view.run_id.clone())
+        let run = &view.run_id;
+        let late = view.waiting.iter().filter(|one| one.kind == LAPSED).find(is_meant);
+        let (message, hint) = match late {
+            Some(late) => (
+                format!("{}: it is too late to answer", lapse(late)),
+                format!("`milepost resume {run}` lets the run go on without an answer"),
+            ),
+            None => (
+                format!("run `{run}` asks nothing"),
+                "see what waits with `milepost inbox`".to_owned(),
+            ),
+        };
+        Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
     })
+}
+
+/// What lapsed, and when.
+fn lapse(late: &WaitingView) -> String {
+    let step = late.step.as_deref().unwrap_or_default();
+    let at = late.expires_ms.map(|at| format!(" at {}", crate::rfc3339(at)));
+    format!("the question `{step}` lapsed{}", at.unwrap_or_default())
 }

@@ -6,8 +6,9 @@ use milepost_store::runs::{Cursor, RunFilter, RunRow, RunStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::clock::now_ms;
 use super::sight::Sight;
-use super::view::ADRIFT;
+use super::view::{ADRIFT, APPROVAL, LAPSED};
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
@@ -113,6 +114,9 @@ pub(crate) fn listed(runs: &Sight, rows: &[RunRow]) -> Result<Vec<Listed>, Probl
             RunStatus::Waiting.as_str().clone_into(&mut listed.status);
             listed.waiting = Some(waiting);
         }
+        if let Some(waiting) = lapsed(runs, row)? {
+            listed.waiting = Some(waiting);
+        }
         Ok(listed)
     });
     listed.collect()
@@ -135,6 +139,29 @@ fn stands(runs: &Sight, row: &RunRow) -> Result<Option<String>, Problem> {
     Ok(runs.is_adrift(&row.id)?.then(|| ADRIFT.to_owned()))
 }
 
+/// What a run waits for whose time has come, where that was the time to answer a question. Without
+/// anybody who drives the run, the index does not know of it.
+fn lapsed(runs: &Sight, row: &RunRow) -> Result<Option<String>, Problem> {
+    let is_due = row.standing.wake_ms.is_some_and(|at| at <= now_ms());
+    let waiting = row.standing.waiting.as_deref().filter(|_| is_due && !row.quarantined);
+    let Some(waiting) = waiting.filter(|waiting| waiting.contains(APPROVAL)) else {
+        return Ok(None);
+    };
+    let view = runs.view(&row.id)?;
+    let words = waiting.split(", ").map(|word| {
+        let step = word.strip_prefix(APPROVAL).map(str::trim_start);
+        let is_over = |step: &&str| {
+            let mut lapsed = view.waiting.iter().filter(|one| one.kind == LAPSED);
+            lapsed.any(|one| one.step.as_deref() == Some(step))
+        };
+        match step.filter(is_over) {
+            Some(step) => format!("{LAPSED} {step}"),
+            None => word.to_owned(),
+        }
+    });
+    Ok(Some(words.collect::<Vec<_>>().join(", ")))
+}
+
 impl Later for List {
     type Request = Request;
     type Response = Response;
@@ -151,7 +178,7 @@ impl Later for List {
         let workflow = request.workflow_id.as_deref().map(WorkflowId::parse).transpose();
         let workflow = workflow.map_err(|error| invalid(&error.to_string()))?;
         let before = request.cursor.as_deref().map(str::parse::<u64>).transpose();
-        let before = before.map_err(|_| invalid("this is no cursor"))?.map(Cursor::from_number);
+        let before = before.map_err(|_| invalid("this is not a cursor"))?.map(Cursor::from_number);
         // What is on its way by the index may wait for somebody, and is listed as that.
         let open = status.filter(|status| {
             matches!(status, RunStatus::Pending | RunStatus::Running | RunStatus::Waiting)
@@ -200,7 +227,7 @@ fn page(
 }
 
 fn status(word: &str) -> Result<RunStatus, Problem> {
-    RunStatus::parse(word).ok_or_else(|| invalid(&format!("`{word}` is no status of a run")))
+    RunStatus::parse(word).ok_or_else(|| invalid(&format!("`{word}` is not a run status")))
 }
 
 fn invalid(message: &str) -> Problem {

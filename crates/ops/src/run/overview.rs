@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::list::{Listed, listed};
 use super::next::{Deed, Next};
-use super::view::{ADRIFT, RunView};
+use super::view::{ADRIFT, LAPSED, RunView};
 use crate::reader::Reader;
 
 /// Open runs that are looked at; of more, the newest.
@@ -41,8 +41,8 @@ pub struct Asked {
     pub run_id: String,
     /// Its workflow.
     pub workflow: String,
-    /// `approval`, `decision`, `person`, `budget`, `paused`, `adrift`, `damaged`, `agent` or
-    /// `variable`.
+    /// `approval`, `lapsed`, `decision`, `person`, `budget`, `paused`, `adrift`, `damaged`,
+    /// `agent` or `variable`.
     pub kind: String,
     /// The step.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,7 +118,8 @@ fn next(reader: &Reader, overview: &Overview) -> Result<String, Problem> {
         return Ok("milepost doctor".to_owned());
     }
     let yours = &overview.waits_on_you;
-    let decides = yours.iter().find(|one| one.kind != ADRIFT).or(yours.first());
+    let is_asked = |one: &&Asked| ![ADRIFT, LAPSED].contains(&one.kind.as_str());
+    let decides = yours.iter().find(is_asked).or(yours.first());
     if let Some(one) = decides.or(overview.waits_on_agent.first()) {
         return Ok(one.next.clone());
     }

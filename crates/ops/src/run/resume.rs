@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use milepost_engine::event::{Budget, Resumption};
-use milepost_engine::resume::{self, Needs, Origin, ResumePlan, ResumeRequest, Tally, Verdict};
+use milepost_engine::resume::{
+    self, Forecast, Needs, Origin, ResumePlan, ResumeRequest, StepPlan, Tally, Verdict,
+};
 use milepost_engine::signal::{Signal, resumed_text};
 use milepost_engine::state::{End, Phase, State, Status};
 use milepost_engine::view;
@@ -212,15 +214,13 @@ impl Later for Resume {
         let run = drive.inner.sight.find(&request.run_id)?;
         let loaded = journal::load(&drive.inner.runs, &run)?;
         if request.is_plain() && is_open(&loaded) {
-            let by = begin::actor(call);
-            match view::status(&loaded.flow, &loaded.state) {
-                Status::Paused => super::tell(&drive, &run, &Signal::Unpause { by }).await?,
-                _ => drop(drive.take_up(&run).await?),
-            }
-            let run = drive.inner.sight.follow(&run, super::AFTER).await?;
+            let run = go_on(&drive, call, &run, &loaded).await?;
             return Ok(Response { plan: Vec::new(), forecast: None, run });
         }
         let view = drive.inner.sight.view(&run)?;
+        if request.plan_only && request.changes_nothing() && view.goes_on_by_itself() {
+            return ahead(&drive, &loaded, view);
+        }
         no_secrets(writer, &view, request.inputs.values().chain(request.overrides.values()))?;
         let wanted = Wanted::of(writer, call, &drive, &request, &loaded).await?;
         let planned = resume::plan(
@@ -230,7 +230,10 @@ impl Later for Resume {
             &drive.inner.caller,
             &wanted.request,
         );
-        let planned = planned.map_err(|failure| super::refused(&failure, &run))?;
+        let planned = planned.map_err(|failure| match view.is_left() {
+            true if failure.code == Code::RunConflict.name() => left_alone(&run),
+            _ => super::refused(&failure, &run),
+        })?;
         let (plan, forecast) = with_children(&drive, &loaded.state, &planned);
         if !request.plan_only {
             let mut resumption = Box::new(planned.resumption);
@@ -283,9 +286,13 @@ impl Request {
 
     /// Nothing is to be different: the run only goes on.
     fn is_plain(&self) -> bool {
+        !self.plan_only && self.changes_nothing()
+    }
+
+    /// Nothing is to be different, whether it goes on or is only planned.
+    fn changes_nothing(&self) -> bool {
         self.from.is_none()
             && !self.is_latest()
-            && !self.plan_only
             && self.inputs.is_empty()
             && self.redo.is_empty()
             && self.overrides.is_empty()
@@ -319,6 +326,26 @@ fn uncounted(drive: &Drive, state: &State) -> Option<RunId> {
 /// A run that is paused, or that only nobody drives, goes on as it is.
 fn is_open(loaded: &Loaded) -> bool {
     loaded.state.end.is_none() && loaded.state.parked.is_none()
+}
+
+/// Lets a run go on as it is.
+async fn go_on(
+    drive: &Drive,
+    call: &dyn Call,
+    run: &RunId,
+    loaded: &Loaded,
+) -> Result<RunView, Problem> {
+    let (flow, state, sight) = (&loaded.flow, &loaded.state, &drive.inner.sight);
+    if view::status(flow, state) == Status::Paused {
+        super::tell(drive, run, &Signal::Unpause { by: begin::actor(call) }).await?;
+    } else {
+        drive.take_up(run).await?;
+        // A question that lapsed stays open until whoever drives the run writes that down.
+        if RunView::of(flow, state, false).has_lapsed() {
+            sight.beyond(run, state.seq, super::TAKES).await?;
+        }
+    }
+    sight.follow(run, super::AFTER).await
 }
 
 /// What is wanted, with everything it refers to looked up.
@@ -396,6 +423,26 @@ impl Wanted {
     }
 }
 
+/// What a run would do that nobody drives. It goes on as it is, so there is nothing to decide.
+fn ahead(drive: &Drive, loaded: &Loaded, run: RunView) -> Result<Response, Problem> {
+    let (flow, state) = (&loaded.flow, &loaded.state);
+    let planned = resume::ahead(flow, state, &drive.inner.caller, now_ms());
+    let (steps, forecast) = planned.map_err(|failure| super::refused(&failure, &loaded.row.id))?;
+    let mut forecast = forecast_view(&forecast);
+    let has_children = state.open().any(|(_, step)| matches!(step.phase, Phase::Child(_)));
+    if has_children || forecast.children.most != Some(0) {
+        forecast.is_open();
+    }
+    Ok(Response { plan: step_views(&steps), forecast: Some(forecast), run })
+}
+
+/// A run that has not ended is not changed, even where nobody drives it.
+fn left_alone(run: &RunId) -> Problem {
+    let message = "nobody drives this run, and it has not ended";
+    let hint = format!("let it go on with `milepost resume {run}`, or cancel it first");
+    Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
+}
+
 /// A model does not do once more what must not happen twice by accident.
 fn for_a_person(deed: &str, run: &RunId) -> Problem {
     let message = format!("only a person can decide to {deed}");
@@ -409,7 +456,7 @@ fn budget(name: &str) -> Result<Budget, Problem> {
         "writes" => Ok(Budget::Writes),
         "attempts" => Ok(Budget::Attempts),
         _ => {
-            let message = format!("`{name}` is no budget");
+            let message = format!("`{name}` is not a budget");
             let hint = "use `http_calls`, `writes` or `attempts`";
             Err(Problem::new(Code::ParamsInvalid, message, hint))
         }
@@ -465,7 +512,11 @@ fn left(state: &State, resumption: &Resumption) -> Vec<(Key, RunId)> {
 }
 
 fn told(planned: &ResumePlan) -> (Vec<StepPlanView>, ForecastView) {
-    let steps = planned.steps.iter().map(|step| StepPlanView {
+    (step_views(&planned.steps), forecast_view(&planned.forecast))
+}
+
+fn step_views(steps: &[StepPlan]) -> Vec<StepPlanView> {
+    let views = steps.iter().map(|step| StepPlanView {
         step: step.key.as_str().to_owned(),
         kind: step.kind.to_owned(),
         verdict: step.verdict.words().to_owned(),
@@ -475,9 +526,12 @@ fn told(planned: &ResumePlan) -> (Vec<StepPlanView>, ForecastView) {
         },
         why: step.why.clone(),
     });
+    views.collect()
+}
+
+fn forecast_view(forecast: &Forecast) -> ForecastView {
     let range = |tally: &Tally| Range { least: tally.least, most: tally.most };
-    let forecast = &planned.forecast;
-    let view = ForecastView {
+    ForecastView {
         calls: range(&forecast.calls),
         writes: range(&forecast.writes),
         agent_steps: range(&forecast.agent_steps),
@@ -486,6 +540,5 @@ fn told(planned: &ResumePlan) -> (Vec<StepPlanView>, ForecastView) {
         saved_calls: forecast.saved.calls,
         saved_writes: forecast.saved.writes,
         saved_agent_steps: forecast.saved.agent_steps,
-    };
-    (steps.collect(), view)
+    }
 }

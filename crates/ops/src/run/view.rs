@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::clock::now_ms;
 use super::next::{Deed, Next};
 
 /// A run.
@@ -102,7 +103,7 @@ pub struct ProblemView {
 /// Who has to do what.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct WaitingView {
-    /// `approval`, `decision`, `person`, `budget`, `agent` or `variable`.
+    /// `approval`, `lapsed`, `decision`, `person`, `budget`, `adrift`, `agent` or `variable`.
     pub kind: String,
     /// The step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,7 +128,7 @@ pub struct WaitingView {
     /// What differs from what was approved before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeView>,
-    /// When it lapses, in milliseconds since 1970.
+    /// When it lapses or lapsed, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_ms: Option<u64>,
     /// How a person has to show to be there, at least: `elicitation`, `terminal` or `pin`.
@@ -205,6 +206,10 @@ pub struct IssueView {
 
 /// What a run waits for that nobody drives.
 pub(crate) const ADRIFT: &str = "adrift";
+/// A question that a person answers.
+pub(crate) const APPROVAL: &str = "approval";
+/// A question whose time has passed: nobody drove the run then, so it is not written down yet.
+pub(crate) const LAPSED: &str = "lapsed";
 
 impl RunView {
     /// Of a run as its journal has it.
@@ -217,8 +222,9 @@ impl RunView {
             Some(End::Canceled) | None => (None, None),
         };
         let waiting = view::waiting(flow, state);
-        let waiting: Vec<WaitingView> =
-            waiting.iter().map(|one| WaitingView::of(flow, state, one)).collect();
+        let now = now_ms().max(state.now_ms);
+        let waiting = waiting.iter().map(|one| WaitingView::of(flow, state, one));
+        let waiting: Vec<WaitingView> = waiting.map(|one| one.at(now)).collect();
         let due: Vec<DueView> = view::briefs(flow, state).into_iter().map(DueView::of).collect();
         let next = due_next(state, status).or_else(|| next(&state.head.run, status, &waiting));
         RunView {
@@ -270,6 +276,17 @@ impl RunView {
     /// Whether nobody drives it.
     pub(crate) fn is_left(&self) -> bool {
         self.waiting.iter().any(|waiting| waiting.kind == ADRIFT)
+    }
+
+    /// Whether it only lacks somebody who drives it: what else it waits for nobody can answer.
+    pub(crate) fn goes_on_by_itself(&self) -> bool {
+        let mut kinds = self.waiting.iter().map(|waiting| waiting.kind.as_str());
+        !self.waiting.is_empty() && kinds.all(|kind| [ADRIFT, LAPSED].contains(&kind))
+    }
+
+    /// Whether one of its questions lapsed.
+    pub(crate) fn has_lapsed(&self) -> bool {
+        self.waiting.iter().any(|waiting| waiting.kind == LAPSED)
     }
 
     /// It waits for what a run of one of its steps waits for.
@@ -347,6 +364,24 @@ impl ProblemView {
 }
 
 impl WaitingView {
+    /// As it is at a time. A question that nobody may answer any more shows nothing to agree to.
+    fn at(self, now_ms: u64) -> WaitingView {
+        if self.kind != APPROVAL || self.expires_ms.is_none_or(|at| at > now_ms) {
+            return self;
+        }
+        WaitingView {
+            kind: LAPSED.to_owned(),
+            message: format!("nobody answered in time: {}", self.message),
+            digest: None,
+            by: Vec::new(),
+            form: None,
+            shown: Vec::new(),
+            changes: Vec::new(),
+            presence: None,
+            ..self
+        }
+    }
+
     fn of(flow: &Flow, state: &State, waiting: &Waiting) -> WaitingView {
         let plain = |kind: &str, step: Option<&str>, message: String| WaitingView {
             kind: kind.to_owned(),
@@ -411,7 +446,7 @@ fn approval(flow: &Flow, state: &State, request: &Request) -> WaitingView {
     WaitingView {
         by: authored.map(|approve| approve.by.clone()).unwrap_or_default(),
         form: authored.and_then(|approve| Some(approve.form.as_ref()?.value.clone())),
-        kind: "approval".to_owned(),
+        kind: APPROVAL.to_owned(),
         step: Some(request.key.as_str().to_owned()),
         run_id: None,
         message: request.message.clone(),
@@ -490,8 +525,9 @@ fn next(run: &str, status: Status, waiting: &[WaitingView]) -> Option<Next> {
         Status::Paused => Deed::GoOn,
         Status::Failed | Status::Canceled => Deed::Plan,
         Status::Succeeded => return None,
-        Status::Waiting if of("approval").is_some() => Deed::Approve,
+        Status::Waiting if of(APPROVAL).is_some() => Deed::Approve,
         Status::Waiting if of("decision").or_else(|| of("person")).is_some() => Deed::Decide,
+        Status::Waiting if of(LAPSED).is_some() => Deed::GoOn,
         Status::Waiting if of("variable").is_some() => {
             let message = of("variable").map(|one| one.message.as_str()).unwrap_or_default();
             let name = message.split('`').nth(1).unwrap_or_default().to_owned();

@@ -144,7 +144,7 @@ fn id_of(text: &str) -> Result<WorkflowId, Problem> {
 fn expecting(version: Option<&str>) -> Result<Expected, Problem> {
     let Some(text) = version else { return Ok(Expected::Any) };
     let Some(version) = Digest::parse(text) else {
-        let message = "`expected_version` is no version: it has 64 hexadecimal digits";
+        let message = "`expected_version` is not a version: it has 64 hexadecimal digits";
         let hint = "take it from `workflow.get` as it is";
         return Err(Problem::new(Code::ParamsInvalid, message, hint));
     };

@@ -66,7 +66,7 @@ fn a_violation_says_what_to_do() {
     let depot = Depot::new();
     let response = depot.resolve("status: {enum: [open, paid]}, a: {}", json!({"status": "pad"}));
     let [wrong, missing] = response.violations.as_slice() else { panic!("{response:?}") };
-    assert_eq!(wrong.message, "input `status` is none of the choices");
+    assert_eq!(wrong.message, "input `status` is not one of the choices");
     assert_eq!(wrong.expected, "`open` or `paid`");
     assert_eq!(wrong.actual, "\"pad\"");
     assert_eq!(wrong.suggestion, "did you mean `paid`?");
@@ -154,7 +154,7 @@ fn a_default_without_a_value_says_why() {
         (
             "default: {from: workflow_output, value: other}",
             "/inputs/a type",
-            "input `a` is no string",
+            "input `a` is not a string",
         ),
     ] {
         let response = depot.resolve(&format!("a: {{{keys}}}"), json!({}));

@@ -29,7 +29,7 @@ pub enum RecordFault {
     #[error(transparent)]
     Text(#[from] Fault),
     /// Its name is that of no catalog.
-    #[error("its name is no catalog id: rename it to `<id>.toml`")]
+    #[error("its name is not a catalog id: rename it to `<id>.toml`")]
     FileName,
     /// Its id is not that of its name.
     #[error("it says `id = \"{found}\"`: rename the file or change the id")]

@@ -77,7 +77,7 @@ fn runs(readers: &Readers, key: &ChainKey, report: &mut CheckReport) -> Result<(
         after = *last;
         for (_, id) in &some {
             let Ok(run) = RunId::parse(id) else {
-                report.file.push("the id of a run is none".to_owned());
+                report.file.push("the id of a run is not valid".to_owned());
                 continue;
             };
             readers.read(|db| one(db, key, &run, report))?;

@@ -78,7 +78,7 @@ pub enum SecretError {
     #[error("a secret can be bound to an `http` or `https` origin only")]
     NoOrigin,
     /// Nothing at all.
-    #[error("an empty secret is none: give it a value")]
+    #[error("a secret cannot be empty: give it a value")]
     Empty,
     /// Too long, or one too many.
     #[error("secrets are at most {} of at most {} bytes", limits::SECRETS, limits::SECRET_BYTES)]

@@ -108,13 +108,13 @@ fn what_is_no_toml_has_a_place_and_is_not_quoted() {
     for text in ["a = \n[x", "tok3n-canary", "a = tok3n-canary", "a = 1\na = 'tok3n-canary'"] {
         let error = read(root.path(), text).expect_err(text);
         let shown = format!("{error} {error:?}");
-        assert!(shown.contains("it is no TOML") && shown.contains("line "), "{shown}");
+        assert!(shown.contains("it is not valid TOML") && shown.contains("line "), "{shown}");
         assert!(!shown.contains("canary"), "{shown}");
     }
     put(&locations(root.path()).config, "");
     fs::write(locations(root.path()).config, b"a = \"\xff\"").expect("writes");
-    let error = Config::read(&locations(root.path())).expect_err("is no text");
-    assert!(error.to_string().ends_with("it is no UTF-8 text: save it as UTF-8"), "{error}");
+    let error = Config::read(&locations(root.path())).expect_err("is not text");
+    assert!(error.to_string().ends_with("it is not UTF-8 text: save it as UTF-8"), "{error}");
 }
 
 #[test]

@@ -254,7 +254,7 @@ mod unix {
         let library = list(&[(Runtime, root.path())]);
         assert_eq!(ids(&library), ["good"]);
         let refused = |name: &str| {
-            let reason = format!("`{}` is no regular file", file(name).display());
+            let reason = format!("`{}` is not a regular file", file(name).display());
             (name.to_owned(), reason)
         };
         assert_eq!(left_out(&library), [refused("pipe.json"), refused("socket.json")]);

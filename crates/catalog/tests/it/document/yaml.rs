@@ -42,8 +42,8 @@ fn what_is_no_number_in_json_is_text_and_noted() {
         "a:\n  b: [-.inf, .nan]\n  c: 12e4567\n",
         expect![[r#"
         {"a":{"b":["-.inf",".nan"],"c":"12e4567"}}
-        2:3 /a/b/0 number: `-.inf` is no number in JSON and kept as text
-        2:3 /a/b/1 number: `.nan` is no number in JSON and kept as text
+        2:3 /a/b/0 number: `-.inf` is not a JSON number, and is kept as text
+        2:3 /a/b/1 number: `.nan` is not a JSON number, and is kept as text
         3:3 /a/c number: `12e4567` is beyond every number and kept as text"#]],
     );
 }

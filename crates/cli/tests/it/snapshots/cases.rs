@@ -85,6 +85,8 @@ pub(super) const LONE: [&str; 3] = ["config path", "mcp budget", "workflow sourc
 /// Two versions of a workflow.
 const TWICE: [&str; 2] = ["workflow save sound.yaml", "workflow save sounder.yaml --overwrite"];
 const IMPORT: &str = "catalog import depot.yaml --vendor depot --base-url SERVER";
+const DEPOT_TWO: &str =
+    "catalog import depot.yaml --vendor depot-two --title Two --base-url SERVER";
 const RUNS_DB: &str = "copy sound.yaml ../home/.local/share/milepost/runs.db";
 
 /// One that succeeds and one that fails for each command.
@@ -173,6 +175,7 @@ pub(super) const CASES: &[Case] = &[
     case("config-get-missing", &[], "config get nobody"),
     case("docs-missing", &[], "docs durabilty"),
     case("docs", &[], "docs"),
+    case("docs-page", &[], "docs RUN_CONFLICT"),
     case("init", &[], "init"),
     case("init-twice", &["init"], "init"),
     case("approve", &["run agrees.yaml"], "approve run_"),
@@ -228,6 +231,12 @@ pub(super) const CASES: &[Case] = &[
     Case { typed: &["y"], ..case("approve-yes", &["run agrees.yaml"], "approve run_") },
     Case { typed: &["y"], ..case("reject-yes", &["run agrees.yaml"], "reject run_") },
     Case { typed: &["n"], ..case("approve-no", &["run agrees.yaml"], "approve run_") },
+    Case { typed: &["\u{3}"], ..case("approve-interrupted", &["run agrees.yaml"], "approve run_") },
+    Case { typed: &["\u{3}"], ..case("person-pin-interrupted", &[], "person set-pin") },
+    Case { typed: &["\u{3}"], ..case("cancel-interrupted", &["run asks.yaml"], "cancel run_") },
+    case("run-agrees-quiet", &[], "run agrees.yaml -q"),
+    case("catalog-show-begun", &["catalog import shop.yaml"], "catalog show sh"),
+    case("catalog-show-several", &[IMPORT, DEPOT_TWO], "catalog show dep"),
     Case { typed: &["tr0mbone-7", "tr0mbone-7"], ..case("person-pin", &[], "person set-pin") },
     Case { typed: &["hunter2"], ..case("secret-set", &[], "secret set SHOP_TOKEN") },
     // What goes on until it is stopped.
@@ -303,7 +312,12 @@ pub(super) const CASES: &[Case] = &[
 const CATALOGS: &str = "copy sound.yaml ../home/.config/milepost/catalogs";
 
 /// Those that are looked at on a terminal with everything that a terminal can show.
-pub(super) const SHOWN: [&str; 9] = [
+#[cfg(target_os = "linux")]
+pub(super) const SHOWN: [&str; 13] = [
+    "approve-interrupted",
+    "run-agrees",
+    "show",
+    "show-missing",
     "run-sets",
     "run-fails",
     "run-rests",
@@ -313,4 +327,17 @@ pub(super) const SHOWN: [&str; 9] = [
     "unknown-command",
     "help-run",
     "status-open",
+];
+
+/// Those that are looked at on a narrow terminal.
+#[cfg(target_os = "linux")]
+pub(super) const NARROW: [&str; 8] = [
+    "approve-interrupted",
+    "catalog-auth-missing",
+    "catalog-remove",
+    "docs-page",
+    "inputs-forget-invalid",
+    "mcp-install-done",
+    "run-fails",
+    "serve-remote",
 ];

@@ -11,7 +11,9 @@ use std::sync::OnceLock;
 
 use serde_json::json;
 
-use self::cases::{CASES, Case, FILES, LONE, SHOWN};
+use self::cases::{CASES, Case, FILES, LONE};
+#[cfg(target_os = "linux")]
+use self::cases::{NARROW, SHOWN};
 use crate::rogue::typed;
 use crate::server::{self, Server};
 use crate::{Place, Ran, finish};
@@ -341,9 +343,21 @@ fn what_commands_say_into_a_pipe() {
     });
 }
 
+/// How much of what a terminal can show is wanted.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// Words alone.
+    Plain,
+    /// Words in colours.
+    Coloured,
+    /// Those, and a line that turns while something goes on.
+    Whole,
+}
+
 /// What a case says on a terminal of its own, made by `script`: results and remarks come as one.
 #[cfg(target_os = "linux")]
-fn on_terminal(case: &Case, width: &str, plain: bool) -> (Place, Ran) {
+fn on_terminal(case: &Case, width: &str, look: Look) -> (Place, Ran) {
     let place = prepared(case.before);
     let quoted = |word: String| format!("'{}'", word.replace('\'', "'\\''"));
     let words = [env!("CARGO_BIN_EXE_milepost").to_owned()];
@@ -356,8 +370,11 @@ fn on_terminal(case: &Case, width: &str, plain: bool) -> (Place, Ran) {
     ran.args(["-qec", &line, "/dev/null"]).current_dir(place.path("")).env_clear();
     ran.env("HOME", place.root.path().join("home")).env("PATH", "/usr/bin:/bin");
     ran.env("TERM", "xterm-256color").env(TOKEN.0, TOKEN.1);
-    if plain {
-        ran.env("CI", "1").env("NO_COLOR", "1");
+    if look != Look::Whole {
+        ran.env("CI", "1");
+    }
+    if look == Look::Plain {
+        ran.env("NO_COLOR", "1");
     }
     let ran = match case.typed {
         [] => finish(&mut ran, ""),
@@ -375,7 +392,7 @@ fn what_commands_say_on_a_terminal() {
         let Case { name, command, .. } = case;
         let mut all = String::new();
         for width in WIDTHS {
-            let (place, ran) = on_terminal(case, width, true);
+            let (place, ran) = on_terminal(case, width, Look::Plain);
             let text = cut(&settled(&place, &ran.out.replace('\r', "")));
             writeln!(all, "$ milepost {command}  # {width} columns\n{text}-- exit {}\n", ran.code)
                 .expect("writes");
@@ -389,11 +406,9 @@ fn what_commands_say_on_a_terminal() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_commands_show_on_a_terminal() {
-    let cases: Vec<&Case> = CASES.iter().filter(|case| SHOWN.contains(&case.name)).collect();
-    assert_eq!(cases.len(), SHOWN.len());
-    each(&cases, |case, wrong| {
+    each(&named(&SHOWN), |case, wrong| {
         let Case { name, command, .. } = case;
-        let (place, ran) = on_terminal(case, "80", false);
+        let (place, ran) = on_terminal(case, "80", Look::Whole);
         let text = settled(&place, &turned(&ran.out));
         let all = format!("$ milepost {command}\n{text}-- exit {}\n", ran.code);
         compare(&format!("shown/{name}"), &all, wrong);
@@ -401,6 +416,59 @@ fn what_commands_show_on_a_terminal() {
             assert!(all.contains("~ rest  waits until"), "nothing turned: {all}");
         }
     });
+}
+
+/// Cases by their names.
+#[cfg(target_os = "linux")]
+fn named(names: &[&str]) -> Vec<&'static Case> {
+    let cases: Vec<&Case> = CASES.iter().filter(|case| names.contains(&case.name)).collect();
+    assert_eq!(cases.len(), names.len(), "one of them is no case: {names:?}");
+    cases
+}
+
+/// Colours are added to what is said without them, and say nothing themselves.
+#[cfg(target_os = "linux")]
+#[test]
+fn colours_are_all_that_differs() {
+    each(&named(&SHOWN), |case, wrong| {
+        let [plain, coloured] = [Look::Plain, Look::Coloured].map(|look| {
+            let (place, ran) = on_terminal(case, "80", look);
+            settled(&place, &ran.out.replace('\r', ""))
+        });
+        let has_colours = matches!(case.name, "validate-slip" | "help-run" | "unknown-command");
+        let stripped = anstream::adapter::strip_str(&coloured).to_string();
+        if stripped != plain || coloured.contains('\u{1b}') != has_colours {
+            wrong.push(format!("{}:\n{plain}\n-- in colours:\n{coloured}", case.name));
+        }
+    });
+}
+
+/// On a narrow terminal, prose is broken between words, and nothing that is copied is.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_commands_say_on_a_narrow_terminal() {
+    each(&named(&NARROW), |case, wrong| {
+        let Case { name, command, .. } = case;
+        let (place, ran) = on_terminal(case, "50", Look::Plain);
+        let text = cut(&settled(&place, &ran.out.replace('\r', "")));
+        let all = format!("$ milepost {command}  # 50 columns\n{text}-- exit {}\n", ran.code);
+        compare(&format!("narrow/{name}"), &all, wrong);
+    });
+}
+
+/// `x is no y` is not how people say that something is not what it should be.
+#[test]
+fn messages_are_in_plain_english() {
+    let mut odd = Vec::new();
+    for kind in ["pipe", "terminal"] {
+        for entry in std::fs::read_dir(folder().join(kind)).expect("there are some") {
+            let path = entry.expect("is read").path();
+            let text = std::fs::read_to_string(&path).expect("is text");
+            let said = text.lines().filter(|line| line.contains("` is no "));
+            odd.extend(said.map(|line| format!("{}: {line}", path.display())));
+        }
+    }
+    assert!(odd.is_empty(), "{}", odd.join("\n"));
 }
 
 /// Each thing that a line showed in a line of its own: however often it turned, it is one.

@@ -1,0 +1,86 @@
+//! Whoever leaves a question with Ctrl-C is told that nothing came of it and how to come back, and
+//! finds the terminal as it was.
+#![cfg(target_os = "linux")]
+
+use std::process::Command;
+
+use crate::rogue::typed;
+use crate::runs::last;
+use crate::{Place, Ran};
+
+const ASKS: &str = "workflow: asks\nsteps: [{id: ok, approve: Go on?}]\n";
+const STRICT: &str = "workflow: strict\nsteps:\n  - id: look\n    prompt: Look at it\n    \
+     max_attempts: 1\n    output_schema: {type: object, required: [seen]}\n";
+const PIN: &str = "tr0mbone-7";
+const INTERRUPT: &str = "\u{3}";
+
+/// Types keys at the questions of a command; then the shell says how the terminal is set.
+fn at_terminal(place: &Place, line: &str, keys: &[&str]) -> Ran {
+    let binary = env!("CARGO_BIN_EXE_milepost");
+    let line = format!("{binary} {line}; code=$?; echo; stty -a; exit $code");
+    let mut command = Command::new("script");
+    command
+        .args(["-qec", &line, "/dev/null"])
+        .current_dir(place.path(""))
+        .env("HOME", place.root.path().join("home"))
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", "120");
+    typed(&mut command, keys)
+}
+
+/// Leaves the last question of a command.
+fn left(place: &Place, line: &str, keys: &[&str], told: &str) {
+    let ran = at_terminal(place, line, &[keys, &[INTERRUPT]].concat());
+    assert_eq!(ran.code, 130, "{line}: {}", ran.out);
+    let lines: Vec<&str> = ran.out.lines().filter(|line| line.contains("interrupted")).collect();
+    assert_eq!(lines, [told], "{line}: {}", ran.out);
+    let has = |word: &str| ran.out.split([' ', ';', '\r', '\n']).any(|one| one == word);
+    assert!(has("echo") && has("icanon") && has("isig"), "{line}: {}", ran.out);
+    assert!(ran.out.contains("intr = ^C") && !has("-echo"), "{line}: {}", ran.out);
+}
+
+fn start(place: &Place, file: &str, code: i32) -> String {
+    let run = last(&place.run(["run", file, "--json"]).ends(code));
+    run["run_id"].as_str().expect("an id").to_owned()
+}
+
+#[test]
+fn a_decision_that_is_left_is_none() {
+    let place = Place::with(&[("asks.yaml", ASKS), ("strict.yaml", STRICT)]);
+    let run = start(&place, "asks.yaml", 4);
+    for word in ["approve", "reject"] {
+        let told =
+            format!("interrupted: nothing was decided; come back with: milepost {word} {run}");
+        left(&place, &format!("{word} {run}"), &[], &told);
+    }
+    let view = place.run(["show", &run, "--json"]).ends(0).json();
+    assert_eq!(view["waiting"][0]["kind"], "approval", "{view}");
+    let strict = start(&place, "strict.yaml", 5);
+    place.run(["submit", &strict, "look", "asks.yaml"]);
+    let told =
+        format!("interrupted: nothing was decided; come back with: milepost decide {strict}");
+    left(&place, &format!("decide {strict}"), &[], &told);
+}
+
+#[test]
+fn a_pin_that_is_not_typed_decides_nothing() {
+    let place = Place::with(&[("asks.yaml", ASKS)]);
+    let changed = "interrupted: nothing was changed; run the same command to be asked again";
+    left(&place, "person set-pin", &[PIN], changed);
+    at_terminal(&place, "person set-pin", &[PIN, PIN]).ends(0);
+    let run = start(&place, "asks.yaml", 4);
+    let told = format!("interrupted: nothing was decided; come back with: milepost approve {run}");
+    left(&place, &format!("approve {run}"), &[], &told);
+    let view = place.run(["show", &run, "--json"]).ends(0).json();
+    assert_eq!(view["waiting"][0]["kind"], "approval", "{view}");
+}
+
+#[test]
+fn a_confirmation_that_is_left_changes_nothing() {
+    let place = Place::with(&[("asks.yaml", ASKS)]);
+    let run = start(&place, "asks.yaml", 4);
+    let changed = "interrupted: nothing was changed; run the same command to be asked again";
+    left(&place, &format!("cancel {run}"), &[], changed);
+    let view = place.run(["show", &run, "--json"]).ends(0).json();
+    assert_eq!(view["status"], "waiting", "{view}");
+}
