@@ -835,7 +835,6 @@ impl Turn<'_> {
     }
 }
 
-/// A request as a person compares it with another one.
 /// What became of the requests that were under way when a process ended: those that may be sent
 /// again are, and of the others a person says it.
 pub(crate) fn lost(state: &State, now_ms: u64) -> Vec<Event> {
@@ -875,6 +874,7 @@ pub(crate) fn lapsed(state: &State, now_ms: u64) -> Vec<Event> {
     rejected.collect()
 }
 
+/// A request as a person compares it with another one.
 fn side(shown: &ShownCall) -> Value {
     let request = if shown.target.is_empty() { &shown.request } else { &shown.target };
     json!({request.clone(): shown.arguments})

@@ -373,6 +373,16 @@ impl State {
                     _ => Phase::Pending,
                 };
             }
+            Event::ChildStarted { .. } | Event::ChildFinished { .. } => {
+                self.take_child(event, at)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn take_child(&mut self, event: &Event, at: u64) -> Result<(), String> {
+        match event {
             Event::ChildStarted { key, run, given, rest } => {
                 let step = self.from(key, at, |phase| *phase == Phase::Pending)?;
                 let left = step.left.take().filter(|left| left.run == *run);

@@ -548,7 +548,7 @@ fn runs_abreast_share_what_is_left() {
 workflow: w
 inputs: {all: {type: array}}
 steps:
-  - {id: a, for_each: '${{ inputs.all }}', concurrency: 2, run: workflow other, with: {x: '${{ item }}'}}
+  - {id: a, for_each: '${{ inputs.all }}', concurrency: 2, run: workflow other}
   - {id: b, run: api b:get}
 ";
     check_shared(

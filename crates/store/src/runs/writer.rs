@@ -8,7 +8,6 @@
 //! system may have dropped what it could not write, and a second try would only look like one.
 
 use std::fs::File;
-use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -186,12 +185,9 @@ impl Writer {
             log,
             log_pages,
             left_pages: 0,
-            synced: true,
-            fresh: true,
-            loose: false,
+            level: Level::Full,
             quick: false,
             lone: false,
-            roomy: false,
         };
         let shared = Arc::new(Shared {
             pen: Mutex::new(Some(pen)),
@@ -377,25 +373,40 @@ struct Pen {
     log_pages: Arc<AtomicI32>,
     /// How many of these are on their way to the disk, or there.
     left_pages: i32,
-    /// Whether commits are synced, as the connection is set.
-    synced: bool,
-    /// Whether nothing was written yet.
-    fresh: bool,
-    /// Whether not even the beginning of the log is synced.
-    loose: bool,
+    /// What is synced, as the connection is set.
+    level: Level,
     /// Whether the last synced commit took less time than it takes to hand it over.
     quick: bool,
     /// Whether the last batch was one job.
     lone: bool,
-    /// Whether there is room in the log, as far as that can be made.
-    roomy: bool,
+}
+
+/// What a connection syncs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    /// Every commit.
+    Full,
+    /// What keeps the log in order: after a loss of power its end may be missing, and nothing else.
+    Normal,
+    /// Nothing, for one commit: the first of a log that is new.
+    Off,
+}
+
+impl Level {
+    fn name(self) -> &'static str {
+        match self {
+            Level::Full => "FULL",
+            Level::Normal => "NORMAL",
+            Level::Off => "OFF",
+        }
+    }
 }
 
 impl Pen {
     fn alone(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
         self.sync(true)?;
         // Whatever this does to the log, it is not new afterwards.
-        self.fresh = false;
+        self.log.begins();
         self.sync_mark()?;
         for job in batch {
             if let Ended::Broken(fault) = job.work(self.db()) {
@@ -421,15 +432,12 @@ impl Pen {
     /// of power leaves it, or less of it.
     fn begin(&mut self) -> rusqlite::Result<()> {
         let begin = |pen: &Pen| pen.db().step(Point::Begin, "BEGIN IMMEDIATE");
-        if !mem::take(&mut self.fresh) || self.synced || !self.log.is_empty() {
+        if !self.log.begins() || self.is_synced() || !self.log.is_empty() {
             return begin(self);
         }
-        self.set_level("OFF")?;
+        self.set_level(Level::Off)?;
         match begin(self) {
-            Ok(()) if self.log.is_empty() => {
-                self.loose = true;
-                Ok(())
-            }
+            Ok(()) if self.log.is_empty() => Ok(()),
             Ok(()) => {
                 self.connection.execute_batch("ROLLBACK")?;
                 self.tighten()?;
@@ -444,15 +452,23 @@ impl Pen {
 
     /// Syncs again what has to be. A connection that cannot must not touch the database either, not
     /// even when it is closed.
-    fn tighten(&self) -> rusqlite::Result<()> {
-        self.set_level("NORMAL").inspect_err(|_| {
+    fn tighten(&mut self) -> rusqlite::Result<()> {
+        self.set_level(Level::Normal).inspect_err(|_| {
             let keep = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
             drop(self.connection.set_db_config(keep, true));
         })
     }
 
-    fn set_level(&self, level: &str) -> rusqlite::Result<()> {
-        self.connection.pragma_update(None, "synchronous", level)
+    fn set_level(&mut self, level: Level) -> rusqlite::Result<()> {
+        if level != self.level {
+            self.connection.pragma_update(None, "synchronous", level.name())?;
+            self.level = level;
+        }
+        Ok(())
+    }
+
+    fn is_synced(&self) -> bool {
+        self.level == Level::Full
     }
 
     /// Whether a job can be done without a wait that is worth another thread.
@@ -484,10 +500,10 @@ impl Pen {
         }
         let db = self.db();
         let began = Instant::now();
-        let outcome = in_transaction(db, batch, self.loose)
+        let outcome = in_transaction(db, batch, self.level == Level::Off)
             .and_then(|()| db.step(Point::Commit, "COMMIT").map_err(fault_of));
         self.tell(batch.len(), began, outcome);
-        if self.synced {
+        if self.is_synced() {
             self.quick = outcome.is_ok() && began.elapsed() < limits::QUICK_COMMIT;
         }
         // What failed may have ended the transaction by itself.
@@ -498,7 +514,7 @@ impl Pen {
             return Err(BatchFault::Failed);
         }
         // Nothing is moved into the database, now or at the end, without being synced.
-        if mem::take(&mut self.loose) && self.tighten().is_err() {
+        if self.level == Level::Off && self.tighten().is_err() {
             return Err(BatchFault::Failed);
         }
         self.write_back();
@@ -508,7 +524,7 @@ impl Pen {
     /// Counts a transaction, and leaves a line about it for those who want to see each.
     fn tell(&self, jobs: usize, began: Instant, outcome: Result<(), BatchFault>) {
         let duration_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let synced = self.synced;
+        let synced = self.is_synced();
         match outcome {
             Ok(()) => {
                 milepost_metrics::COMMITS.add(1);
@@ -520,20 +536,15 @@ impl Pen {
         }
     }
 
-    /// `NORMAL` leaves the log unsynced at a commit, and in order: after a loss of power its end
-    /// may be missing, and nothing else.
+    /// Whether the next commits are synced.
     fn sync(&mut self, synced: bool) -> Result<(), BatchFault> {
-        if synced != self.synced {
-            self.set_level(if synced { "FULL" } else { "NORMAL" }).map_err(fault_of)?;
-            self.synced = synced;
-        }
-        Ok(())
+        self.set_level(if synced { Level::Full } else { Level::Normal }).map_err(fault_of)
     }
 
     /// Whoever syncs one write after the other has a short log: it is soon written over, which a
     /// disk syncs several times as fast as a file that grows.
     fn is_log_long(&self) -> bool {
-        let short = self.synced && self.lone;
+        let short = self.is_synced() && self.lone;
         let most = if short { limits::LOG_PAGES_LONE } else { limits::LOG_PAGES };
         self.log_pages.load(Ordering::Relaxed) >= most
     }
@@ -542,13 +553,11 @@ impl Pen {
     /// the log for one that is synced alone; many at once grow it together. A transaction is under
     /// way: nobody else writes.
     fn make_ready(&mut self) -> Result<(), BatchFault> {
-        if !self.synced {
-            return Ok(());
-        }
-        self.sync_mark()?;
-        if self.lone && !mem::replace(&mut self.roomy, true) {
-            // Without it the log grows by itself, and a disk without room is told of by that.
-            drop(self.log.make_room());
+        if self.is_synced() {
+            self.sync_mark()?;
+            if self.lone {
+                self.log.make_room();
+            }
         }
         Ok(())
     }
@@ -562,7 +571,7 @@ impl Pen {
     fn write_back(&mut self) {
         let pages = self.log_pages.load(Ordering::Relaxed);
         let left = self.left_pages.min(pages);
-        self.left_pages = if self.synced { pages } else { left };
+        self.left_pages = if self.is_synced() { pages } else { left };
         if pages - self.left_pages >= limits::LOG_PAGES_LONE {
             self.log.write_back(self.left_pages..pages);
             self.left_pages = pages;
