@@ -1,8 +1,9 @@
 //! The file of a journal's log: room in it that is made early, and its way to the disk.
 //!
 //! A file that grows is synced with its size and its blocks, which takes two to three times as long
-//! as the bytes alone. What is written here are zeros behind the last record, where `SQLite` expects
-//! anything that an earlier log left: a record counts only with the salt and the sums of its log.
+//! as the bytes alone. What is written here are zeros behind the last record, where `SQLite`
+//! expects anything that an earlier log left: a record counts only with the salt and the sums of
+//! its log.
 
 #[cfg(target_os = "linux")]
 use std::fs::File;
@@ -44,8 +45,8 @@ impl LogFile {
     }
 
     /// Makes it as long as one that is written over becomes, once. Only for who may write: anybody
-    /// else's records would be overwritten. Without room it grows by itself, and a disk that is full
-    /// is told of by that.
+    /// else's records would be overwritten. Without room it grows by itself, and a full disk is
+    /// told of by that.
     pub(super) fn make_room(&mut self) {
         if !mem::replace(&mut self.roomy, true) {
             drop(self.fill());
