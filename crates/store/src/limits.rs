@@ -71,7 +71,7 @@ pub const WRITES_WAITING: usize = 4_096;
 /// Writes that are committed at once.
 pub const WRITES_AT_ONCE: usize = 256;
 /// A synced commit that takes no longer is not worth another thread.
-pub const QUICK_COMMIT: Duration = Duration::from_micros(500);
+pub const QUICK_COMMIT: Duration = Duration::from_millis(2);
 /// Pages of the journal's log that are moved into the database at once: 4 MiB.
 pub const LOG_PAGES: i32 = 1_000;
 /// The same while writes come one at a time.

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OpenFlags, Params, Row};
 
 use super::error::RunsError;
 use super::fault::{self, Faults, Point};
+use super::known::Known;
 use crate::limits;
 
 /// A connection, with the faults that its calls are to meet.
@@ -16,16 +17,31 @@ use crate::limits;
 pub(super) struct Db<'c> {
     connection: &'c Connection,
     faults: Option<&'c Faults>,
+    known: Option<&'c Known>,
 }
 
 impl<'c> Db<'c> {
     /// For reading, which meets no faults but real ones.
     pub(super) fn reading(connection: &'c Connection) -> Db<'c> {
-        Db { connection, faults: None }
+        Db { connection, faults: None, known: None }
     }
 
-    pub(super) fn writing(connection: &'c Connection, faults: Option<&'c Faults>) -> Db<'c> {
-        Db { connection, faults }
+    pub(super) fn writing(
+        connection: &'c Connection,
+        faults: Option<&'c Faults>,
+        known: &'c Known,
+    ) -> Db<'c> {
+        Db { connection, faults, known: Some(known) }
+    }
+
+    /// What is known of the run that was written to last, to those who write.
+    pub(super) fn known(self) -> Option<&'c Known> {
+        self.known
+    }
+
+    /// How many rows were changed on this connection.
+    pub(super) fn changes(self) -> u64 {
+        self.connection.total_changes()
     }
 
     /// Runs a statement; how many rows it changed.

@@ -91,21 +91,34 @@ impl Last {
 /// Writes what happened in a run.
 pub(super) fn write(db: Db<'_>, key: &ChainKey, what: Append) -> Result<Appended, RunsError> {
     let run = &what.lease.run;
-    let row = run::writable(db, key, run)?;
-    let number = row.key;
-    lease::check(db, number, &what.lease)?;
-    let last = last(db, number).map_err(|error| error.of_run(run, what.after_seq))?;
+    let known = db.known().map(|known| known.take(db, &what.lease)).transpose()?.flatten();
+    let (mut row, last) = match known {
+        Some(known) => known,
+        None => read_end(db, key, &what)?,
+    };
     if last.seq != what.after_seq {
         return Err(RunsError::OutOfOrder { run: run.clone(), last: last.seq });
     }
     let last = append(db, key, run, last, &what.events)?;
     if let Some(standing) = what.standing {
-        run::stand(db, key, row, standing, &last)?;
+        run::stand(db, key, &mut row, standing, &last)?;
     }
     for (id, answer) in &what.answers {
-        inbox::answer(db, key, (number, id), answer, what.at_ms)?;
+        inbox::answer(db, key, (row.key, id), answer, what.at_ms)?;
+    }
+    if let Some(known) = db.known() {
+        known.keep(db, what.lease, row, last)?;
     }
     Ok(Appended { last_seq: last.seq })
+}
+
+/// The row of a run whose lease is held, and the end of its chain.
+fn read_end(db: Db<'_>, key: &ChainKey, what: &Append) -> Result<(RunRow, Last), RunsError> {
+    let run = &what.lease.run;
+    let row = run::writable(db, key, run)?;
+    lease::check(db, row.key, &what.lease)?;
+    let last = last(db, row.key).map_err(|error| error.of_run(run, what.after_seq))?;
+    Ok((row, last))
 }
 
 fn last(db: Db<'_>, run: u64) -> Result<Last, RunsError> {

@@ -20,6 +20,7 @@ mod examine;
 mod fault;
 mod inbox;
 mod inputs;
+mod known;
 mod lease;
 mod list;
 mod log_file;

@@ -351,7 +351,7 @@ fn insert(db: Db<'_>, row: &RunRow) -> Result<u64, RunsError> {
 pub(super) fn stand(
     db: Db<'_>,
     key: &ChainKey,
-    mut row: RunRow,
+    row: &mut RunRow,
     standing: Standing,
     last: &event::Last,
 ) -> Result<(), RunsError> {
@@ -360,7 +360,7 @@ pub(super) fn stand(
     // Most writes only move it on: the indexes, which are most of its pages, stay as they are.
     let moves_on = Standing { updated_ms: row.standing.updated_ms, ..before } == row.standing;
     if !moves_on {
-        return seal(db, key, &row);
+        return seal(db, key, row);
     }
     let sql = "UPDATE runs SET updated_ms = ?2, last_seq = ?3, head = ?4, seal = ?5 WHERE key = ?1";
     let seal = row.sealed(key).mac();

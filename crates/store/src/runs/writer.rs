@@ -22,6 +22,7 @@ use rusqlite::{Connection, ErrorCode};
 use super::db::{self, Db};
 use super::error::RunsError;
 use super::fault::{self, Faults, Point};
+use super::known::Known;
 use super::log_file::LogFile;
 use crate::limits;
 
@@ -188,6 +189,7 @@ impl Writer {
             level: Level::Full,
             quick: false,
             lone: false,
+            known: Known::default(),
         };
         let shared = Arc::new(Shared {
             pen: Mutex::new(Some(pen)),
@@ -379,6 +381,7 @@ struct Pen {
     quick: bool,
     /// Whether the last batch was one job.
     lone: bool,
+    known: Known,
 }
 
 /// What a connection syncs.
@@ -417,7 +420,7 @@ impl Pen {
     }
 
     fn db(&self) -> Db<'_> {
-        Db::writing(&self.connection, self.faults.as_ref())
+        Db::writing(&self.connection, self.faults.as_ref(), &self.known)
     }
 
     fn commit(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
@@ -505,6 +508,9 @@ impl Pen {
         self.tell(batch.len(), began, outcome);
         if self.is_synced() {
             self.quick = outcome.is_ok() && began.elapsed() < limits::QUICK_COMMIT;
+        }
+        if outcome.is_err() {
+            self.known.forget();
         }
         // What failed may have ended the transaction by itself.
         if outcome.is_err()

@@ -5,6 +5,7 @@ mod damage;
 mod faults;
 mod inputs;
 mod journal;
+mod known;
 mod leases;
 mod lists;
 mod looks;
