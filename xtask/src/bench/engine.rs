@@ -24,7 +24,7 @@ use crate::tools::shout;
 use crate::workspace::Workspace;
 
 /// How often everybody runs.
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 15;
 const LENGTHS: [usize; 2] = [10, 100];
 /// Bytes of a commit of one step, about, and how often the disk is asked to sync so many.
 const COMMIT_BYTES: usize = 16 * 1024;

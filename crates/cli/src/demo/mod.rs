@@ -188,7 +188,7 @@ impl Tour<'_> {
         let run = runs.run().unwrap_or("<run>").to_owned();
         self.say(&format!("Look around:      milepost demo -- logs {run}"))?;
         if whole {
-            self.say("Two more, of agents: milepost demo rogue-agent; milepost demo triage-bug")?;
+            self.say("Agents at work:   milepost demo rogue-agent; milepost demo triage-bug")?;
         }
         self.say("Begin your own:   milepost init")?;
         self.say("Let an agent in:  milepost mcp install claude-code")

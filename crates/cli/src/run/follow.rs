@@ -17,6 +17,8 @@ use crate::terminal::{Terminal, safe};
 
 /// Seconds that one look may take.
 const LOOK_S: u64 = 25;
+/// What happens within this time is told at once: nobody reads faster.
+const GATHER_MS: u64 = 25;
 
 /// Follows a run until it ends or waits for somebody; shows it as asked.
 pub(crate) fn follow(
@@ -29,7 +31,8 @@ pub(crate) fn follow(
     let mut doing = Doing::default();
     loop {
         let (run_id, until_rest) = (run.to_owned(), true);
-        let request = EventsRequest { run_id, after_seq: after, wait_s: LOOK_S, until_rest };
+        let (wait_s, gather_ms) = (LOOK_S, GATHER_MS);
+        let request = EventsRequest { run_id, after_seq: after, wait_s, until_rest, gather_ms };
         let Some(page) = session.watch::<Events>(request)? else {
             // Watching ends, the run does not: whoever goes on need not wait for this process.
             session.let_go(terminal)?;
@@ -64,8 +67,8 @@ fn rest(
     after_seq: u64,
     terminal: &mut Terminal,
 ) -> Result<(), Failure> {
-    let (run_id, until_rest) = (run.to_owned(), false);
-    let request = EventsRequest { run_id, after_seq, wait_s: 0, until_rest };
+    let run_id = run.to_owned();
+    let request = EventsRequest { run_id, after_seq, ..EventsRequest::default() };
     let page = session.run::<Events>(request)?;
     page.events.iter().try_for_each(|event| session::print(event, terminal))?;
     session::print(&view(session, run)?, terminal)

@@ -134,7 +134,8 @@ pub(crate) fn logs(arguments: &args::Logs, terminal: &mut Terminal) -> Result<Ex
     loop {
         let wait_s = if arguments.follow && after > 0 { 25 } else { 0 };
         let run_id = arguments.one.run.clone();
-        let request = EventsRequest { run_id, after_seq: after, wait_s, until_rest: false };
+        let request =
+            EventsRequest { run_id, after_seq: after, wait_s, ..EventsRequest::default() };
         let page = session.run::<Events>(request)?;
         for event in &page.events {
             after = event.seq;

@@ -13,6 +13,7 @@ mod crash;
 mod demo;
 mod docs;
 mod doctor;
+mod early;
 mod endings;
 mod faults;
 mod forecast;

@@ -48,7 +48,20 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// Closes every connection after one answer.
     pub(crate) fn start(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Server {
+        Server::of(answer, "close")
+    }
+
+    /// Keeps connections for as long as the client does.
+    pub(crate) fn lasting(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Server {
+        Server::of(answer, "keep-alive")
+    }
+
+    fn of(
+        answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+        connection: &'static str,
+    ) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -57,9 +70,13 @@ impl Server {
             for stream in listener.incoming().flatten() {
                 let (kept, answer) = (Arc::clone(&kept), Arc::clone(&answer));
                 std::thread::spawn(move || {
-                    let Some(request) = read(&stream) else { return };
-                    kept.lock().expect("nobody panics").push(request.clone());
-                    write(stream, answer(&request));
+                    while let Some(request) = read(&stream) {
+                        kept.lock().expect("nobody panics").push(request.clone());
+                        write(&stream, answer(&request), connection);
+                        if connection == "close" {
+                            return;
+                        }
+                    }
                 });
             }
         });
@@ -97,7 +114,7 @@ fn read(stream: &TcpStream) -> Option<Request> {
     Some(Request { method, target, headers, body })
 }
 
-fn write(mut stream: TcpStream, reply: Reply) {
+fn write(mut stream: &TcpStream, reply: Reply, connection: &str) {
     match reply {
         Reply::HangUp => {}
         Reply::Silence => {
@@ -106,7 +123,8 @@ fn write(mut stream: TcpStream, reply: Reply) {
             drop(stream.read(&mut [0]));
         }
         Reply::Answer(status, headers, body) => {
-            let mut head = vec![format!("HTTP/1.1 {status} Said"), "connection: close".to_owned()];
+            let connection = format!("connection: {connection}");
+            let mut head = vec![format!("HTTP/1.1 {status} Said"), connection];
             head.extend(headers.into_iter().map(|(name, value)| format!("{name}: {value}")));
             head.extend((status != 204).then(|| format!("content-length: {}", body.len())));
             drop(stream.write_all(format!("{}\r\n\r\n", head.join("\r\n")).as_bytes()));

@@ -14,6 +14,9 @@ use crate::later::Later;
 use crate::operation::Door;
 use crate::reader::Reader;
 
+/// How long whoever follows a run may wait for more.
+const GATHER_MAX_MS: u64 = 1_000;
+
 /// Reads the journal of a run.
 #[derive(Debug)]
 pub struct Events;
@@ -33,6 +36,10 @@ pub struct Request {
     /// Waiting ends as well when all that goes on waits for somebody.
     #[serde(default)]
     pub until_rest: bool,
+    /// Milliseconds to wait for more once there is something, while the run goes on here; at most
+    /// 1,000.
+    #[serde(default)]
+    pub gather_ms: u64,
 }
 
 /// Events in order.
@@ -78,6 +85,8 @@ impl Later for Events {
             let patience = Duration::from_secs(request.wait_s.min(super::WAIT_MAX_S));
             let until = if request.until_rest { Until::Rest } else { Until::News };
             runs.until(&run, request.after_seq, patience, until).await?;
+            let moment = Duration::from_millis(request.gather_ms.min(GATHER_MAX_MS));
+            runs.gather(&run, moment).await;
         }
         let News { entries, seal, status } = runs.news(&run, request.after_seq)?;
         let events = entries.iter().map(|entry| {

@@ -34,7 +34,7 @@ const REST: Duration = Duration::from_millis(5);
 /// to do and the same to see.
 const HAND_OVER: Duration = Duration::from_millis(50);
 /// Events of a driven run that are kept for those who follow it; who falls behind reads the disk.
-const RECENT: usize = 256;
+const RECENT: usize = 512;
 /// Runs of other processes, or that came to rest, that are kept for the next look.
 const SEEN: usize = 16;
 /// Ids that are offered when a beginning fits several runs.
@@ -104,6 +104,8 @@ pub(crate) struct Active {
     pub(crate) told: Notify,
     /// It went on.
     pub(crate) moved: Notify,
+    /// It came to stand differently, or is driven no longer.
+    pub(crate) turned: Notify,
     /// It stands still because there is no room on the disk.
     pub(crate) stalled: AtomicBool,
     /// Held while something is written down and not shown yet.
@@ -226,11 +228,11 @@ fn children(state: &State) -> Vec<RunId> {
 
 impl Active {
     pub(crate) fn new(scene: Scene) -> Active {
-        let (told, moved) = (Notify::new(), Notify::new());
+        let (told, moved, turned) = (Notify::new(), Notify::new(), Notify::new());
         let (stalled, writing) = (AtomicBool::new(false), tokio::sync::Mutex::new(()));
         let stand = Stand::of(&scene.flow, &scene.state);
         let shown = Mutex::new(Shown { scene, unseen: 0, stand, left: false });
-        Active { told, moved, stalled, writing, shown }
+        Active { told, moved, turned, stalled, writing, shown }
     }
 
     fn shown(&self) -> MutexGuard<'_, Shown> {
@@ -555,6 +557,17 @@ impl Sight {
         }
     }
 
+    /// Waits for a moment while a run goes on here: who follows one that is quick need not be told
+    /// of each step by itself.
+    pub(crate) async fn gather(&self, run: &RunId, moment: Duration) {
+        let Some(active) = self.active(run).filter(|_| !moment.is_zero()) else { return };
+        let mut turned = std::pin::pin!(active.turned.notified());
+        turned.as_mut().enable();
+        if active.shown().stand.status == Status::Running {
+            let _ = tokio::time::timeout(moment, turned).await;
+        }
+    }
+
     /// Whether what happens can be written down: waiting for more would be waiting for nothing.
     fn writes(&self, active: Option<&Active>) -> Result<(), RunsError> {
         if self.writer.get().is_some_and(Runs::has_failed) {
@@ -716,6 +729,7 @@ impl Sight {
             }
         }
         drop(driven);
+        active.turned.notify_waiters();
         active.moved.notify_waiters();
         self.done.notify_waiters();
     }

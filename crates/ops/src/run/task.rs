@@ -195,10 +195,40 @@ impl Task {
 
     async fn handle(&mut self, input: Input) -> Result<(), RunsError> {
         let caller = &self.drive.inner.caller;
+        let light = matches!(&input, Input::Called { key, .. } if self.reads(key));
         match self.pilot.handle(input, self.clock.now_ms(), caller) {
-            Ok(work) => self.commit(work).await,
+            Ok(mut work) => {
+                if light {
+                    self.send_reads(&mut work).await;
+                }
+                self.commit(work).await
+            }
             // What the pilot decides always fits; a run that disagrees is not driven on.
             Err(_) => Err(RunsError::Quarantined { run: self.lease.run.clone() }),
+        }
+    }
+
+    /// Whether the request of a step is under way, or about to be, and only reads.
+    fn reads(&self, key: &Key) -> bool {
+        let phase = self.pilot.state().phase(key);
+        matches!(phase, Phase::Calling(one) if one.repeatable && !one.write)
+    }
+
+    /// In a relaxed run, sends what only reads while what led to it is written down, when that is
+    /// the answer of a request that only read as well. Should the process end before it is, nothing
+    /// is lost but two requests that are sent again. They are not counted then, which no budget
+    /// would allow.
+    async fn send_reads(&mut self, work: &mut Work) {
+        let relaxed = self.durability == Durability::Relaxed && work.answers.is_empty();
+        if !relaxed || !self.pilot.state().head.budget.is_empty() {
+            return;
+        }
+        let reads = |act: &mut Act| matches!(act, Act::Call { key, .. } if self.reads(key));
+        let reads: Vec<Act> = work.acts.extract_if(.., reads).collect();
+        if !reads.is_empty() {
+            reads.into_iter().for_each(|act| self.act(act));
+            // They are on their way before this thread has something else to do.
+            tokio::task::yield_now().await;
         }
     }
 
@@ -219,6 +249,7 @@ impl Task {
         if self.told != Some(status) {
             trace::stands(self.told, status);
             self.told = Some(status);
+            self.active.turned.notify_waiters();
         }
         for act in work.acts {
             self.act(act);
