@@ -24,16 +24,18 @@ use crate::limits;
 const HEADER: u64 = 32;
 /// Bytes of a page in the log, with those in front of it.
 const RECORD: u64 = 24 + 4096;
-/// Pages of the last commit, which may begin when there is room for one more.
-const LAST: u32 = 16;
+/// Pages of a commit, but for very large ones.
+const COMMIT: u32 = 16;
+/// What the room is filled with, at a time.
+static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
 
 /// The log of a database.
 pub(super) struct LogFile {
     path: PathBuf,
     /// Whether nothing was written to it by this process.
     fresh: bool,
-    /// Whether there is room in it, as far as that can be made.
-    roomy: bool,
+    /// How many pages there is room for, as far as that could be made.
+    room: u32,
 }
 
 impl LogFile {
@@ -41,14 +43,16 @@ impl LogFile {
     pub(super) fn of(database: &Path) -> LogFile {
         let mut path = database.as_os_str().to_owned();
         path.push("-wal");
-        LogFile { path: path.into(), fresh: true, roomy: false }
+        LogFile { path: path.into(), fresh: true, room: 0 }
     }
 
-    /// Makes it as long as one that is written over becomes, once. Only for who may write: anybody
-    /// else's records would be overwritten. Without room it grows by itself, and a full disk is
-    /// told of by that.
-    pub(super) fn make_room(&mut self) {
-        if !mem::replace(&mut self.roomy, true) {
+    /// Makes room for a commit behind so many pages, and for some more. Only for who may write:
+    /// anybody else's records would be overwritten. Without room it grows by itself, and a full
+    /// disk is told of by that.
+    pub(super) fn make_room(&mut self, pages: i32) {
+        let wanted = pages.unsigned_abs() + COMMIT;
+        if wanted > self.room {
+            self.room = wanted + limits::LOG_PART_PAGES.unsigned_abs();
             drop(self.fill());
         }
     }
@@ -56,11 +60,14 @@ impl LogFile {
     fn fill(&self) -> io::Result<()> {
         let mut log = OpenOptions::new().write(true).open(&self.path)?;
         let length = log.seek(SeekFrom::End(0))?;
-        let pages = limits::LOG_PAGES_LONE.unsigned_abs() + LAST;
-        let missing = end_of(pages).saturating_sub(length);
-        // Half of it is worth nothing to anybody.
-        let zeros = vec![0; usize::try_from(missing).unwrap_or(0)];
-        log.write_all(&zeros).inspect_err(|_| drop(log.set_len(length)))
+        let mut missing = end_of(self.room).saturating_sub(length);
+        while missing > 0 {
+            let some = usize::try_from(missing).map_or(ZEROS.len(), |all| all.min(ZEROS.len()));
+            // What is half there is worth nothing to anybody.
+            log.write_all(&ZEROS[..some]).inspect_err(|_| drop(log.set_len(length)))?;
+            missing -= some as u64;
+        }
+        Ok(())
     }
 
     /// Whether this process writes to it for the first time, and this is that time.

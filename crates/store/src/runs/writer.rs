@@ -547,12 +547,8 @@ impl Pen {
         self.set_level(if synced { Level::Full } else { Level::Normal }).map_err(fault_of)
     }
 
-    /// Whoever syncs one write after the other has a short log: it is soon written over, which a
-    /// disk syncs several times as fast as a file that grows.
     fn is_log_long(&self) -> bool {
-        let short = self.is_synced() && self.lone;
-        let most = if short { limits::LOG_PAGES_LONE } else { limits::LOG_PAGES };
-        self.log_pages.load(Ordering::Relaxed) >= most
+        self.log_pages.load(Ordering::Relaxed) >= limits::LOG_PAGES
     }
 
     /// What comes before a commit that is synced: the mark that the runs are in use, and room in
@@ -562,7 +558,7 @@ impl Pen {
         if self.is_synced() {
             self.sync_mark()?;
             if self.lone {
-                self.log.make_room();
+                self.log.make_room(self.log_pages.load(Ordering::Relaxed));
             }
         }
         Ok(())
@@ -578,7 +574,7 @@ impl Pen {
         let pages = self.log_pages.load(Ordering::Relaxed);
         let left = self.left_pages.min(pages);
         self.left_pages = if self.is_synced() { pages } else { left };
-        if pages - self.left_pages >= limits::LOG_PAGES_LONE {
+        if pages - self.left_pages >= limits::LOG_PART_PAGES {
             self.log.write_back(self.left_pages..pages);
             self.left_pages = pages;
         }

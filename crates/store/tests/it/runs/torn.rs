@@ -1,13 +1,14 @@
 //! A log whose end is torn off, at every frame and in the midst of each: what was acknowledged
 //! before that is there, and nothing is there by half.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use milepost_model::id::RunId;
 use milepost_store::runs::{FILE, Lease, RunStatus, Runs};
 
-use super::{append, begun, end, holder, new_run, open, texts};
+use super::{append, begun, end, fresh, holder, new_run, open, texts};
 
 /// What is in front of every frame of the log, and in front of the log itself.
 const HEADER: usize = 32;
@@ -113,4 +114,24 @@ fn check(folder: &Path, run: &RunId, at: usize, moments: &[Moment]) {
     runs.create_now(new_run(&super::id()), None).expect("begins");
     drop(runs);
     assert_eq!(texts(&open(folder), run).len(), whole.texts.len() + 1, "cut at {at}");
+}
+
+/// A log that grows with a commit takes several times as long to sync.
+#[test]
+fn a_lone_writer_has_room_in_the_log_before_it_needs_it() {
+    let (root, runs) = fresh();
+    let lease = begun(&runs);
+    let path = root.path().join(format!("{FILE}-wal"));
+    let length = || fs::metadata(&path).expect("is there").len();
+    let mut lengths = BTreeSet::new();
+    for seq in 1..=200 {
+        runs.append_now(append(&lease, seq, &["x"])).expect("appends");
+        lengths.insert(length());
+    }
+    assert!(lengths.len() <= 12, "it grows rarely: {lengths:?}");
+    assert!(lengths.len() >= 2, "it goes on growing: {lengths:?}");
+    // What is behind the last record is nothing to whoever reads it next.
+    let copied = tempfile::tempdir().expect("makes a directory");
+    copy(root.path(), copied.path(), &fs::read(&path).expect("reads"));
+    assert_eq!(texts(&open(copied.path()), &lease.run).len(), 201);
 }
