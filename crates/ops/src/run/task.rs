@@ -279,7 +279,8 @@ impl Task {
         loop {
             let append = self.append(work)?;
             match wait(|done| self.drive.inner.runs.append(append, done)).await {
-                // Nothing was acted on, so the run stands still until there is room.
+                // Nothing was done that changes anything, so the run stands still until there is
+                // room.
                 Err(RunsError::Full) => {
                     self.active.stalled.store(true, Ordering::Relaxed);
                     self.active.moved.notify_waiters();

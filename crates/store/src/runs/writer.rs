@@ -416,6 +416,8 @@ impl Pen {
                 return Err(fault);
             }
         }
+        // Nor is it as long as it was when it was last told of: it may have been emptied since.
+        self.log_pages.store(0, Ordering::Relaxed);
         Ok(())
     }
 
