@@ -143,7 +143,7 @@ fn mode(exposed: &Exposed) -> Check {
 pub(super) fn disk(writer: &Writer) -> Vec<Check> {
     let locations = writer.reader.locations();
     let mut all = vec![&*locations.data];
-    if health::free_bytes(&locations.cache) != health::free_bytes(&locations.data) {
+    if !health::same_disk(&locations.cache, &locations.data) {
         all.push(&*locations.cache);
     }
     let looked = |path: &&Path| free(path).map(|bytes| room(bytes).at(path));

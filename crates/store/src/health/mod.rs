@@ -5,7 +5,7 @@ mod disk;
 mod leftovers;
 mod modes;
 
-pub use disk::free_bytes;
+pub use disk::{free_bytes, same_disk};
 pub use leftovers::{held_locks, leftovers, remove_leftovers};
 pub use modes::{Exposed, Exposure, Kept, close, exposed, private_paths};
 
