@@ -59,6 +59,7 @@ fn deaths(head: &str, durability: &str) -> Vec<Death> {
         command.env("MILEPOST_FAIL", format!("dies@commit:{number}"));
         let ended = command.args(["run", "main.yaml", "--durability", durability]).output();
         if ended.expect("starts").status.success() {
+            assert!(deaths.len() > 5, "it dies once for every step at least");
             return deaths;
         }
         let listed = place.run(["runs", "--json"]).ends(0).json();

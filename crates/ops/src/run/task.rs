@@ -195,10 +195,10 @@ impl Task {
 
     async fn handle(&mut self, input: Input) -> Result<(), RunsError> {
         let caller = &self.drive.inner.caller;
-        let light = matches!(&input, Input::Called { key, .. } if self.reads(key));
+        let after_read = matches!(&input, Input::Called { key, .. } if self.reads(key));
         match self.pilot.handle(input, self.clock.now_ms(), caller) {
             Ok(mut work) => {
-                if light {
+                if after_read {
                     self.send_reads(&mut work).await;
                 }
                 self.commit(work).await

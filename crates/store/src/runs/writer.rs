@@ -513,13 +513,11 @@ impl Pen {
         }
         if outcome.is_err() {
             self.known.forget();
-        }
-        // What failed may have ended the transaction by itself.
-        if outcome.is_err()
-            && !self.connection.is_autocommit()
-            && self.connection.execute_batch("ROLLBACK").is_err()
-        {
-            return Err(BatchFault::Failed);
+            // What failed may have ended the transaction by itself.
+            let under_way = !self.connection.is_autocommit();
+            if under_way && self.connection.execute_batch("ROLLBACK").is_err() {
+                return Err(BatchFault::Failed);
+            }
         }
         // Nothing is moved into the database, now or at the end, without being synced.
         if self.level == Level::Off && self.tighten().is_err() {

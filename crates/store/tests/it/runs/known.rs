@@ -1,6 +1,9 @@
 //! What the writer knows of the run it wrote to last is not believed when somebody wrote since.
 
-use milepost_store::runs::{Append, Lease, RunStatus, Runs, RunsError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use milepost_store::runs::{Append, Lease, OpenOptions, Point, RunStatus, Runs, RunsError};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -22,6 +25,31 @@ fn after(change: &str) -> RunsError {
     assert_eq!(other.execute(change, []).expect("changes"), 1, "{change}");
     drop(other);
     runs.append_now(append(&lease, 3, &["c"])).expect_err(change)
+}
+
+#[test]
+fn what_nobody_changed_is_not_read_again() {
+    let root = tempfile::tempdir().expect("makes a directory");
+    let statements = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&statements);
+    let counted = move |point| {
+        if point == Point::Statement {
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+        None
+    };
+    let options = OpenOptions { faults: Some(Arc::new(counted)), ..OpenOptions::default() };
+    let runs = Runs::open(root.path(), options).expect("opens");
+    let (lease, other) = (begun(&runs), begun(&runs));
+    let cost = |lease: &Lease, seq| {
+        let before = statements.load(Ordering::SeqCst);
+        runs.append_now(append(lease, seq, &["x"])).expect("appends");
+        statements.load(Ordering::SeqCst) - before
+    };
+    let unknown = cost(&lease, 1);
+    assert!(cost(&lease, 2) < unknown, "it was written last");
+    assert_eq!(cost(&other, 1), unknown, "another one was");
+    assert_eq!(cost(&lease, 3), unknown, "it was not written last");
 }
 
 #[test]
