@@ -1,10 +1,11 @@
 //! What the interpreter wants done.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::event::{Change, Event, RunCreated, ShownCall};
+use crate::interpreter::{World, digest};
 use crate::key::Key;
-use crate::pilot::{World, digest};
 use crate::sentinel;
 
 /// One thing that is to be done next.
@@ -36,7 +37,7 @@ pub struct Calling {
 }
 
 /// A command of a catalog with its arguments; secrets are sentinels.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
     /// `group name`.
     pub command: String,

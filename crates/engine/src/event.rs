@@ -74,7 +74,7 @@ pub enum Event {
         /// Who.
         by: Actor,
         /// What.
-        decision: Decision,
+        decision: Settlement,
         /// How they showed to be there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<Proof>,
@@ -404,7 +404,7 @@ pub struct Answer {
 /// What a person says about an unknown outcome, or a step nobody gets right.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
-pub enum Decision {
+pub enum Settlement {
     /// It happened; this is what came of it.
     Happened {
         /// The output.
@@ -433,6 +433,9 @@ pub struct Submission {
     pub context: Map<String, Value>,
     /// Who.
     pub by: Actor,
+    /// Messages whose senders wait for the verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
 }
 
 /// What is wrong with a submission.

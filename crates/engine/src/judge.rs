@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::event::{Actor, ActorKind, Event, Issue, Presence, Proof, Submission, Verdict};
 use crate::failure::Failure;
 use crate::flow::Flow;
+use crate::interpreter::{World, digest};
 use crate::key::Key;
-use crate::pilot::{World, digest};
 use crate::signal::{Decided, Reply, Submitted};
 use crate::state::{Phase, State, StepState};
 use crate::{view, words};
@@ -19,12 +19,12 @@ use crate::{view, words};
 pub(crate) enum Read {
     /// It is answered at once, and changes nothing.
     Answer(Reply),
-    /// It is being looked at already.
-    Wait(Key),
+    /// It is being checked already.
+    Wait(Submission),
     /// It only adds variables.
     Context(Event),
     /// It is taken in.
-    Take(Key, Event),
+    Take(Event),
 }
 
 /// Looks at what an agent hands in.
@@ -73,8 +73,9 @@ fn read(flow: &Flow, state: &State, submitted: Submitted) -> Result<Read, Failur
     let attempt = match &step.phase {
         Phase::Offered(attempt) => *attempt,
         Phase::Verifying => {
-            let same = step.submission.as_ref().is_some_and(|own| own.digest == wanted);
-            return if same { Ok(Read::Wait(key)) } else { Err(words::being_checked(&key)) };
+            let same = step.submission.as_ref().filter(|own| own.digest == wanted);
+            let wait = same.cloned().map(Read::Wait);
+            return wait.ok_or_else(|| words::being_checked(&key));
         }
         _ => return Err(words::not_due(key.as_str(), due(flow, state).first())),
     };
@@ -91,6 +92,7 @@ fn read(flow: &Flow, state: &State, submitted: Submitted) -> Result<Read, Failur
         output,
         context: submitted.context,
         by: submitted.by,
+        messages: Vec::new(),
     };
     judged(flow, state, prompt, submission)
 }
@@ -118,16 +120,13 @@ fn judged(
         let issues = issues
             .into_iter()
             .map(|issue| Issue { message: issue.message, suggestion: issue.suggestion });
-        return Ok(Read::Take(
-            key.clone(),
-            Event::SubmissionRejected {
-                key,
-                attempt: submission.attempt,
-                digest: submission.digest,
-                issues: issues.collect(),
-                counted: true,
-            },
-        ));
+        return Ok(Read::Take(Event::SubmissionRejected {
+            key,
+            attempt: submission.attempt,
+            digest: submission.digest,
+            issues: issues.collect(),
+            counted: true,
+        }));
     }
     // What fits a schema is data for the steps behind it, not a text.
     if prompt.output_schema.is_some()
@@ -135,13 +134,10 @@ fn judged(
     {
         submission.output = parsed;
     }
-    Ok(Read::Take(
-        key,
-        match prompt.verify.is_empty() {
-            true => Event::SubmissionAccepted(submission),
-            false => Event::SubmissionReceived(submission),
-        },
-    ))
+    Ok(Read::Take(match prompt.verify.is_empty() {
+        true => Event::SubmissionAccepted(submission),
+        false => Event::SubmissionReceived(submission),
+    }))
 }
 
 /// The execution a submission is for.

@@ -1,8 +1,9 @@
 //! Durable runs of workflows.
 //!
 //! A run's state is the fold of its events ([`state`]), and what to do next is a function of the
-//! state ([`next()`]). A [`pilot`] turns what happens into events to write down and acts to do
-//! after that. All of this is pure: no clock, no randomness, no I/O, no order of a hash map.
+//! state ([`next()`]). An [`interpreter`] turns what happens into events to write down and effects
+//! to carry out after that. All of this is pure: no clock, no randomness, no I/O, no order of a
+//! hash map. What a driver needs from the world is named in [`ports`].
 
 mod act;
 mod board;
@@ -13,13 +14,13 @@ mod decisive;
 pub mod event;
 mod failure;
 mod flow;
+pub mod interpreter;
 mod judge;
 mod key;
 pub mod limits;
 mod names;
 mod next;
-pub mod pilot;
-mod ready;
+pub mod ports;
 pub mod resume;
 mod retry;
 mod sentinel;
@@ -35,7 +36,6 @@ pub use flow::{Flow, Node};
 pub use judge::engine;
 pub use key::Key;
 pub use next::next;
-pub use ready::Ready;
 pub use retry::Trouble;
 pub use sentinel::{
     into_shown, names_in, replaced_in, replaced_in_map, sentinel, shown, shown_text,

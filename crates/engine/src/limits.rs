@@ -29,3 +29,5 @@ pub const COMMENT_CHARS: usize = 4_096;
 /// Steps of a workflow up to which a debug build compares what is kept of a run along the way with
 /// what follows from its state.
 pub(crate) const COMPARED: usize = 64;
+/// Characters of the id of a message to a run.
+pub const MESSAGE_ID_CHARS: usize = 256;

@@ -20,10 +20,10 @@ use serde_json::{Map, Value};
 use crate::event::{Actor, Budget, Entry, Event, Resumption};
 use crate::failure::Failure;
 use crate::flow::Flow;
+use crate::interpreter::World;
 use crate::key::Key;
-use crate::pilot::World;
 use crate::state::{Phase, State};
-use crate::{contract, judge, pilot, words};
+use crate::{contract, interpreter, judge, words};
 
 use choice::Choice;
 use forecast::{Fate, Outlook};
@@ -197,7 +197,9 @@ pub fn ahead(
     let wish = Wish::read(flow, state, &request)?;
     let at_ms = now_ms.max(state.now_ms);
     let mut after = state.clone();
-    for event in pilot::lost(state, at_ms).into_iter().chain(pilot::lapsed(state, at_ms)) {
+    for event in
+        interpreter::lost(state, at_ms).into_iter().chain(interpreter::lapsed(state, at_ms))
+    {
         let entry = Entry { seq: after.seq + 1, at_ms, event };
         after.apply(&entry).map_err(|illegal| refusal::illegal(&illegal))?;
     }

@@ -2,13 +2,15 @@
 
 use milepost_model::retry::{self, Backoff, Retry, RetryOn};
 use milepost_model::step::Step;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::act::millis;
 use crate::limits;
 
 /// What went wrong with a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Trouble {
     /// It could not be delivered, or the connection broke.
     Network,
@@ -20,6 +22,9 @@ pub enum Trouble {
     Unsendable,
     /// It cannot be sent from here: a secret was given to another process.
     Withheld,
+    /// It would no longer be the request that was recorded, so it was not sent: it is decided on
+    /// again.
+    Changed,
 }
 
 /// A failed try.
@@ -66,7 +71,7 @@ fn is_worth_it(retry: Option<&Retry>, trouble: Trouble) -> bool {
         return match trouble {
             Trouble::Network => true,
             Trouble::Status(status) => retry::STATUSES.contains(&status),
-            Trouble::Timeout | Trouble::Unsendable | Trouble::Withheld => false,
+            Trouble::Timeout | Trouble::Unsendable | Trouble::Withheld | Trouble::Changed => false,
         };
     };
     on.iter().any(|on| match (on, trouble) {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::event::{Actor, Decision, Issue, Presence, Proof, Resumption};
+use crate::event::{Actor, Issue, Presence, Proof, Resumption, Settlement};
 use crate::failure::Failure;
 use crate::key::Key;
 
@@ -26,7 +26,7 @@ pub enum Signal {
         /// Who.
         by: Actor,
         /// What.
-        decision: Decision,
+        decision: Settlement,
         /// How they showed to be there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<Proof>,
@@ -125,7 +125,7 @@ impl Decided {
 }
 
 /// What is signed when a person says what became of a step: this word on this try of this run.
-pub fn settled_text(run: &str, key: &Key, asked: Option<u64>, decision: &Decision) -> String {
+pub fn settled_text(run: &str, key: &Key, asked: Option<u64>, decision: &Settlement) -> String {
     let asked = asked.map(|seq| seq.to_string()).unwrap_or_default();
     let word = serde_json::to_string(decision).unwrap_or_default();
     signed("settlement", &[run, key.as_str(), &asked, &word])

@@ -11,7 +11,7 @@
 //! | `timer_set` | pending, answered | sleeping, between |
 //! | `timer_fired` | backoff, between, sleeping | pending, answered |
 //! | `prompt_offered` | pending, rejected | offered |
-//! | `submission_received` | offered | verifying |
+//! | `submission_received` | offered, verifying | verifying |
 //! | `submission_rejected` | offered, verifying, decided | rejected |
 //! | `submission_accepted` | offered, verifying | accepted |
 //! | `approval_requested` | pending, accepted, voided | asking |
@@ -36,7 +36,7 @@ use serde_json::{Map, Value, json};
 
 use crate::budget::{self, Spent};
 use crate::event::{
-    Actor, Answer, Attempt, Budget, Decision, Entry, Event, Resumption, RunCreated, Submission,
+    Actor, Answer, Attempt, Budget, Entry, Event, Resumption, RunCreated, Settlement, Submission,
 };
 use crate::failure::Failure;
 use crate::key::Key;
@@ -418,7 +418,9 @@ impl State {
         if attempt.attempt != next {
             return Err(format!("try {next} of `{}` comes next", attempt.key));
         }
+        let seq = self.seq + 1;
         let step = self.from(&attempt.key, at, |phase| *phase == Phase::Pending)?;
+        step.attempt_seq = Some(seq);
         step.attempts = attempt.attempt;
         step.phase = Phase::Calling(Box::new(attempt.clone()));
         self.spent.http_calls += 1;
@@ -427,28 +429,28 @@ impl State {
         Ok(())
     }
 
-    fn decided(&mut self, key: &Key, at: u64, decision: &Decision) -> Result<(), String> {
+    fn decided(&mut self, key: &Key, at: u64, decision: &Settlement) -> Result<(), String> {
         let fits = |phase: &Phase| matches!(phase, Phase::Unknown(_) | Phase::Rejected);
         let step = self.from(key, at, fits)?;
         // An agent has no tries left.
         let exhausted = step.phase == Phase::Rejected;
         step.unsettled = false;
         step.phase = match decision {
-            Decision::Happened { output } => {
+            Settlement::Happened { output } => {
                 step.answer = Some(Answer { output: output.clone(), ..Answer::default() });
                 if exhausted { Phase::Accepted } else { Phase::Answered }
             }
-            Decision::DidNot if exhausted => {
+            Settlement::DidNot if exhausted => {
                 step.refused = 0;
                 Phase::Rejected
             }
             // The very same request, with the very same key.
-            Decision::DidNot => {
+            Settlement::DidNot => {
                 step.attempts = step.attempts.saturating_sub(1);
                 step.unwrite();
                 Phase::Pending
             }
-            Decision::GiveUp => {
+            Settlement::GiveUp => {
                 let told = match &step.phase {
                     Phase::Unknown(failure) => (**failure).clone(),
                     _ => crate::words::exhausted(key),
@@ -472,13 +474,7 @@ impl State {
                 step.offered = *attempt;
                 step.phase = Phase::Offered(*attempt);
             }
-            Event::SubmissionReceived(submission) => {
-                let step = self.submitted(submission, at)?;
-                step.submission = Some(submission.clone());
-                step.phase = Phase::Verifying;
-                let key = submission.key.clone();
-                self.forget_below(&key);
-            }
+            Event::SubmissionReceived(submission) => self.received(submission, at)?,
             Event::SubmissionAccepted(submission) => {
                 let step = self.submitted(submission, at)?;
                 let (attempt, digest) = (submission.attempt, submission.digest.clone());
@@ -486,6 +482,7 @@ impl State {
                 step.submission = Some(submission.clone());
                 // A person's word was about an earlier one.
                 step.verdict = None;
+                step.awaiting.clear();
                 step.phase = Phase::Accepted;
                 step.attempts += 1;
                 self.context.extend(submission.context.clone());
@@ -502,12 +499,30 @@ impl State {
                 step.refused += u32::from(*counted);
                 step.attempts += u32::from(*counted);
                 step.submission = None;
+                step.awaiting.clear();
                 step.phase = Phase::Rejected;
                 step.asked = Some(seq);
                 self.spent.attempts += u64::from(*counted);
             }
             Event::ContextAdded { values, .. } => self.context.extend(values.clone()),
             _ => {}
+        }
+        Ok(())
+    }
+
+    fn received(&mut self, submission: &Submission, at: u64) -> Result<(), String> {
+        let step = self.submitted(submission, at)?;
+        let own = step.submission.as_ref().filter(|_| step.phase == Phase::Verifying);
+        match own.map(|own| own.digest == submission.digest) {
+            // The same once more: another sender waits for the verdict.
+            Some(true) => step.awaiting.extend(submission.messages.iter().cloned()),
+            Some(false) => return Err("another submission is being checked".to_owned()),
+            None => {
+                step.awaiting.clone_from(&submission.messages);
+                step.submission = Some(Submission { messages: Vec::new(), ..submission.clone() });
+                step.phase = Phase::Verifying;
+                self.forget_below(&submission.key);
+            }
         }
         Ok(())
     }
@@ -688,6 +703,7 @@ impl State {
         let step = self.begun(key, at);
         step.phase = phase;
         step.ended_ms = Some(at);
+        step.awaiting.clear();
         self.show(key);
         self.count(key);
     }

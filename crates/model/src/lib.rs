@@ -13,6 +13,7 @@ pub mod condition;
 pub mod criteria;
 pub mod decimal;
 pub mod decode;
+pub mod digest;
 pub mod document;
 pub mod duration;
 pub mod escape;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::digest::Digest;
+use milepost_model::digest::Digest;
 use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
 use crate::locations::Locations;
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::digest::Digest;
+use milepost_model::digest::Digest;
 use crate::directory::Directory;
 use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
 use crate::limits;

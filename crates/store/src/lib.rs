@@ -6,7 +6,6 @@ mod builtin;
 pub mod catalogs;
 mod choices;
 mod config;
-mod digest;
 mod directory;
 mod edited;
 mod file;
@@ -38,7 +37,7 @@ pub mod workflows;
 pub use blobs::Blobs;
 pub use choices::{Choices, KeptChoices};
 pub use config::{Approvals, Budgets, Config, ConfigError, Confirm, LeastPresence, SecretsBackend};
-pub use digest::Digest;
+pub use milepost_model::digest::Digest;
 pub use directory::Directory;
 pub use edited::{EditError, EditedFile};
 #[cfg(debug_assertions)]

@@ -16,10 +16,10 @@ use super::choice::is_given;
 use crate::act::millis;
 use crate::command::Command;
 use crate::flow::Flow;
+use crate::interpreter::World;
 use crate::key::Key;
 use crate::names::Names;
 use crate::next::{Look, One, asks_status, context};
-use crate::pilot::World;
 use crate::state::{Phase, State};
 use crate::{limits, sentinel, words};
 
@@ -587,11 +587,11 @@ impl<'o> Outlook<'o> {
             return Tally::NONE;
         }
         let nodes = self.flow.nodes();
-        let acts = |below: &usize| {
+        let effects = |below: &usize| {
             let step = self.flow.of_key(&nodes[*below].key);
             step.is_some_and(|step| matches!(step.action, Action::Run(_) | Action::Prompt(_)))
         };
-        let below: Vec<usize> = self.flow.below(index).into_iter().filter(acts).collect();
+        let below: Vec<usize> = self.flow.below(index).into_iter().filter(effects).collect();
         let sure = below.iter().any(|below| self.fates[*below] == Fate::Runs);
         let may = below.iter().any(|below| matches!(self.fates[*below], Fate::MayRun(_)));
         match self.differs(index) {

@@ -108,6 +108,8 @@ pub struct StepState {
     pub generation: u32,
     /// Tries, those that were interrupted not counted.
     pub attempts: u32,
+    /// The event that began the attempt on its way, which names it.
+    pub attempt_seq: Option<u64>,
     /// Passes of polling that are over.
     pub passes: u32,
     /// The event after which somebody has to say what became of it.
@@ -139,6 +141,8 @@ pub struct StepState {
     pub offered: u32,
     /// What is being checked, or was accepted.
     pub submission: Option<Submission>,
+    /// Messages whose senders wait for the verdict on it.
+    pub awaiting: Vec<String>,
     /// The time that stood in what a person was asked last: that of the event before.
     pub asked_ms: Option<u64>,
     /// What a person was asked last.

@@ -1,9 +1,10 @@
 //! Steps of agents: offered, judged, checked against the world.
 
 use expect_test::expect;
-use milepost_engine::event::Decision;
+use milepost_engine::event::{Answer, Settlement};
+use milepost_engine::interpreter::{Input, Outcome};
 use milepost_engine::signal::{Signal, Submitted};
-use milepost_engine::view;
+use milepost_engine::{Key, view};
 use serde_json::{Map, json};
 
 use crate::rig::{Rig, agent, broken, ok, status, submit};
@@ -67,7 +68,7 @@ fn a_later_step_is_never_told_early() {
 
 #[test]
 fn tries_used_up_are_for_a_person_to_settle() {
-    let settled = |decision: Decision| {
+    let settled = |decision: Settlement| {
         let mut rig = rules();
         for _ in 0..3 {
             let attempt = rig.state().steps.values().next().map(|step| step.offered);
@@ -82,19 +83,19 @@ fn tries_used_up_are_for_a_person_to_settle() {
         done
         waiting agent a
     "#]]
-    .assert_eq(&settled(Decision::DidNot));
+    .assert_eq(&settled(Settlement::DidNot));
     expect![[r#"
         waiting exhausted a
         done
         waiting agent b
     "#]]
-    .assert_eq(&settled(Decision::Happened { output: json!({"why": "I say so"}) }));
+    .assert_eq(&settled(Settlement::Happened { output: json!({"why": "I say so"}) }));
     expect![[r#"
         waiting exhausted a
         done
         failed SUBMISSIONS_EXHAUSTED: no submission for `a` was accepted, and no tries are left
     "#]]
-    .assert_eq(&settled(Decision::GiveUp));
+    .assert_eq(&settled(Settlement::GiveUp));
 }
 
 #[test]
@@ -222,7 +223,7 @@ steps:
     rig.send(submit("a", None, json!("done")));
     rig.settle();
     assert_eq!(told::stands(&rig), "waiting unknown a::verify@0");
-    rig.say("a::verify@0", Decision::Happened { output: json!({"fine": true}) });
+    rig.say("a::verify@0", Settlement::Happened { output: json!({"fine": true}) });
     assert_eq!(told::stands(&rig), "succeeded");
 }
 
@@ -242,4 +243,47 @@ fn whoever_waits_for_a_check_hears_of_the_cancel() {
     let refused: Vec<String> = refused.map(|(_, reply)| told::reply(reply)).collect();
     assert_eq!(refused, ["refused RUN_CONFLICT: the run has ended"; 2]);
     assert_eq!(told::stands(&rig), "canceled");
+}
+
+/// Who waits for the verdict on a claim is part of the run: the process that checks it after a
+/// crash answers those who told the process before.
+#[test]
+fn who_waits_for_a_verdict_is_answered_by_the_next_driver() {
+    let mut rig = Rig::new(CLAIM);
+    rig.on("a::verify@0", &[ok(json!({"open": true}))]);
+    rig.on("a::verify@1", &[ok(json!({"state": "green"}))]);
+    rig.start();
+    let claim = submit("a", Some(1), json!("done"));
+    assert_eq!(rig.send(claim.clone()), None, "it is being checked");
+    assert_eq!(rig.send(claim), None, "so is the same once more");
+    rig.die();
+    rig.settle();
+    for sender in ["s1", "s2"] {
+        let reply = rig.answer(sender).expect("is answered");
+        assert_eq!(told::reply(&reply), "accepted a", "{sender}");
+    }
+}
+
+/// A request whose process is believed to be gone may still be answered. That answer belongs to an
+/// attempt that is over, and says nothing about the one that took its place.
+#[test]
+fn the_outcome_of_an_earlier_attempt_changes_nothing() {
+    let mut rig = Rig::new("workflow: w\nsteps:\n  - {id: a, run: api a:get}\n");
+    rig.on("a", &[ok(json!("late")).after(50_000)]);
+    rig.open();
+    let first = rig.state().step(&Key::of_walk("a")).and_then(|step| step.attempt_seq);
+    rig.die();
+    rig.pass(0);
+    let second = rig.state().step(&Key::of_walk("a")).and_then(|step| step.attempt_seq);
+    assert!(first.is_some() && first < second, "{first:?} {second:?}");
+    let before = rig.journal.len();
+    let answer = Answer { output: json!("early"), status: 200, ..Answer::default() };
+    rig.handle(Input::Called {
+        key: Key::of_walk("a"),
+        attempt: first.expect("was begun"),
+        outcome: Outcome::Answered { answer, duration_ms: 1 },
+    });
+    assert_eq!(rig.journal.len(), before);
+    rig.settle();
+    assert!(told::outcome(rig.state()).contains("late"));
 }

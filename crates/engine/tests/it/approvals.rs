@@ -164,7 +164,7 @@ steps:
 ",
     );
     rig.start();
-    assert_eq!(rig.pilot.wakes_at(), Some(rig.now_ms + 3_600_000));
+    assert_eq!(rig.interpreter.wakes_at(), Some(rig.now_ms + 3_600_000));
     rig.pass(3_599_999);
     assert_eq!(told::stands(&rig), "waiting approval ok");
     rig.pass(1);

@@ -69,6 +69,19 @@ fn every_scenario_survives_a_crash_after_every_entry() {
     }
 }
 
+/// A driver elsewhere gets its inputs, and gives its decisions, over a wire.
+#[test]
+fn inputs_and_decisions_travel_as_json() {
+    for scenario in ALL {
+        let mut rig = scenario.rig();
+        rig.through_json = true;
+        rig.open().play(scenario.cast);
+        let whole = scenario.run();
+        assert_eq!(told::outcome(rig.state()), told::outcome(whole.state()), "{}", scenario.name);
+        assert_eq!(rig.journal, whole.journal, "{}", scenario.name);
+    }
+}
+
 #[test]
 fn every_scenario_survives_two_crashes() {
     for scenario in ALL {

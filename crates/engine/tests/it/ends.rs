@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use milepost_engine::event::Event;
-use milepost_engine::pilot::Act;
+use milepost_engine::interpreter::Effect;
 use milepost_engine::signal::{Reply, Signal};
 use serde_json::json;
 
@@ -86,7 +86,7 @@ fn cancel_gives_a_request_up_once() {
     let first = rig.send(Signal::Cancel { by: by.clone(), reason: None });
     let second = rig.send(Signal::Cancel { by: by.clone(), reason: None });
     assert_eq!((first, second), (Some(Reply::Done), Some(Reply::Done)));
-    let aborts = rig.acts.iter().filter(|act| matches!(act, Act::Abort { .. })).count();
+    let aborts = rig.effects.iter().filter(|act| matches!(act, Effect::Abort { .. })).count();
     assert_eq!(aborts, 1);
     rig.settle();
     assert_eq!(told::stands(&rig), "canceled");
@@ -101,9 +101,9 @@ fn what_was_answered_before_the_cancel_stays_done() {
     // The request cannot be given up in time: it comes to its end.
     let cancel = Signal::Cancel { by: person("ada"), reason: None };
     let id = "late".to_owned();
-    rig.pilot
+    rig.interpreter
         .handle(
-            milepost_engine::pilot::Input::Signal { id, signal: cancel },
+            milepost_engine::interpreter::Input::Signal { id, signal: cancel },
             rig.now_ms,
             &rig.world,
         )
@@ -129,7 +129,7 @@ fn a_cancel_leaves_the_end_alone() {
         assert!(rig.turn());
     }
     rig.cancel();
-    assert!(!rig.acts.iter().any(|act| matches!(act, Act::Abort { .. })));
+    assert!(!rig.effects.iter().any(|act| matches!(act, Effect::Abort { .. })));
     assert_eq!(told::stands(&rig), "canceled");
 }
 
@@ -235,7 +235,7 @@ fn a_clock_that_is_set_back_does_not_set_the_run_back() {
     let mut rig = Rig::new("workflow: w\nsteps: [{id: a, wait: 5m}, {id: b, run: api b:get}]");
     rig.open();
     rig.now_ms = START_MS - 86_400_000;
-    rig.handle(milepost_engine::pilot::Input::Tick);
+    rig.handle(milepost_engine::interpreter::Input::Tick);
     rig.settle();
     assert_eq!(told::stands(&rig), "succeeded");
     assert!(rig.journal.windows(2).all(|two| two[0].at_ms <= two[1].at_ms));
@@ -245,7 +245,7 @@ fn a_clock_that_is_set_back_does_not_set_the_run_back() {
 fn a_run_that_takes_too_long_is_stopped() {
     let mut rig = Rig::with(FINALLY, &json!({}), |head| head.deadline_ms = START_MS + 1_000);
     rig.on("a", &[ok(json!(1)).after(9_000)]).open();
-    assert_eq!(rig.pilot.wakes_at(), Some(START_MS + 1_000));
+    assert_eq!(rig.interpreter.wakes_at(), Some(START_MS + 1_000));
     rig.pass(1_000).settle();
     expect![[r#"
         attempt_started a #1 POST api a:create

@@ -1,5 +1,6 @@
-//! Journals of earlier versions: they are read and mean the same, for good. A line of these files
-//! is never edited; a new version adds files.
+//! Journals of every version: they are read and mean the same, for good. A line of a released
+//! version's journals is never edited. `current` is what this version writes; it becomes the folder
+//! of a version when that is released.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,9 +17,16 @@ fn folder() -> PathBuf {
 }
 
 #[test]
-fn old_journals_come_to_what_they_came_to() {
+fn journals_of_every_version_come_to_what_they_came_to() {
+    let versions = fs::read_dir(folder()).expect("the folder is there").flatten();
+    let versions: Vec<PathBuf> = versions.map(|version| version.path()).collect();
+    assert!(versions.iter().any(|version| version.ends_with("0.1.0")), "{versions:?}");
+    versions.iter().for_each(|version| check_version(version));
+}
+
+fn check_version(version: &Path) {
     let mut read = 0;
-    for file in fs::read_dir(folder()).expect("the folder is there").flatten() {
+    for file in fs::read_dir(version).expect("the folder is there").flatten() {
         let path = file.path();
         if path.extension().is_none_or(|extension| extension != "jsonl") {
             continue;
@@ -41,7 +49,7 @@ fn old_journals_come_to_what_they_came_to() {
 }
 
 #[test]
-fn journals_are_written_as_they_were() {
+fn journals_are_written_as_the_current_ones() {
     for scenario in ALL {
         let run = scenario.run();
         let lines: Vec<String> = run
@@ -49,7 +57,7 @@ fn journals_are_written_as_they_were() {
             .iter()
             .map(|entry| serde_json::to_string(entry).expect("an entry is JSON"))
             .collect();
-        let path = folder().join(format!("{}.jsonl", scenario.name));
+        let path = folder().join("current").join(format!("{}.jsonl", scenario.name));
         expect_file![path].assert_eq(&(lines.join("\n") + "\n"));
     }
 }

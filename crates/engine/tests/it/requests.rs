@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use milepost_engine::Failure;
-use milepost_engine::event::{Budget, ChildOutcome, Decision, Parent, Proof};
+use milepost_engine::event::{Budget, ChildOutcome, Parent, Proof, Settlement};
 use milepost_engine::{Key, limits};
 use milepost_model::problem::Code;
 use serde_json::json;
@@ -275,7 +275,7 @@ final_output: '${{ steps.a.output }}'
     rig
 }
 
-fn check_decision(decision: Decision, expected: &Expect) {
+fn check_decision(decision: Settlement, expected: &Expect) {
     let mut rig = unknown();
     let reply = rig.say("a", decision);
     let sent: Vec<String> = rig.world.sent.iter().map(|one| one.idempotency_key.clone()).collect();
@@ -286,7 +286,7 @@ fn check_decision(decision: Decision, expected: &Expect) {
 #[test]
 fn a_person_says_what_became_of_it() {
     check_decision(
-        Decision::Happened { output: json!({"id": 9}) },
+        Settlement::Happened { output: json!({"id": 9}) },
         &expect![[r#"
         attempt_started a #1 POST api a:create
         attempt_unknown a Network
@@ -299,7 +299,7 @@ fn a_person_says_what_became_of_it() {
     "#]],
     );
     check_decision(
-        Decision::DidNot,
+        Settlement::DidNot,
         &expect![[r#"
         attempt_started a #1 POST api a:create
         attempt_unknown a Network
@@ -314,7 +314,7 @@ fn a_person_says_what_became_of_it() {
     "#]],
     );
     check_decision(
-        Decision::GiveUp,
+        Settlement::GiveUp,
         &expect![[r#"
         attempt_started a #1 POST api a:create
         attempt_unknown a Network
@@ -331,7 +331,7 @@ fn a_person_says_what_became_of_it() {
 #[test]
 fn only_a_person_says_so_and_only_once() {
     let mut rig = unknown();
-    let (key, decision) = (Key::of_walk("a"), Decision::DidNot);
+    let (key, decision) = (Key::of_walk("a"), Settlement::DidNot);
     let by_agent = milepost_engine::signal::Signal::Settle {
         key: key.clone(),
         asked: None,
@@ -356,8 +356,8 @@ fn only_a_person_says_so_and_only_once() {
     // It was sent again and is unknown again: the word was about the first time.
     let twice = rig.tell(word);
     expect!["refused RUN_CONFLICT: `a` asks something else by now"].assert_eq(&told::reply(&twice));
-    rig.say("a", Decision::GiveUp);
-    let late = rig.say("a", Decision::GiveUp);
+    rig.say("a", Settlement::GiveUp);
+    let late = rig.say("a", Settlement::GiveUp);
     expect!["refused RUN_CONFLICT: nobody has to say what became of `a`"]
         .assert_eq(&told::reply(&late));
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
 use milepost_engine::Key;
-use milepost_engine::event::{Actor, Budget, Decision, Proof};
+use milepost_engine::event::{Actor, Budget, Proof, Settlement};
 use milepost_engine::resume::{Origin, ResumeRequest};
 use milepost_engine::signal::Signal;
 use milepost_engine::state::Status;
@@ -509,7 +509,7 @@ fn what_may_have_happened_is_said_after_somebody_gave_up() {
         key,
         asked: None,
         by,
-        decision: Decision::GiveUp,
+        decision: Settlement::GiveUp,
         proof: Some(Proof::at_terminal()),
     });
     assert_eq!(story.status(), Status::Failed);
@@ -607,7 +607,7 @@ fn check_latest(mut story: Story, text: &str, change: Option<&str>, expected: &E
     let plan = story.plan_on(&new, &request);
     expected.assert_eq(&table(&plan));
     if let Ok(plan) = plan {
-        story.pilot.set_flow(new);
+        story.interpreter.set_flow(new);
         let ledger = story.resume(&plan);
         assert!(fits(&plan, ledger), "{ledger:?} is not {:?}", plan.forecast);
         assert_eq!(story.status(), Status::Succeeded);
@@ -882,7 +882,7 @@ fn what_an_agent_hands_in_anew_is_confirmed_anew() {
     let text = r#"
 workflow: x
 steps:
-  - {id: a, prompt: Work, require_confirmation: true}
+  - {id: a, prompt: Decision, require_confirmation: true}
   - {id: b, run: "shop mails:send", with: {text: "${{ steps.a.output.of }}"}}
 "#;
     let story = Story::run(text, &json!({}), Script::default());

@@ -32,7 +32,7 @@ fn action(kind: usize, before: Option<usize>) -> String {
     match (kind, before) {
         (0, _) => "run: \"shop orders:get\"".to_owned(),
         (1, _) => "run: \"shop mails:send\"".to_owned(),
-        (2, _) => "prompt: Work on it".to_owned(),
+        (2, _) => "prompt: Decision on it".to_owned(),
         (3, _) => "approve: Really?".to_owned(),
         (4, _) => "set: {ok: true, list: [1, 2]}".to_owned(),
         (5, _) => "for_each: \"${{ inputs.ids }}\", run: \"shop mails:send\"".to_owned(),
@@ -48,7 +48,7 @@ fn action(kind: usize, before: Option<usize>) -> String {
         }
         (8, _) => {
             let check = "{run: \"shop orders:get\", check: output.ok}";
-            format!("prompt: Work on it, verify: [{check}, {check}]")
+            format!("prompt: Decision on it, verify: [{check}, {check}]")
         }
         (9, _) => "run: \"shop orders:get\", retry: {max_attempts: 3, on: [422]}".to_owned(),
         (10, _) => {

@@ -8,12 +8,14 @@ use milepost_engine::command::Call;
 use milepost_engine::event::{
     Actor, ActorKind, Answer, ChildOutcome, Entry, Event, Presence, Proof, RunCreated,
 };
-use milepost_engine::pilot::{Act, Input, Outcome, Pilot, Prepared, Work, World};
+use milepost_engine::interpreter::{
+    Decision, Effect, Input, Interpreter, Outcome, Prepared, World,
+};
 use milepost_engine::resume::{ResumePlan, ResumeRequest, Verdict, plan};
 use milepost_engine::signal::{Decided, Reply, Signal, Submitted};
 use milepost_engine::state::{State, Status};
 use milepost_engine::view::{Waiting, waiting};
-use milepost_engine::{Failure, Flow, Key, Ready, Spent, Trouble};
+use milepost_engine::{Failure, Flow, Key, Spent, Trouble};
 use milepost_model::check;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
@@ -34,7 +36,6 @@ impl World for Shop {
             target: String::new(),
             write,
             repeatable: !write,
-            ready: Ready::default(),
         })
     }
 
@@ -108,7 +109,7 @@ pub(crate) fn agent() -> Actor {
 
 /// A run and the world around it.
 pub(crate) struct Story {
-    pub(crate) pilot: Pilot,
+    pub(crate) interpreter: Interpreter,
     pub(crate) script: Script,
     entries: Vec<Entry>,
     now_ms: u64,
@@ -148,18 +149,19 @@ impl Story {
         };
         let first = Entry { seq: 1, at_ms: 0, event: Event::RunCreated(Box::new(created)) };
         let state = State::begin(&first).expect("a run begins");
-        let (pilot, work) = Pilot::open(flow(text), state, 0, &Shop).expect("a run opens");
-        let mut story = Story { pilot, script, entries: vec![first], now_ms: 0, signals: 0 };
+        let mut interpreter = Interpreter::load(flow(text), state);
+        let work = interpreter.handle(Input::Tick, 0, &Shop).expect("a run begins");
+        let mut story = Story { interpreter, script, entries: vec![first], now_ms: 0, signals: 0 };
         story.drive(work);
         story
     }
 
     pub(crate) fn state(&self) -> &State {
-        self.pilot.state()
+        self.interpreter.state()
     }
 
     pub(crate) fn status(&self) -> Status {
-        self.pilot.status()
+        self.interpreter.status()
     }
 
     /// The plainest request of a person.
@@ -168,7 +170,7 @@ impl Story {
     }
 
     pub(crate) fn plan(&self, request: &ResumeRequest) -> Result<ResumePlan, Failure> {
-        plan(self.pilot.flow(), self.pilot.flow(), self.state(), &Shop, request)
+        plan(self.interpreter.flow(), self.interpreter.flow(), self.state(), &Shop, request)
     }
 
     pub(crate) fn plan_on(
@@ -177,7 +179,7 @@ impl Story {
         request: &ResumeRequest,
     ) -> Result<ResumePlan, Failure> {
         let request = ResumeRequest { latest: true, ..request.clone() };
-        plan(self.pilot.flow(), new, self.state(), &Shop, &request)
+        plan(self.interpreter.flow(), new, self.state(), &Shop, &request)
     }
 
     /// Carries a plan out in a world where nothing fails any more; what it cost.
@@ -186,7 +188,8 @@ impl Story {
         self.script = Script { outputs, ..Script::default() };
         let seen = self.entries.len();
         let mut resumption = Box::new(plan.resumption.clone());
-        let needs = milepost_engine::resume::needs(self.pilot.flow(), self.state(), &resumption);
+        let needs =
+            milepost_engine::resume::needs(self.interpreter.flow(), self.state(), &resumption);
         resumption.proof =
             matches!(needs, milepost_engine::resume::Needs::Proof(_)).then(Proof::at_terminal);
         let reply = self.tell(Signal::Resume { seq: self.state().seq, resumption });
@@ -220,27 +223,27 @@ impl Story {
         sent.collect()
     }
 
-    fn signal(&mut self, signal: Signal) -> Work {
+    fn signal(&mut self, signal: Signal) -> Decision {
         self.signals += 1;
         let id = self.signals.to_string();
         self.now_ms += 1;
         self.handle(Input::Signal { id, signal })
     }
 
-    fn handle(&mut self, input: Input) -> Work {
-        self.pilot.handle(input, self.now_ms, &Shop).expect("events that fit")
+    fn handle(&mut self, input: Input) -> Decision {
+        self.interpreter.handle(input, self.now_ms, &Shop).expect("events that fit")
     }
 
-    fn drive(&mut self, mut work: Work) {
-        let mut acts = VecDeque::new();
+    fn drive(&mut self, mut work: Decision) {
+        let mut effects = VecDeque::new();
         loop {
             self.entries.append(&mut work.entries);
-            acts.extend(work.acts.drain(..));
-            work = match acts.pop_front() {
+            effects.extend(work.effects.drain(..));
+            work = match effects.pop_front() {
                 Some(act) => self.act(act),
                 None => match self.respond() {
                     Some(signal) => self.signal(signal),
-                    None => match self.pilot.wakes_at() {
+                    None => match self.interpreter.wakes_at() {
                         Some(at) if self.status() == Status::Running => {
                             self.now_ms = self.now_ms.max(at);
                             self.handle(Input::Tick)
@@ -253,21 +256,23 @@ impl Story {
         }
     }
 
-    fn act(&mut self, act: Act) -> Work {
+    fn act(&mut self, act: Effect) -> Decision {
         self.now_ms += 1;
         match act {
-            Act::Call { key, .. } => {
+            Effect::Call { key, attempt, .. } => {
                 let outcome = self.outcome(&key);
-                self.handle(Input::Called { key, outcome })
+                self.handle(Input::Called { key, attempt, outcome })
             }
-            Act::StartChild { key, run, .. } => {
+            Effect::StartChild { key, run, .. } => {
                 let outcome = match self.script.fails.contains(key.as_str()) {
                     true => ChildOutcome::Failed { failure: failure() },
                     false => ChildOutcome::Succeeded { output: self.output(&key) },
                 };
                 self.signal(Signal::ChildEnded { key, run, outcome, spent: Spent::default() })
             }
-            Act::Abort { .. } | Act::CancelChild { .. } | Act::PauseChild { .. } => Work::default(),
+            Effect::Abort { .. } | Effect::CancelChild { .. } | Effect::PauseChild { .. } => {
+                Decision::default()
+            }
         }
     }
 
@@ -295,7 +300,7 @@ impl Story {
 
     /// What the people and agents around it do next.
     fn respond(&self) -> Option<Signal> {
-        let all = waiting(self.pilot.flow(), self.state());
+        let all = waiting(self.interpreter.flow(), self.state());
         all.into_iter().find_map(|waiting| match waiting {
             Waiting::Approval(request) => {
                 let key = request.key.clone();

@@ -2,22 +2,27 @@
 //! time passes when somebody says so. It can die after any entry and be opened again.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use milepost_engine::command::Call;
 use milepost_engine::event::{
-    Actor, ActorKind, Answer, Attempt, Budget, ChildOutcome, Decision, Entry, Event, Presence,
-    Proof, RunCreated,
+    Actor, ActorKind, Answer, Attempt, Budget, ChildOutcome, Entry, Event, Presence, Proof,
+    RunCreated, Settlement,
 };
-use milepost_engine::pilot::{Act, Input, Outcome, Pilot, Prepared, Work, World};
+use milepost_engine::interpreter::{
+    Decision, Effect, Input, Interpreter, Outcome, Prepared, World,
+};
 use milepost_engine::signal::{Decided, Reply, Signal, Submitted};
 use milepost_engine::state::{State, Status};
 use milepost_engine::view::{self, Waiting};
-use milepost_engine::{Failure, Flow, Key, Ready, Spent, Trouble};
+use milepost_engine::{Failure, Flow, Key, Spent, Trouble};
 use milepost_model::check;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
 use milepost_model::problem::Code;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 /// When every run begins.
@@ -57,7 +62,9 @@ pub(crate) fn ok(output: Value) -> Reaction {
 fn failed(trouble: Trouble, unsent: bool, effect: bool) -> Reaction {
     let code = match trouble {
         Trouble::Timeout => Code::UpstreamTimeout,
-        Trouble::Network | Trouble::Unsendable | Trouble::Withheld => Code::UpstreamFailed,
+        Trouble::Network | Trouble::Unsendable | Trouble::Withheld | Trouble::Changed => {
+            Code::UpstreamFailed
+        }
         Trouble::Status(_) => Code::UpstreamRejected,
     };
     let failure = Failure::new(code, format!("{trouble:?}"), "look at the API");
@@ -187,7 +194,6 @@ impl World for Script {
             target: String::new(),
             write: method != "GET",
             repeatable: method != "POST",
-            ready: Ready::default(),
         })
     }
 
@@ -249,7 +255,7 @@ pub(crate) struct Crash {
 #[derive(Debug, Clone)]
 pub(crate) struct Rig {
     pub(crate) flow: Flow,
-    pub(crate) pilot: Pilot,
+    pub(crate) interpreter: Interpreter,
     pub(crate) journal: Vec<Entry>,
     pub(crate) world: Script,
     pub(crate) now_ms: u64,
@@ -257,15 +263,25 @@ pub(crate) struct Rig {
     pub(crate) crash: Option<Crash>,
     pub(crate) crashes: usize,
     /// Acts in the order they were told.
-    pub(crate) acts: Vec<Act>,
+    pub(crate) effects: Vec<Effect>,
     /// Ends of requests and runs that are still to be told.
     coming: Vec<(u64, Coming)>,
     pub(crate) signals: usize,
+    /// Whether inputs and decisions travel as JSON, as they do to a driver elsewhere.
+    pub(crate) through_json: bool,
+}
+
+/// A value as it arrives on the other side of a wire.
+fn through_json<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) -> T {
+    let text = serde_json::to_string(value).expect("it can be written");
+    let read = serde_json::from_str(&text).expect("it can be read");
+    assert_eq!(*value, read);
+    read
 }
 
 #[derive(Debug, Clone)]
 enum Coming {
-    Called(Key, Outcome),
+    Called(Key, u64, Outcome),
     Child(Key, String, ChildOutcome),
 }
 
@@ -318,23 +334,20 @@ impl Rig {
         let event = Event::RunCreated(Box::new(head));
         let first = Entry { seq: 1, at_ms: START_MS, event };
         let state = State::begin(&first).expect("a run begins with its first event");
-        let mut paused = state;
-        // Whoever opens it for good takes the journal: this pilot only stands in its place.
-        paused.paused = true;
-        let (pilot, _) = Pilot::open(flow.clone(), paused, START_MS, &Script::default())
-            .expect("a run that is paused does nothing");
+        let interpreter = Interpreter::load(flow.clone(), state);
         Rig {
             flow,
-            pilot,
+            interpreter,
             journal: vec![first],
             world: Script::default(),
             now_ms: START_MS,
             answers: Vec::new(),
             crash: None,
             crashes: 0,
-            acts: Vec::new(),
+            effects: Vec::new(),
             coming: Vec::new(),
             signals: 0,
+            through_json: false,
         }
     }
 
@@ -353,10 +366,9 @@ impl Rig {
     pub(crate) fn open(&mut self) -> &mut Rig {
         let state = State::fold(&self.journal).expect("what was written is legal");
         let state = state.expect("a run has begun");
-        let opened = Pilot::open(self.flow.clone(), state, self.now_ms, &self.world);
-        let (pilot, work) = opened.expect("a run can always be opened");
-        self.pilot = pilot;
-        self.take(work);
+        self.interpreter = Interpreter::load(self.flow.clone(), state);
+        let decided = self.interpreter.declare_lost(self.now_ms, &self.world);
+        self.take(decided.expect("a run can always be taken over"));
         self
     }
 
@@ -365,34 +377,34 @@ impl Rig {
         self.open().settle()
     }
 
-    fn take(&mut self, work: Work) {
+    fn take(&mut self, work: Decision) {
         let before = self.journal.len();
         self.journal.extend(work.entries);
         if self.world.fate.as_mut().is_some_and(|fate| fate.one_in(20)) {
-            return self.lose(before, work.acts);
+            return self.lose(before, work.effects);
         }
         if let Some(crash) = self.crash.filter(|crash| crash.after <= self.journal.len()) {
             self.crash = None;
             let whole = self.journal.len() == crash.after;
             self.journal.truncate(crash.after.max(before));
             if whole && crash.acted {
-                self.act(work.acts);
+                self.act(work.effects);
             }
             return self.die();
         }
         self.answers.extend(work.answers);
-        self.act(work.acts);
+        self.act(work.effects);
     }
 
     /// Dies somewhere between writing and acting: what was not synced is gone, and of what was to
     /// be done after that only the first few were.
-    fn lose(&mut self, before: usize, mut acts: Vec<Act>) {
+    fn lose(&mut self, before: usize, mut effects: Vec<Effect>) {
         let written = self.journal.len() - before;
         let Some(fate) = &mut self.world.fate else { return };
         let kept = fate.below(written + 1);
-        acts.truncate(if kept == written { fate.below(acts.len() + 1) } else { 0 });
+        effects.truncate(if kept == written { fate.below(effects.len() + 1) } else { 0 });
         self.journal.truncate(before + kept);
-        self.act(acts);
+        self.act(effects);
         self.die();
     }
 
@@ -403,25 +415,26 @@ impl Rig {
         self.open();
     }
 
-    fn act(&mut self, acts: Vec<Act>) {
-        for act in acts {
-            self.acts.push(act.clone());
+    fn act(&mut self, effects: Vec<Effect>) {
+        for act in effects {
+            self.effects.push(act.clone());
             match act {
-                Act::Call { key, idempotency_key, .. } => {
+                Effect::Call { key, attempt: seq, idempotency_key, digest, .. } => {
                     let attempt = self.attempt(&key);
                     assert_eq!(attempt.idempotency_key, idempotency_key);
+                    assert_eq!(attempt.request_digest, digest);
                     let reaction = self.world.react(&attempt);
                     let at = self.now_ms + reaction.after_ms;
-                    self.coming.push((at, Coming::Called(key, reaction.outcome)));
+                    self.coming.push((at, Coming::Called(key, seq, reaction.outcome)));
                 }
-                Act::Abort { key } => {
-                    let is_of =
-                        |coming: &Coming| matches!(coming, Coming::Called(of, _) if *of == key);
+                Effect::Abort { key, attempt } => {
+                    let is_of = |coming: &Coming| matches!(coming, Coming::Called(of, seq, _) if *of == key && *seq == attempt);
                     if let Some(one) = self.coming.iter_mut().find(|one| is_of(&one.1)) {
-                        *one = (self.now_ms, Coming::Called(key, broken(true).outcome));
+                        let aborted = Coming::Called(key, attempt, broken(true).outcome);
+                        *one = (self.now_ms, aborted);
                     }
                 }
-                Act::StartChild { key, run, workflow, .. } => {
+                Effect::StartChild { key, run, workflow, .. } => {
                     let done = ChildOutcome::Succeeded { output: json!({"child": workflow}) };
                     let (after, outcome) =
                         self.world.children.get(&workflow).cloned().unwrap_or((10, done));
@@ -439,8 +452,8 @@ impl Rig {
                     self.coming.push((self.now_ms + after, Coming::Child(key, run, outcome)));
                 }
                 // A run of this world does not last long enough to be paused.
-                Act::PauseChild { .. } => {}
-                Act::CancelChild { run } => {
+                Effect::PauseChild { .. } => {}
+                Effect::CancelChild { run } => {
                     for (at, coming) in &mut self.coming {
                         if let Coming::Child(_, of, outcome) = coming
                             && *of == run
@@ -464,22 +477,25 @@ impl Rig {
     }
 
     pub(crate) fn handle(&mut self, input: Input) {
-        let work = self.pilot.handle(input, self.now_ms, &self.world);
-        let work = work.expect("a pilot writes what is legal");
-        self.take(work);
+        let input = if self.through_json { through_json(&input) } else { input };
+        let decided = self.interpreter.handle(input, self.now_ms, &self.world);
+        let decided = decided.expect("an interpreter writes what is legal");
+        self.take(if self.through_json { through_json(&decided) } else { decided });
     }
 
     /// Lets time pass to the next thing that happens by itself.
     pub(crate) fn turn(&mut self) -> bool {
         let first = self.coming.iter().enumerate().min_by_key(|(index, (at, _))| (*at, *index));
         let coming = first.map(|(index, (at, _))| (*at, index));
-        let timers = self.pilot.state().open().filter_map(|(_, step)| step.phase.wakes_at());
+        let timers = self.interpreter.state().open().filter_map(|(_, step)| step.phase.wakes_at());
         let timer = timers.min();
         match (coming, timer) {
             (Some((at, index)), timer) if timer.is_none_or(|timer| at <= timer) => {
                 self.now_ms = self.now_ms.max(at);
                 match self.coming.remove(index).1 {
-                    Coming::Called(key, outcome) => self.handle(Input::Called { key, outcome }),
+                    Coming::Called(key, attempt, outcome) => {
+                        self.handle(Input::Called { key, attempt, outcome });
+                    }
                     Coming::Child(key, run, outcome) => {
                         let more = self.world.child_calls;
                         let spent = self.world.spent.entry(run.clone()).or_default();
@@ -502,7 +518,7 @@ impl Rig {
 
     /// Whether nothing happens by itself.
     pub(crate) fn is_still(&self) -> bool {
-        let mut open = self.pilot.state().open();
+        let mut open = self.interpreter.state().open();
         self.coming.is_empty() && !open.any(|(_, step)| step.phase.wakes_at().is_some())
     }
 
@@ -565,7 +581,7 @@ impl Rig {
         }
     }
 
-    pub(crate) fn say(&mut self, key: &str, decision: Decision) -> Reply {
+    pub(crate) fn say(&mut self, key: &str, decision: Settlement) -> Reply {
         let key = Key::of_walk(key);
         self.tell(Signal::Settle {
             key,
@@ -581,11 +597,11 @@ impl Rig {
     }
 
     pub(crate) fn state(&self) -> &State {
-        self.pilot.state()
+        self.interpreter.state()
     }
 
     pub(crate) fn status(&self) -> Status {
-        self.pilot.status()
+        self.interpreter.status()
     }
 
     pub(crate) fn waiting(&self) -> Vec<Waiting> {
@@ -629,15 +645,15 @@ pub(crate) fn willing(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
 }
 
 /// What became of a request, as its server knows.
-pub(crate) fn truth(rig: &Rig, key: &Key) -> Decision {
+pub(crate) fn truth(rig: &Rig, key: &Key) -> Settlement {
     let attempt = rig.attempt(key);
     let of_key = |sent: &&Sent| sent.idempotency_key == attempt.idempotency_key && sent.effect;
     match rig.world.sent.iter().find(of_key) {
         Some(sent) => {
             let fallback = || json!({"n": 9, "of": sent.step});
-            Decision::Happened { output: sent.output.clone().unwrap_or_else(fallback) }
+            Settlement::Happened { output: sent.output.clone().unwrap_or_else(fallback) }
         }
-        None => Decision::DidNot,
+        None => Settlement::DidNot,
     }
 }
 

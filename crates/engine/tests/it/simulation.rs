@@ -8,8 +8,8 @@ use std::env;
 use std::fmt::Write;
 use std::panic::{self, AssertUnwindSafe};
 
-use milepost_engine::event::{Budget, Decision, Entry, Event, Proof};
-use milepost_engine::pilot::Input;
+use milepost_engine::event::{Budget, Entry, Event, Proof, Settlement};
+use milepost_engine::interpreter::Input;
 use milepost_engine::resume::{Origin, ResumeRequest, plan};
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{State, Status};
@@ -262,7 +262,7 @@ impl Simulation {
                 key,
                 asked: None,
                 by: crate::rig::agent(),
-                decision: Decision::DidNot,
+                decision: Settlement::DidNot,
                 proof: Some(Proof::at_terminal()),
             },
             _ if self.said.is_empty() => add(&json!({"x": 1})),
@@ -445,7 +445,7 @@ fn obliging(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
                 key: key.clone(),
                 asked,
                 by,
-                decision: Decision::GiveUp,
+                decision: Settlement::GiveUp,
                 proof: Some(Proof::at_terminal()),
             }
         }

@@ -2,7 +2,7 @@
 //! that no submission was good enough for.
 
 use milepost_engine::Key;
-use milepost_engine::event::Decision;
+use milepost_engine::event::Settlement;
 use milepost_engine::signal::{Signal, settled_text};
 use milepost_model::problem::{Code, Problem};
 use schemars::JsonSchema;
@@ -78,10 +78,10 @@ impl Later for Settle {
         let decision = match request.outcome {
             OutcomeWord::Happened => {
                 let output = request.output.ok_or_else(|| untold(&key))?;
-                Decision::Happened { output }
+                Settlement::Happened { output }
             }
-            OutcomeWord::DidNotHappen => Decision::DidNot,
-            OutcomeWord::GiveUp => Decision::GiveUp,
+            OutcomeWord::DidNotHappen => Settlement::DidNot,
+            OutcomeWord::GiveUp => Settlement::GiveUp,
         };
         let by = begin::actor(call);
         let head = &loaded.state.head;

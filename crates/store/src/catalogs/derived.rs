@@ -7,7 +7,7 @@ use milepost_model::id::CatalogId;
 
 use super::record::{Auth, Record};
 use super::text;
-use crate::digest::Digest;
+use milepost_model::digest::Digest;
 use crate::directory::Directory;
 use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
 use crate::limits;

@@ -29,7 +29,7 @@ pub use record::{
 };
 pub use writing::{Removed, Saved};
 
-use crate::digest::Digest;
+use milepost_model::digest::Digest;
 use crate::directory::Directory;
 use crate::file::FileError;
 use crate::limits;

@@ -10,7 +10,7 @@ use milepost_model::id::CatalogId;
 use milepost_model::source::Format;
 use url::Url;
 
-use crate::digest::Digest;
+use milepost_model::digest::Digest;
 use crate::hosts::PrivateHost;
 use crate::secrets::SecretName;
 use crate::settings::UnknownKey;

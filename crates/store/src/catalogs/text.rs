@@ -15,7 +15,7 @@ use super::record::{
     Auth, BaseUrl, ClientAuth, Credential, GivenBy, Idempotency, Options, Part, ProfileName,
     Record, Source, is_web_url,
 };
-use crate::digest::Digest;
+use milepost_model::digest::Digest;
 use crate::hosts::PrivateHost;
 use crate::secrets::SecretName;
 use crate::settings::{self, Fault, Field, Table, UnknownKey};

@@ -8,7 +8,7 @@ use milepost_model::id::CatalogId;
 use super::error::{CatalogError, Conflict, SaveError};
 use super::record::{Auth, Record};
 use super::{Catalogs, FORMATS, files, text};
-use crate::digest::Digest;
+use milepost_model::digest::Digest;
 use crate::directory::Directory;
 use crate::file::{self, FileError, Readers};
 use crate::limits;

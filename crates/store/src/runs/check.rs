@@ -108,7 +108,7 @@ fn chain(
     let text: Option<String> = db
         .first("SELECT text FROM texts WHERE hash = ?1", [row.text.bytes()], |row| row.get(0))
         .map_err(|error| error.of_run(&row.id, 0))?;
-    if text.is_none_or(|text| crate::digest::Digest::of(text.as_bytes()) != row.text) {
+    if text.is_none_or(|text| milepost_model::digest::Digest::of(text.as_bytes()) != row.text) {
         return Err(RunsError::Corrupt { run: row.id.clone(), seq: 0 });
     }
     let mut after_seq = 0;

@@ -11,7 +11,7 @@ use super::error::RunsError;
 use super::inbox::{self, InboxId};
 use super::lease::{self, Lease};
 use super::run::{self, Durability, RunRow, Standing};
-use crate::digest::Digest;
+use milepost_model::digest::Digest;
 use crate::limits;
 
 /// An event to write.

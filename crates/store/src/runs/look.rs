@@ -16,7 +16,7 @@ use super::list::{self, Page, RunFilter};
 use super::run::{self, RunRow};
 use super::schema;
 use super::tally::{self, Tally};
-use crate::digest::Digest;
+use milepost_model::digest::Digest;
 use crate::file::FileError;
 use crate::limits;
 

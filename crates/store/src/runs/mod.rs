@@ -66,7 +66,7 @@ use log_file::LogFile;
 use usage::{Before, Usage};
 use writer::{Manner, Writer};
 
-use crate::digest::Digest;
+use milepost_model::digest::Digest;
 use crate::lock::Lock;
 
 /// How the runs are opened.

@@ -9,7 +9,7 @@ use super::db::Db;
 use super::error::RunsError;
 use super::event::{self, NewEvent};
 use super::lease::{self, HolderId, Lease};
-use crate::digest::Digest;
+use milepost_model::digest::Digest;
 
 /// Words of a column that are an enumeration here.
 macro_rules! words {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use milepost_model::id::WorkflowId;
 use milepost_model::violation::Violation;
 
-use crate::digest::Digest;
+use milepost_model::digest::Digest;
 use crate::file::FileError;
 
 /// Why a workflow could not be changed, or a version of it could not be had. Each variant is

@@ -9,7 +9,7 @@ use milepost_model::limits::DOCUMENT_BYTES;
 use milepost_model::source::Format;
 
 use super::log::Text;
-use crate::digest::Digest;
+use milepost_model::digest::Digest;
 use crate::file::FileError;
 use crate::identity;
 use crate::index::{FileId, Index, Verdict};

@@ -14,7 +14,7 @@ use milepost_model::source::Format;
 
 use super::error::WorkflowError;
 use super::log::{self, Entry, Operation, Text};
-use crate::digest::Digest;
+use milepost_model::digest::Digest;
 use crate::file::{self, FileError, FilePoint, Lasting, Manner, Readers, Replace};
 use crate::limits;
 use crate::locations::Locations;

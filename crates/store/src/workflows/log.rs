@@ -6,7 +6,7 @@
 use milepost_model::source::Format;
 use serde_json::{Value, json};
 
-use crate::digest::Digest;
+use milepost_model::digest::Digest;
 
 /// What made a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,7 +123,7 @@ mod tests {
     use milepost_model::source::Format;
 
     use super::{Entry, Operation, Text, entries, joined};
-    use crate::digest::Digest;
+    use milepost_model::digest::Digest;
 
     fn entry(at_ms: u64) -> Entry {
         let text = |bytes: &[u8]| Text { version: Digest::of(bytes), format: Format::Yaml };

@@ -29,7 +29,7 @@ pub use log::Operation;
 use self::files::{Files, Held, WORLD};
 use self::log::{Entry, Text};
 use self::turn::Turn;
-use crate::digest::Digest;
+use milepost_model::digest::Digest;
 use crate::file::{self, FileError, FilePoint, Readers};
 use crate::locations::Locations;
 use crate::lock::Lock;

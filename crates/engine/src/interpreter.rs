@@ -2,7 +2,7 @@
 //! once that is on disk.
 //!
 //! A driver feeds what happens and does what it is told, in this order: entries are made durable,
-//! then answers are given and acts begin. Nothing is acted on that is not written down, so a crash
+//! then answers are given and effects begin. Nothing is acted on that is not written down, so a crash
 //! anywhere loses nothing but the knowledge of how an act ended; opening the run again settles
 //! that.
 //!
@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use milepost_model::document::hex;
 use milepost_model::step::Action;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -21,20 +22,19 @@ use crate::budget;
 use crate::command::{Asking, Call, Calling, Command, Starting};
 use crate::event::{
     Actor, ActorKind, Answer, Attempt, Budget, Change, Entry, Event, Presence, Request, Resumption,
-    ShownCall, Verdict,
+    ShownCall, Submission, Verdict,
 };
 use crate::failure::Failure;
 use crate::flow::Flow;
 use crate::key::Key;
 use crate::next::Look;
-use crate::ready::Ready;
 use crate::resume::{self, Needs};
 use crate::retry::{self, Tried, Trouble};
 use crate::signal::{Reply, Signal, resumed_text, settled_text};
 use crate::state::{IllegalEvent, Phase, State, Status, StepState};
 use crate::{DEADLINE, judge, limits, sentinel, words};
 
-/// What the pilot asks of the world. Both are pure as far as a run is concerned.
+/// What the interpreter asks of the world. Both are pure as far as a run is concerned.
 pub trait World {
     /// A request as it would be sent, or why it cannot be.
     fn prepare(&self, call: &Call, mock: bool) -> Result<Prepared, Failure>;
@@ -72,12 +72,11 @@ pub struct Prepared {
     pub write: bool,
     /// Whether it may be sent again.
     pub repeatable: bool,
-    /// The request itself, for whoever sends it.
-    pub ready: Ready,
 }
 
 /// Something that happened.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "input", rename_all = "snake_case")]
 pub enum Input {
     /// Time passed.
     Tick,
@@ -85,6 +84,9 @@ pub enum Input {
     Called {
         /// The execution.
         key: Key,
+        /// The attempt: the number of the event that began it. The outcome of an earlier attempt
+        /// is never taken for that of a later one.
+        attempt: u64,
         /// Its end.
         outcome: Outcome,
     },
@@ -98,7 +100,8 @@ pub enum Input {
 }
 
 /// How a request came to its end.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     /// With an answer that is no error.
     Answered {
@@ -121,23 +124,30 @@ pub enum Outcome {
 }
 
 /// Something to do once what was decided is on disk.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Act {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
     /// Send a request.
     Call {
         /// The execution.
         key: Key,
+        /// The attempt, which its outcome names: the number of the event that began it.
+        attempt: u64,
+        /// Which try of the execution it is, from 1.
+        number: u32,
         /// The request.
         call: Call,
         /// What tells a server that two requests are one.
         idempotency_key: String,
-        /// The request as it was written down.
-        ready: Ready,
+        /// The digest of the request that was recorded: nothing else may be sent.
+        digest: String,
     },
     /// Give a request up; its end is still to be told.
     Abort {
         /// The execution.
         key: Key,
+        /// The attempt.
+        attempt: u64,
     },
     /// Start another run, or go on with it.
     StartChild {
@@ -168,45 +178,46 @@ pub enum Act {
     },
 }
 
-/// What comes of something that happened.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Work {
+/// What follows from something that happened.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
     /// What to write down.
     pub entries: Vec<Entry>,
     /// What to answer, to whom.
     pub answers: Vec<(String, Reply)>,
     /// What to do after that.
-    pub acts: Vec<Act>,
+    pub effects: Vec<Effect>,
 }
 
-/// A run, and who waits for an answer of it.
+/// Decides what a run does next. All it knows is the run's workflow and state; the frontier only
+/// saves work.
 #[derive(Debug, Clone)]
-pub struct Pilot {
+pub struct Interpreter {
     flow: Flow,
     state: State,
     board: Board,
-    /// Submissions whose claim is being checked, and who waits to hear.
-    waiting: BTreeMap<Key, Vec<String>>,
     /// Whether nothing is sent or started any more.
     held: bool,
 }
 
-impl Pilot {
-    /// A run as its journal has it. What was under way when the journal ends is settled first.
-    pub fn open(
-        flow: Flow,
-        state: State,
+impl Interpreter {
+    /// A run as its journal has it. Nothing is decided: a new run begins with the first
+    /// [`Input::Tick`], and one whose driver is gone goes on with [`Interpreter::declare_lost`].
+    pub fn load(flow: Flow, state: State) -> Interpreter {
+        let board = Board::of(&flow, &state);
+        Interpreter { flow, state, board, held: false }
+    }
+
+    /// Takes a run over whose driver is gone: the outcomes of its requests in flight will never be
+    /// told. Those that may be sent again are; of the others a person says what became of them.
+    pub fn declare_lost(
+        &mut self,
         now_ms: u64,
         world: &dyn World,
-    ) -> Result<(Pilot, Work), IllegalEvent> {
-        let board = Board::of(&flow, &state);
-        let mut pilot = Pilot { flow, state, board, waiting: BTreeMap::new(), held: false };
-        let mut turn = Turn { pilot: &mut pilot, world, work: Work::default(), now_ms };
+    ) -> Result<Decision, IllegalEvent> {
+        let mut turn = Turn::of(self, now_ms, world);
         turn.recover()?;
-        turn.tick()?;
-        turn.settle()?;
-        let work = turn.work;
-        Ok((pilot, work))
+        turn.go_on()
     }
 
     /// The run.
@@ -242,21 +253,19 @@ impl Pilot {
         input: Input,
         now_ms: u64,
         world: &dyn World,
-    ) -> Result<Work, IllegalEvent> {
-        let mut turn = Turn { pilot: self, world, work: Work::default(), now_ms };
+    ) -> Result<Decision, IllegalEvent> {
+        let mut turn = Turn::of(self, now_ms, world);
         match input {
             Input::Tick => {}
-            Input::Called { key, outcome } => turn.called(&key, outcome)?,
+            Input::Called { key, attempt, outcome } => turn.called(&key, attempt, outcome)?,
             Input::Signal { id, signal } => turn.signal(id, signal)?,
         }
-        turn.tick()?;
-        turn.settle()?;
-        Ok(turn.work)
+        turn.go_on()
     }
 
     /// Whether a message was taken in and its answer is still to come.
     pub fn is_waited_for(&self, id: &str) -> bool {
-        self.waiting.values().flatten().any(|waiting| waiting == id)
+        self.state.open().any(|(_, step)| step.awaiting.iter().any(|awaiting| awaiting == id))
     }
 
     /// When the run goes on by itself.
@@ -280,19 +289,39 @@ impl Pilot {
 
 /// One turn: an input and all that follows from it.
 struct Turn<'t> {
-    pilot: &'t mut Pilot,
+    interpreter: &'t mut Interpreter,
     world: &'t dyn World,
-    work: Work,
+    decision: Decision,
+    /// Messages that wait for the verdict on a submission, and have no answer yet.
+    awaited: Vec<(Key, String)>,
     now_ms: u64,
 }
 
+impl<'t> Turn<'t> {
+    fn of(interpreter: &'t mut Interpreter, now_ms: u64, world: &'t dyn World) -> Turn<'t> {
+        let open = interpreter.state.open().filter(|(_, step)| !step.awaiting.is_empty());
+        let awaited = open.flat_map(|(key, step)| {
+            step.awaiting.iter().map(|message| (key.clone(), message.clone()))
+        });
+        let awaited = awaited.collect();
+        Turn { interpreter, world, decision: Decision::default(), awaited, now_ms }
+    }
+}
+
 impl Turn<'_> {
+    /// Does whatever is due, and all that follows.
+    fn go_on(mut self) -> Result<Decision, IllegalEvent> {
+        self.tick()?;
+        self.settle()?;
+        Ok(self.decision)
+    }
+
     fn state(&self) -> &State {
-        &self.pilot.state
+        &self.interpreter.state
     }
 
     fn record(&mut self, event: Event) -> Result<(), IllegalEvent> {
-        let Pilot { flow, state, board, .. } = &mut *self.pilot;
+        let Interpreter { flow, state, board, .. } = &mut *self.interpreter;
         // The clock of a machine may be set back; the time of a run is not.
         let entry = Entry { seq: state.seq + 1, at_ms: self.now_ms.max(state.now_ms), event };
         state.apply(&entry)?;
@@ -301,7 +330,7 @@ impl Turn<'_> {
             flow.nodes().len() > limits::COMPARED || *board == Board::of(flow, state),
             "what is kept along the way is what follows from the state: {entry:?}",
         );
-        self.work.entries.push(entry);
+        self.decision.entries.push(entry);
         Ok(())
     }
 
@@ -321,12 +350,19 @@ impl Turn<'_> {
                 // It was started by a text that can no longer be told: its end is still awaited.
                 continue;
             };
-            let canceled = self.state().canceling.is_some() && !self.pilot.flow.is_finally(&key);
+            let canceled =
+                self.state().canceling.is_some() && !self.interpreter.flow.is_finally(&key);
             let child = self.state().step(&key).and_then(|step| step.child.as_ref());
             let rest = child.map(|child| child.rest.clone()).unwrap_or_default();
-            self.work.acts.push(Act::StartChild { key, run: run.clone(), workflow, inputs, rest });
+            self.decision.effects.push(Effect::StartChild {
+                key,
+                run: run.clone(),
+                workflow,
+                inputs,
+                rest,
+            });
             if canceled {
-                self.work.acts.push(Act::CancelChild { run });
+                self.decision.effects.push(Effect::CancelChild { run });
             }
         }
         Ok(())
@@ -334,8 +370,8 @@ impl Turn<'_> {
 
     /// The child of an execution, as it was started.
     fn starting(&self, key: &Key) -> Option<Starting> {
-        let step = self.pilot.flow.of_key(key)?;
-        let look = Look::of(&self.pilot.flow, self.state());
+        let step = self.interpreter.flow.of_key(key)?;
+        let look = Look::of(&self.interpreter.flow, self.state());
         let names = look.locals(key, step);
         match look.act(&crate::next::One { key, step, names }) {
             Command::Child(starting) => Some(*starting),
@@ -367,7 +403,7 @@ impl Turn<'_> {
     }
 
     fn next(&self) -> Option<Command> {
-        let Pilot { flow, state, board, .. } = &*self.pilot;
+        let Interpreter { flow, state, board, .. } = &*self.interpreter;
         Look::with(flow, state, board).next()
     }
 
@@ -393,7 +429,7 @@ impl Turn<'_> {
                         self.warn()?;
                     }
                 }
-                Command::Call(_) | Command::Child(_) if self.pilot.held => break,
+                Command::Call(_) | Command::Child(_) if self.interpreter.held => break,
                 Command::Call(calling) => self.call(*calling)?,
                 Command::Ask(asking) => self.ask(*asking)?,
                 Command::Child(starting) => self.child(*starting)?,
@@ -405,24 +441,22 @@ impl Turn<'_> {
 
     /// Answers those who wait for a verdict that will not come.
     fn dismiss(&mut self) {
-        let state = &self.pilot.state;
-        let left = self.pilot.waiting.keys().filter(|key| *state.phase(key) != Phase::Verifying);
-        let left: Vec<Key> = left.cloned().collect();
-        for key in left {
-            let ended = state.end.is_some() || state.canceling.is_some();
+        let state = &self.interpreter.state;
+        let waits =
+            |key: &Key, id: &String| state.step(key).is_some_and(|step| step.awaiting.contains(id));
+        let ended = state.end.is_some() || state.canceling.is_some();
+        for (key, id) in self.awaited.extract_if(.., |(key, id)| !waits(key, id)) {
             let failure =
                 if ended { words::has_ended() } else { words::not_due(key.as_str(), None) };
-            for id in self.pilot.waiting.remove(&key).unwrap_or_default() {
-                self.work.answers.push((id, Reply::Refused { failure: failure.clone() }));
-            }
+            self.decision.answers.push((id, Reply::Refused { failure }));
         }
     }
 
     /// Answers those who wait for the verdict on a submission.
     fn tell(&mut self, key: &Key, issues: Vec<crate::event::Issue>) {
-        let reply = judge::reply(&self.pilot.flow, &self.pilot.state, key, issues);
-        for id in self.pilot.waiting.remove(key).unwrap_or_default() {
-            self.work.answers.push((id, reply.clone()));
+        let reply = judge::reply(&self.interpreter.flow, &self.interpreter.state, key, issues);
+        for (_, id) in self.awaited.extract_if(.., |(of, _)| of == key) {
+            self.decision.answers.push((id, reply.clone()));
         }
     }
 
@@ -444,7 +478,7 @@ impl Turn<'_> {
         let step = state.step(&key);
         let attempt = step.map_or(0, |step| step.attempts) + 1;
         let idempotency_key = idempotency_key(&state.head.run, &key, step);
-        let ready = prepared.ready;
+        let (number, digest) = (attempt, prepared.digest.clone());
         self.record(Event::AttemptStarted(Attempt {
             key: key.clone(),
             attempt,
@@ -454,8 +488,10 @@ impl Turn<'_> {
             write: prepared.write,
             repeatable,
         }))?;
+        let attempt = self.state().seq;
         self.warn()?;
-        self.work.acts.push(Act::Call { key, call, idempotency_key, ready });
+        let call = Effect::Call { key, attempt, number, call, idempotency_key, digest };
+        self.decision.effects.push(call);
         Ok(())
     }
 
@@ -469,7 +505,7 @@ impl Turn<'_> {
 
     /// Whether an approval above an execution no longer holds; then it is asked again.
     fn voided(&mut self, key: &Key) -> Result<bool, IllegalEvent> {
-        let flow = &self.pilot.flow;
+        let flow = &self.interpreter.flow;
         let approved = self.state().approved().filter_map(|key| flow.index(key.as_str()));
         let mut approved: Vec<usize> = approved.collect();
         let Some(index) = flow.index(key.top()).filter(|_| !approved.is_empty()) else {
@@ -493,8 +529,8 @@ impl Turn<'_> {
     /// What differs from what a person approved, when something is about to be sent.
     fn changes(&self, approval: &Key, sending: &Key) -> Vec<Change> {
         let state = self.state();
-        let look = Look::of(&self.pilot.flow, state);
-        let Some(step) = self.pilot.flow.of_key(approval) else { return Vec::new() };
+        let look = Look::of(&self.interpreter.flow, state);
+        let Some(step) = self.interpreter.flow.of_key(approval) else { return Vec::new() };
         let before = state.step(approval).and_then(|step| step.request.as_deref());
         let Some(before) = before else { return Vec::new() };
         let one = crate::next::One { key: approval, step, names: look.names(approval) };
@@ -541,7 +577,7 @@ impl Turn<'_> {
 
     /// Steps that would send something and were not there when a person was asked.
     fn unseen(&self, before: &Request, after: &Request) -> Vec<Change> {
-        let senders = Look::of(&self.pilot.flow, self.state()).senders_below(&before.key);
+        let senders = Look::of(&self.interpreter.flow, self.state()).senders_below(&before.key);
         let begun = |key: &Key| self.state().step(key).is_some_and(|step| step.began_ms.is_some());
         let unseen = senders.into_iter().filter(|key| !before.names(key) && !begun(key));
         let change = |key: Key| {
@@ -569,7 +605,7 @@ impl Turn<'_> {
             "shown": shown,
             "submission": told.map(|told| &told.digest),
         }));
-        let mut unshown = Look::of(&self.pilot.flow, self.state()).senders_below(&asking.key);
+        let mut unshown = Look::of(&self.interpreter.flow, self.state()).senders_below(&asking.key);
         unshown.retain(|key| shown.iter().all(|shown| shown.key != *key));
         let (key, expires_at_ms, changes) = (asking.key, asking.expires_at_ms, asking.changes);
         Request { key, message, shown, unshown, digest, expires_at_ms, changes }
@@ -584,7 +620,7 @@ impl Turn<'_> {
         }
         let (key, digest) = (request.key.clone(), request.digest.clone());
         self.record(Event::ApprovalRequested(Box::new(request)))?;
-        if judge::is_unattended(&self.pilot.flow, self.state(), &key) {
+        if judge::is_unattended(&self.interpreter.flow, self.state(), &key) {
             self.record(Event::Approved(Box::new(Verdict {
                 key,
                 digest,
@@ -617,19 +653,20 @@ impl Turn<'_> {
             Some(left) => left.run.clone(),
             None => child_run(&self.state().head.run, &key, step),
         };
-        let rest = budget::rest(&self.pilot.flow, self.state(), &key);
+        let rest = budget::rest(&self.interpreter.flow, self.state(), &key);
         self.record(Event::ChildStarted {
             key: key.clone(),
             run: run.clone(),
             given: Some(given),
             rest: rest.clone(),
         })?;
-        self.work.acts.push(Act::StartChild { key, run, workflow, inputs, rest });
+        self.decision.effects.push(Effect::StartChild { key, run, workflow, inputs, rest });
         Ok(())
     }
 
-    fn called(&mut self, key: &Key, outcome: Outcome) -> Result<(), IllegalEvent> {
-        let Phase::Calling(attempt) = self.state().phase(key).clone() else {
+    fn called(&mut self, key: &Key, of: u64, outcome: Outcome) -> Result<(), IllegalEvent> {
+        let current = self.state().step(key).filter(|step| step.attempt_seq == Some(of));
+        let Some(Phase::Calling(attempt)) = current.map(|step| step.phase.clone()) else {
             // Somebody settled it meanwhile: what comes late changes nothing.
             return Ok(());
         };
@@ -641,13 +678,17 @@ impl Turn<'_> {
             Outcome::Failed { failure, trouble: Trouble::Withheld, .. } => {
                 self.withheld(key, failure)
             }
+            Outcome::Failed { failure, trouble: Trouble::Changed, .. } => {
+                let retry_at_ms = Some(self.now_ms.max(self.state().now_ms));
+                self.record(Event::AttemptFailed { key, failure, retry_at_ms, interrupted: true })
+            }
             Outcome::Failed { failure, trouble, unsent, retry_after_ms } => {
-                let step = self.pilot.flow.of_key(&key);
+                let step = self.interpreter.flow.of_key(&key);
                 let certain = match trouble {
                     Trouble::Status(status) => {
                         step.is_none_or(|step| !retry::is_ambiguous(step, status))
                     }
-                    Trouble::Withheld => true,
+                    Trouble::Withheld | Trouble::Changed => true,
                     // An answer that cannot be used says nothing about the effect either.
                     Trouble::Unsendable | Trouble::Network | Trouble::Timeout => unsent,
                 };
@@ -675,8 +716,8 @@ impl Turn<'_> {
 
     fn pause(&self, attempt: &Attempt, trouble: Trouble, asked: Option<u64>) -> Option<u64> {
         let state = self.state();
-        let step = self.pilot.flow.of_key(&attempt.key)?;
-        if state.canceling.is_some() && !self.pilot.flow.is_finally(&attempt.key) {
+        let step = self.interpreter.flow.of_key(&attempt.key)?;
+        if state.canceling.is_some() && !self.interpreter.flow.is_finally(&attempt.key) {
             return None;
         }
         let tried = Tried {
@@ -699,11 +740,17 @@ impl Turn<'_> {
     fn signal(&mut self, id: String, signal: Signal) -> Result<(), IllegalEvent> {
         let reply = match signal {
             Signal::Submit(submitted) => {
-                let read = judge::submission(&self.pilot.flow, &self.pilot.state, submitted);
+                let read =
+                    judge::submission(&self.interpreter.flow, &self.interpreter.state, submitted);
                 return self.submit(id, read);
             }
             Signal::Decide(decided) => {
-                match judge::decision(&self.pilot.flow, &self.pilot.state, self.world, decided) {
+                match judge::decision(
+                    &self.interpreter.flow,
+                    &self.interpreter.state,
+                    self.world,
+                    decided,
+                ) {
                     Ok(Some(event)) => self.done(event)?,
                     Ok(None) => Reply::Done,
                     Err(failure) => Reply::Refused { failure },
@@ -745,13 +792,13 @@ impl Turn<'_> {
                 Reply::Done
             }
         };
-        self.work.answers.push((id, reply));
+        self.decision.answers.push((id, reply));
         Ok(())
     }
 
     /// Whether a person says what became of a step, of this try of it.
     fn settled(&self, key: &Key, asked: Option<u64>, by: &Actor) -> Result<(), Failure> {
-        judge::settlement(&self.pilot.flow, self.state(), key, by)?;
+        judge::settlement(&self.interpreter.flow, self.state(), key, by)?;
         let current = self.state().step(key).and_then(|step| step.asked);
         // A signed word is about one try, and says which.
         let signed = self.state().head.person.is_some();
@@ -764,7 +811,7 @@ impl Turn<'_> {
     /// Whether what only a person decides about how a run goes on is a person's word.
     fn proven(&self, seq: u64, resumption: &Resumption) -> Result<(), Failure> {
         let is_person = resumption.by.kind == ActorKind::Person;
-        match resume::needs(&self.pilot.flow, self.state(), resumption) {
+        match resume::needs(&self.interpreter.flow, self.state(), resumption) {
             Needs::Person(_) | Needs::Proof(_) if !is_person => return Err(words::no_person()),
             Needs::Nobody | Needs::Person(_) => return Ok(()),
             Needs::Proof(_) => {}
@@ -789,27 +836,30 @@ impl Turn<'_> {
         let reply = self.done(event)?;
         let (resume, seq) = (!self.state().paused, self.state().seq);
         let children = self.state().open().filter_map(|(_, step)| match &step.phase {
-            Phase::Child(run) => Some(Act::PauseChild { run: run.clone(), resume, seq }),
+            Phase::Child(run) => Some(Effect::PauseChild { run: run.clone(), resume, seq }),
             _ => None,
         });
-        let acts: Vec<Act> = children.collect();
-        self.work.acts.extend(acts);
+        let effects: Vec<Effect> = children.collect();
+        self.decision.effects.extend(effects);
         Ok(reply)
     }
 
     fn submit(&mut self, id: String, read: judge::Read) -> Result<(), IllegalEvent> {
         match read {
-            judge::Read::Answer(reply) => self.work.answers.push((id, reply)),
-            judge::Read::Wait(key) => self.pilot.waiting.entry(key).or_default().push(id),
+            judge::Read::Answer(reply) => self.decision.answers.push((id, reply)),
+            judge::Read::Wait(submission) => self.await_verdict(id, submission)?,
             judge::Read::Context(event) => {
                 self.record(event)?;
-                self.work.answers.push((id, Reply::Done));
+                self.decision.answers.push((id, Reply::Done));
             }
-            judge::Read::Take(key, event) => {
+            judge::Read::Take(Event::SubmissionReceived(submission)) => {
+                self.await_verdict(id, submission)?;
+            }
+            judge::Read::Take(event) => {
                 let verdict = judge::verdict(&event);
                 self.record(event)?;
-                self.pilot.waiting.entry(key.clone()).or_default().push(id);
                 if let Some((key, issues)) = verdict {
+                    self.awaited.push((key.clone(), id));
                     self.tell(&key, issues);
                     self.warn()?;
                 }
@@ -818,19 +868,29 @@ impl Turn<'_> {
         Ok(())
     }
 
+    /// Records who waits for the verdict on a submission, so that whoever drives the run when it
+    /// comes knows whom to answer.
+    fn await_verdict(&mut self, id: String, submission: Submission) -> Result<(), IllegalEvent> {
+        self.awaited.push((submission.key.clone(), id.clone()));
+        let submission = Submission { messages: vec![id], ..submission };
+        self.record(Event::SubmissionReceived(submission))
+    }
+
     fn cancel(&mut self, by: Actor, reason: Option<String>) -> Result<(), IllegalEvent> {
-        let busy: Vec<Act> = self
+        let busy: Vec<Effect> = self
             .state()
             .open()
-            .filter(|(key, _)| !self.pilot.flow.is_finally(key))
+            .filter(|(key, _)| !self.interpreter.flow.is_finally(key))
             .filter_map(|(key, step): (&Key, &StepState)| match &step.phase {
-                Phase::Calling(_) => Some(Act::Abort { key: key.clone() }),
-                Phase::Child(run) => Some(Act::CancelChild { run: run.clone() }),
+                Phase::Calling(_) => {
+                    Some(Effect::Abort { key: key.clone(), attempt: step.attempt_seq? })
+                }
+                Phase::Child(run) => Some(Effect::CancelChild { run: run.clone() }),
                 _ => None,
             })
             .collect();
         self.record(Event::CancelRequested { by, reason })?;
-        self.work.acts.extend(busy);
+        self.decision.effects.extend(busy);
         Ok(())
     }
 }

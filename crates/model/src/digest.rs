@@ -15,7 +15,7 @@ impl Digest {
     }
 
     /// Of several parts, each with its length in front, so that none runs into the next.
-    pub(crate) fn of_parts(parts: &[&[u8]]) -> Digest {
+    pub fn of_parts(parts: &[&[u8]]) -> Digest {
         let mut hasher = Sha256::new();
         for part in parts {
             hasher.update((part.len() as u64).to_le_bytes());
@@ -38,11 +38,12 @@ impl Digest {
     }
 
     /// The hash that these bytes are.
-    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Digest {
+    pub fn from_bytes(bytes: [u8; 32]) -> Digest {
         Digest(bytes)
     }
 
-    pub(crate) fn bytes(&self) -> &[u8; 32] {
+    /// The bytes of the hash.
+    pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }

@@ -1,0 +1,27 @@
+//! What a driver of runs needs from the world: a journal to write to, a way to wake other
+//! drivers, and something that sends requests.
+//!
+//! These are ports: the engine names what it needs, and crates above implement it. Nothing here
+//! knows a database. All methods return boxed futures, so that a driver holds them as `dyn`.
+
+mod dispatch;
+mod history;
+mod journal;
+mod sender;
+
+use std::pin::Pin;
+
+pub use dispatch::{Dispatch, Subscription, Wake};
+pub use history::{Forgetting, Forgotten, History, PurgeFilter, PurgeReport, RememberedInputs};
+pub use journal::{
+    Append, Created, Cursor, Durability, Events, HolderId, InvalidMessageId, Journal, JournalError,
+    Lease, Message, MessageId, NewRun, RunFilter, RunPage, RunRecord, RunStatus, Sent, Standing,
+    Tally,
+};
+pub use sender::{ChildRun, PreparedRun, RequestSender, RunContext, Sending};
+
+/// A future that a port returns.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What a journal answers.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, JournalError>>;

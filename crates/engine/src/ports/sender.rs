@@ -1,0 +1,96 @@
+//! Sending the requests of runs, and preparing the runs that steps start.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use milepost_model::id::{RunId, WorkflowId};
+use serde_json::{Map, Value};
+
+use super::{BoxFuture, Durability};
+use crate::command::Call;
+use crate::event::{Actor, Budget, Parent, RunCreated};
+use crate::failure::Failure;
+use crate::flow::Flow;
+use crate::interpreter::{Outcome, World};
+
+/// Reaches the world on behalf of runs: catalogs, inputs and built-in commands live behind it.
+pub trait RequestSender: World + Send + Sync + fmt::Debug {
+    /// Sends a request once. Nothing is sent unless it has the digest that was recorded.
+    fn send(&self, sending: Sending) -> BoxFuture<'_, Outcome>;
+
+    /// The run of a step, ready to be recorded.
+    fn prepare_child(&self, child: ChildRun) -> BoxFuture<'_, Result<PreparedRun, Failure>>;
+
+    /// A run has ended: whatever was kept for it in memory is no longer needed.
+    fn forget(&self, run: &RunId);
+}
+
+/// What a sender has to know about the run it effects for.
+#[derive(Debug, Clone)]
+pub struct RunContext {
+    /// The run.
+    pub run: RunId,
+    /// What its placeholders for secrets are made with.
+    pub nonce: String,
+    /// Secret inputs whose value came from their default.
+    pub defaulted: Vec<String>,
+    /// Its workflow.
+    pub flow: Flow,
+    /// Mocks answer, and nothing is sent.
+    pub mock: bool,
+}
+
+/// One request of a run.
+#[derive(Debug, Clone)]
+pub struct Sending {
+    /// The run.
+    pub context: RunContext,
+    /// The request, with placeholders for its secrets.
+    pub call: Call,
+    /// The digest of the request that was recorded.
+    pub digest: String,
+    /// Which attempt of the step it is, from 1.
+    pub attempt: u32,
+    /// Tells a server that two requests are one.
+    pub idempotency_key: String,
+}
+
+/// A run that a step starts.
+#[derive(Debug, Clone)]
+pub struct ChildRun {
+    /// Its identity.
+    pub run: RunId,
+    /// The workflow it runs.
+    pub workflow: String,
+    /// What the step gives it, with placeholders for secrets.
+    pub inputs: Map<String, Value>,
+    /// What it may spend.
+    pub rest: BTreeMap<Budget, u64>,
+    /// The run and the step that start it.
+    pub parent: Parent,
+    /// The run above it, whose secrets it may be handed.
+    pub above: RunContext,
+    /// Who started the run above it.
+    pub actor: Actor,
+    /// What a loss of power may cost.
+    pub durability: Durability,
+}
+
+/// A run that is ready to be recorded.
+#[derive(Debug, Clone)]
+pub struct PreparedRun {
+    /// Its identity.
+    pub id: RunId,
+    /// The workflow.
+    pub workflow: WorkflowId,
+    /// The workflow's name for people.
+    pub title: String,
+    /// The text of the workflow.
+    pub text: String,
+    /// The text, compiled.
+    pub flow: Flow,
+    /// Its first event.
+    pub created: RunCreated,
+    /// What a loss of power may cost.
+    pub durability: Durability,
+}
