@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use milepost_model::digest::Digest;
 use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
 use crate::locations::Locations;
+use milepost_model::digest::Digest;
 
 /// The directory that bytes are kept in.
 #[derive(Debug, Clone)]

@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use milepost_model::digest::Digest;
 use crate::directory::Directory;
 use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
 use crate::limits;
 use crate::locations::Locations;
+use milepost_model::digest::Digest;
 
 /// The choices of all providers.
 #[derive(Debug)]

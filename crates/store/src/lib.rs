@@ -37,7 +37,6 @@ pub mod workflows;
 pub use blobs::Blobs;
 pub use choices::{Choices, KeptChoices};
 pub use config::{Approvals, Budgets, Config, ConfigError, Confirm, LeastPresence, SecretsBackend};
-pub use milepost_model::digest::Digest;
 pub use directory::Directory;
 pub use edited::{EditError, EditedFile};
 #[cfg(debug_assertions)]
@@ -51,6 +50,7 @@ pub use keys::{ConfigFile, KeyError, Setting};
 pub use library::{Entry, Found, Library};
 pub use listing::{Cause, Invalid, Listing, SourceReport, Summary};
 pub use locations::{Explained, Locations, Origin, SourceKind};
+pub use milepost_model::digest::Digest;
 pub use settings::{Fault, Place, UnknownKey};
 pub use sources::{AgentTrust, LocalSource, RefRoot, SourceError, Trust, UserTrust};
 pub use user::user;

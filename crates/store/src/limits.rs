@@ -108,3 +108,7 @@ pub const RUNS_PURGED_AT_ONCE: usize = 200;
 pub const VIOLATIONS_LISTED: usize = 20;
 /// Processes that are woken at once.
 pub const LISTENERS: usize = 1_000;
+/// For how long a process counts as alive without a sign of life.
+pub const HOLDER_TTL: Duration = Duration::from_secs(6);
+/// How long a process waits for a wake-up before it looks whether anybody still listens.
+pub const LISTEN: Duration = Duration::from_mins(1);

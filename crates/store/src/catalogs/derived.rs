@@ -7,11 +7,11 @@ use milepost_model::id::CatalogId;
 
 use super::record::{Auth, Record};
 use super::text;
-use milepost_model::digest::Digest;
 use crate::directory::Directory;
 use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
 use crate::limits;
 use crate::locations::Locations;
+use milepost_model::digest::Digest;
 
 /// What derived data was derived from.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -29,13 +29,13 @@ pub use record::{
 };
 pub use writing::{Removed, Saved};
 
-use milepost_model::digest::Digest;
 use crate::directory::Directory;
 use crate::file::FileError;
 use crate::limits;
 use crate::locations::Locations;
 use crate::lock::Lock;
 use crate::stamp::{Seen, Stamp};
+use milepost_model::digest::Digest;
 
 /// The catalogs of a directory, for as long as a process lives.
 #[derive(Debug)]

@@ -10,10 +10,10 @@ use milepost_model::id::CatalogId;
 use milepost_model::source::Format;
 use url::Url;
 
-use milepost_model::digest::Digest;
 use crate::hosts::PrivateHost;
 use crate::secrets::SecretName;
 use crate::settings::UnknownKey;
+use milepost_model::digest::Digest;
 
 /// What is known of a catalog beside its document.
 #[derive(Debug, Clone, PartialEq, Eq)]

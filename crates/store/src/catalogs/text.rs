@@ -15,10 +15,10 @@ use super::record::{
     Auth, BaseUrl, ClientAuth, Credential, GivenBy, Idempotency, Options, Part, ProfileName,
     Record, Source, is_web_url,
 };
-use milepost_model::digest::Digest;
 use crate::hosts::PrivateHost;
 use crate::secrets::SecretName;
 use crate::settings::{self, Fault, Field, Table, UnknownKey};
+use milepost_model::digest::Digest;
 
 const HEAD: &str = "# A catalog of Milepost. Secrets are named here, never written down.\n\n";
 const KEYS: &[&str] = &[

@@ -8,11 +8,11 @@ use milepost_model::id::CatalogId;
 use super::error::{CatalogError, Conflict, SaveError};
 use super::record::{Auth, Record};
 use super::{Catalogs, FORMATS, files, text};
-use milepost_model::digest::Digest;
 use crate::directory::Directory;
 use crate::file::{self, FileError, Readers};
 use crate::limits;
 use crate::lock::Lock;
+use milepost_model::digest::Digest;
 
 /// What saving did.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use super::lease::HolderId;
+use milepost_engine::ports::HolderId;
+
 use crate::file::{self, FileError, Readers};
 use crate::limits;
 
@@ -134,7 +135,7 @@ mod tests {
                 });
             }
             for _ in 0..300 {
-                let holder = HolderId::random().expect("random");
+                let holder = crate::runs::new_holder().expect("random");
                 let alive = Alive::claim(directory, &holder).expect("claims");
                 assert!(path(directory, &holder).exists() && !is_gone(directory, &holder));
                 drop(alive);

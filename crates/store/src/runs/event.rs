@@ -2,17 +2,17 @@
 //!
 //! What an event means is nobody's business here: bytes in, the same bytes out, or an error.
 
+use milepost_engine::ports::{Durability, Lease, MessageId, Standing};
 use milepost_model::id::RunId;
 use rusqlite::{Row, params};
 
 use super::chain::{ChainKey, Mac, Message, ORIGIN};
 use super::db::Db;
 use super::error::RunsError;
-use super::inbox::{self, InboxId};
-use super::lease::{self, Lease};
-use super::run::{self, Durability, RunRow, Standing};
-use milepost_model::digest::Digest;
+use super::run::{self, RunRow};
+use super::{inbox, lease};
 use crate::limits;
+use milepost_model::digest::Digest;
 
 /// An event to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub struct Append {
     /// How the run stands now, where that changed.
     pub standing: Option<Standing>,
     /// Messages that were taken up, and what is answered.
-    pub answers: Vec<(InboxId, Vec<u8>)>,
+    pub answers: Vec<(MessageId, Vec<u8>)>,
     /// When they were.
     pub at_ms: u64,
     /// What a loss of power may cost.

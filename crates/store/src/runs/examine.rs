@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use milepost_engine::ports::HolderId;
 use milepost_model::id::RunId;
 use rusqlite::params;
 
@@ -9,7 +10,7 @@ use super::alive;
 use super::check::{self, CheckReport};
 use super::db::Db;
 use super::error::RunsError;
-use super::lease::{self, HolderId};
+use super::lease;
 use super::look::RunsReader;
 use super::run;
 use super::wake;
@@ -66,7 +67,7 @@ pub(super) fn dead(db: Db<'_>, directory: &Path, now_ms: u64) -> Result<Vec<Hold
     let sql = "SELECT id FROM holders UNION \
                SELECT holder FROM leases WHERE holder IS NOT NULL LIMIT ?1";
     let named: Vec<String> = db.all(sql, [limits::LISTENERS], |row| row.get(0))?;
-    let named = named.into_iter().filter_map(HolderId::known);
+    let named = named.iter().filter_map(|id| HolderId::parse(id));
     // One that was stopped for too long is not gone: it comes back, and gives its runs up itself.
     let gone = |holder: &HolderId| match living.contains(holder) {
         true => alive::is_gone(directory, holder),

@@ -38,6 +38,45 @@ pub enum Fault {
 #[doc(hidden)]
 pub type Faults = Arc<dyn Fn(Point) -> Option<Fault> + Send + Sync>;
 
+/// The faults that a text asks for: `<fault>@<point>:<n>` lets the n-th call of a kind go wrong, and
+/// `n+` every one from there on. Nothing when the text asks for none; no release build has them.
+#[cfg(debug_assertions)]
+#[doc(hidden)]
+pub fn faults(text: &str) -> Option<Faults> {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    let (fault, rest) = text.split_once('@')?;
+    let (point, number) = rest.split_once(':')?;
+    let fault = match fault {
+        "dies" => Fault::Dies,
+        "dies-after" => Fault::DiesAfter,
+        "io" => Fault::Io,
+        "late" => Fault::Late,
+        "full" => Fault::Full,
+        _ => return None,
+    };
+    let wanted = match point {
+        "begin" => Point::Begin,
+        "statement" => Point::Statement,
+        "commit" => Point::Commit,
+        "checkpoint" => Point::Checkpoint,
+        _ => return None,
+    };
+    let (number, stays) = match number.strip_suffix('+') {
+        Some(number) => (number, true),
+        None => (number, false),
+    };
+    let number: u64 = number.parse().ok()?;
+    let seen = AtomicU64::new(0);
+    Some(Arc::new(move |point| {
+        if point != wanted {
+            return None;
+        }
+        let nth = seen.fetch_add(1, Ordering::SeqCst) + 1;
+        (nth == number || stays && nth > number).then_some(fault)
+    }))
+}
+
 /// Makes a call, unless it is to go wrong.
 pub(super) fn at<T>(
     faults: Option<&Faults>,

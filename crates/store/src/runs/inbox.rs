@@ -1,7 +1,6 @@
 //! What is said to a run by whoever does not drive it: each message once, each answered once.
 
-use std::fmt;
-
+use milepost_engine::ports::{MessageId, Sent};
 use milepost_model::id::RunId;
 use rusqlite::params;
 
@@ -11,62 +10,17 @@ use super::error::RunsError;
 use super::run;
 use crate::limits;
 
-/// The identity of a message, chosen by its sender: sending it twice is sending it once.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct InboxId(String);
-
-/// A text that identifies no message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the id of a message has 1 to {} visible ASCII characters", InboxId::CHARS)]
-pub struct InvalidInboxId;
-
-impl InboxId {
-    /// Characters of the longest id.
-    pub const CHARS: usize = 256;
-
-    /// Checks a text.
-    pub fn parse(text: &str) -> Result<InboxId, InvalidInboxId> {
-        let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
-        if visible && (1..=InboxId::CHARS).contains(&text.len()) {
-            return Ok(InboxId(text.to_owned()));
-        }
-        Err(InvalidInboxId)
-    }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for InboxId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 /// A message to a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxRow {
     /// Its identity.
-    pub id: InboxId,
+    pub id: MessageId,
     /// The run.
     pub run: RunId,
     /// When it was sent.
     pub at_ms: u64,
     /// What it says.
     pub data: Vec<u8>,
-}
-
-/// What became of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sent {
-    /// It is in the inbox.
-    New,
-    /// It was there already.
-    Same,
-    /// Another one of this id was there already, and is as it was.
-    Other,
 }
 
 /// The messages of a run that nobody answered.
@@ -112,7 +66,7 @@ fn signed(key: &ChainKey, message: &InboxRow) -> Message {
         .bytes(&message.data)
 }
 
-fn signed_answer(key: &ChainKey, id: &InboxId, answer: &[u8]) -> Message {
+fn signed_answer(key: &ChainKey, id: &MessageId, answer: &[u8]) -> Message {
     key.over("answer").text(id.as_str()).bytes(answer)
 }
 
@@ -120,7 +74,7 @@ fn signed_answer(key: &ChainKey, id: &InboxId, answer: &[u8]) -> Message {
 pub(super) fn answer(
     db: Db<'_>,
     key: &ChainKey,
-    (run, id): (u64, &InboxId),
+    (run, id): (u64, &MessageId),
     answer: &[u8],
     at_ms: u64,
 ) -> Result<(), RunsError> {
@@ -144,7 +98,7 @@ pub(super) fn pending(
         let (data, mac): (Vec<u8>, Vec<u8>) = (row.get(3)?, row.get(4)?);
         bytes += data.len();
         let message =
-            InboxId::parse(&id).map(|id| InboxRow { id, run: run.clone(), at_ms, data }).ok();
+            MessageId::parse(&id).map(|id| InboxRow { id, run: run.clone(), at_ms, data }).ok();
         match message.filter(|message| signed(key, message).fits(&mac)) {
             Some(message) => pending.messages.push(message),
             None => forged.push(row.get(0)?),
@@ -172,7 +126,7 @@ pub(super) fn runs_with_pending(db: Db<'_>) -> Result<Vec<RunId>, RunsError> {
 pub(super) fn answer_of(
     db: Db<'_>,
     key: &ChainKey,
-    id: &InboxId,
+    id: &MessageId,
 ) -> Result<Option<Vec<u8>>, RunsError> {
     let sql = "SELECT answer, answer_mac FROM inbox WHERE id = ?1 AND answer IS NOT NULL";
     let found: Option<(Vec<u8>, Option<Vec<u8>>)> =

@@ -2,26 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use milepost_engine::ports::{Forgetting, Forgotten, RememberedInputs};
 use milepost_model::id::{InputName, WorkflowId};
 use rusqlite::{Row, params};
 
 use super::db::Db;
 use super::error::RunsError;
 
-/// Values of inputs to remember. Whoever remembers leaves secrets out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remembered {
-    /// The folder.
-    pub workspace: String,
-    /// The workflow.
-    pub workflow: WorkflowId,
-    /// The inputs and their values as JSON.
-    pub values: Vec<(InputName, String)>,
-    /// When they were given.
-    pub at_ms: u64,
-}
-
-pub(super) fn remember(db: Db<'_>, what: &Remembered) -> Result<(), RunsError> {
+pub(super) fn remember(db: Db<'_>, what: &RememberedInputs) -> Result<(), RunsError> {
     let sql = "INSERT INTO input_history(workspace, workflow, input, value, at_ms) \
                VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE \
                SET value = excluded.value, at_ms = excluded.at_ms WHERE at_ms <= excluded.at_ms";
@@ -43,46 +31,24 @@ pub(super) fn last(
     db.first(sql, params![workspace, workflow.as_str(), input.as_str()], |row| row.get(0))
 }
 
-/// Which values are to be forgotten: those that fit all that is said.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Forgetting {
-    /// The workflow; any when absent.
-    pub workflow: Option<WorkflowId>,
-    /// The inputs; all of them when there are none.
-    pub inputs: Vec<InputName>,
+fn workflow_of(what: &Forgetting) -> Option<&str> {
+    what.workflow.as_ref().map(WorkflowId::as_str)
 }
 
-impl Forgetting {
-    fn workflow(&self) -> Option<&str> {
-        self.workflow.as_ref().map(WorkflowId::as_str)
+/// Each input that is named, or none once for all of them.
+fn each_input(what: &Forgetting) -> Vec<Option<&str>> {
+    match &what.inputs[..] {
+        [] => vec![None],
+        some => some.iter().map(|input| Some(input.as_str())).collect(),
     }
-
-    /// Each input that is named, or none once for all of them.
-    fn each_input(&self) -> Vec<Option<&str>> {
-        match &self.inputs[..] {
-            [] => vec![None],
-            some => some.iter().map(|input| Some(input.as_str())).collect(),
-        }
-    }
-}
-
-/// Values of one input that were forgotten.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Forgotten {
-    /// The workflow.
-    pub workflow: String,
-    /// The input.
-    pub input: String,
-    /// How many: one for each folder it was given in.
-    pub values: usize,
 }
 
 /// Whether there is a value to forget.
 pub(super) fn is_remembered(db: Db<'_>, what: &Forgetting) -> Result<bool, RunsError> {
     let sql = "SELECT 1 FROM input_history WHERE (?1 IS NULL OR workflow = ?1) \
                AND (?2 IS NULL OR input = ?2) LIMIT 1";
-    for input in what.each_input() {
-        if db.first(sql, params![what.workflow(), input], |row| row.get::<_, i64>(0))?.is_some() {
+    for input in each_input(what) {
+        if db.first(sql, params![workflow_of(what), input], |row| row.get::<_, i64>(0))?.is_some() {
             return Ok(true);
         }
     }
@@ -94,9 +60,9 @@ pub(super) fn forget(db: Db<'_>, what: &Forgetting) -> Result<Vec<Forgotten>, Ru
     let sql = "DELETE FROM input_history WHERE (?1 IS NULL OR workflow = ?1) \
                AND (?2 IS NULL OR input = ?2) RETURNING workflow, input";
     let mut counted: BTreeMap<(String, String), usize> = BTreeMap::new();
-    for input in what.each_input() {
+    for input in each_input(what) {
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        for of in db.all(sql, params![what.workflow(), input], read)? {
+        for of in db.all(sql, params![workflow_of(what), input], read)? {
             *counted.entry(of).or_default() += 1;
         }
     }

@@ -3,10 +3,11 @@
 
 use std::cell::RefCell;
 
+use milepost_engine::ports::Lease;
+
 use super::db::Db;
 use super::error::RunsError;
 use super::event::Last;
-use super::lease::Lease;
 use super::run::RunRow;
 
 /// A run, its lease and the end of its chain; nothing once something was taken back.

@@ -4,8 +4,7 @@
 //! the lease, and what a holder writes names its epoch: one that was away too long and comes back
 //! finds that nothing it says counts any more.
 
-use std::fmt;
-
+use milepost_engine::ports::{HolderId, Lease};
 use milepost_model::id::RunId;
 use rusqlite::params;
 
@@ -14,46 +13,11 @@ use super::error::RunsError;
 use super::run::{self, RunRow};
 use crate::limits;
 
-/// A process that drives runs.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct HolderId(String);
-
-impl HolderId {
-    /// One that nobody has. Short, because the path of a socket may be no longer than about a
-    /// hundred bytes.
-    pub fn random() -> Result<HolderId, RunsError> {
-        let mut bytes = [0; 8];
-        getrandom::fill(&mut bytes).map_err(|_| RunsError::NoRandomness)?;
-        Ok(HolderId(format!("{:016x}", u64::from_be_bytes(bytes))))
-    }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// A holder that the database names; what is none would be part of a path.
-    pub(super) fn known(text: String) -> Option<HolderId> {
-        let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        digits.then_some(HolderId(text))
-    }
-}
-
-impl fmt::Display for HolderId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// The right to write to the journal of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lease {
-    /// The run.
-    pub run: RunId,
-    /// Who has it.
-    pub holder: HolderId,
-    /// How often it changed hands.
-    pub epoch: u64,
+/// A holder that nobody else is.
+pub fn new_holder() -> Result<HolderId, RunsError> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|_| RunsError::NoRandomness)?;
+    Ok(HolderId::from_bytes(bytes))
 }
 
 /// A sign of life of a holder.
@@ -155,14 +119,14 @@ pub(super) fn holder(db: Db<'_>, run: &RunId, now_ms: u64) -> Result<Option<Hold
     let sql = "SELECT h.id FROM runs r JOIN leases l ON l.run = r.key \
                JOIN holders h ON h.id = l.holder AND h.expires_ms > ?2 WHERE r.id = ?1";
     let found = db.first(sql, params![run.as_str(), now_ms], |row| row.get(0))?;
-    Ok(found.and_then(HolderId::known))
+    Ok(found.and_then(|id: String| HolderId::parse(&id)))
 }
 
 /// Every holder whose time has not run out.
 pub(super) fn holders(db: Db<'_>, now_ms: u64) -> Result<Vec<HolderId>, RunsError> {
     let sql = "SELECT id FROM holders WHERE expires_ms > ?1 LIMIT ?2";
-    let found = db.all(sql, params![now_ms, limits::LISTENERS], |row| row.get(0))?;
-    Ok(found.into_iter().filter_map(HolderId::known).collect())
+    let found = db.all(sql, params![now_ms, limits::LISTENERS], |row| row.get::<_, String>(0))?;
+    Ok(found.iter().filter_map(|id| HolderId::parse(id)).collect())
 }
 
 /// Takes a holder off the list.

@@ -1,46 +1,14 @@
 //! The runs, newest first, a page at a time.
 
+use milepost_engine::ports::{Cursor, RunFilter};
 use milepost_model::id::{RunId, WorkflowId};
 use rusqlite::{ToSql, params_from_iter};
 
 use super::chain::ChainKey;
 use super::db::Db;
 use super::error::{self, RunsError};
-use super::run::{self, RunRow, RunStatus, run_columns};
+use super::run::{self, RunRow, run_columns};
 use crate::limits;
-
-/// Which runs are asked for: those that meet every condition.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RunFilter {
-    /// They stand like this.
-    pub status: Option<RunStatus>,
-    /// They are of this workflow.
-    pub workflow: Option<WorkflowId>,
-    /// They belong to this folder.
-    pub workspace: Option<String>,
-    /// They are steps of this run.
-    pub parent: Option<RunId>,
-    /// They did not end.
-    pub open_only: bool,
-    /// They come after the page that ended here.
-    pub before: Option<Cursor>,
-}
-
-/// Where a page of runs ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cursor(u64);
-
-impl Cursor {
-    /// As a number, for whoever has to write it down.
-    pub fn get(self) -> u64 {
-        self.0
-    }
-
-    /// From the number.
-    pub fn from_number(number: u64) -> Cursor {
-        Cursor(number)
-    }
-}
 
 /// A page of runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -82,7 +50,7 @@ pub(super) fn list(
             return Ok(false);
         }
         let row_key = line.get(0)?;
-        last = Some(Cursor(row_key));
+        last = Some(Cursor::from_number(row_key));
         match RunRow::read(line, key) {
             Ok(mut read) => {
                 if !read.sound && !read.row.quarantined {
@@ -117,7 +85,7 @@ fn conditions(filter: &RunFilter) -> (Vec<&'static str>, Vec<Box<dyn ToSql>>) {
     add("workflow = ?", filter.workflow.as_ref().map(|workflow| text(workflow.as_str())));
     add("workspace = ?", filter.workspace.as_deref().map(text));
     add("parent = ?", filter.parent.as_ref().map(|parent| text(parent.as_str())));
-    add("key < ?", filter.before.map(|Cursor(before)| -> Box<dyn ToSql> { Box::new(before) }));
+    add("key < ?", filter.before.map(|before| -> Box<dyn ToSql> { Box::new(before.get()) }));
     if filter.open_only {
         conditions.push("ended_ms IS NULL");
     }

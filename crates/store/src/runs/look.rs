@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, fs, io};
 
+use milepost_engine::ports::{RunFilter, Tally};
 use milepost_model::id::RunId;
 
 use super::alive;
@@ -12,13 +13,13 @@ use super::db::{Access, Db, Readers};
 use super::error::RunsError;
 use super::event::{self, Events, Wanted};
 use super::lease;
-use super::list::{self, Page, RunFilter};
+use super::list::{self, Page};
 use super::run::{self, RunRow};
 use super::schema;
-use super::tally::{self, Tally};
-use milepost_model::digest::Digest;
+use super::tally;
 use crate::file::FileError;
 use crate::limits;
+use milepost_model::digest::Digest;
 
 /// The read side of the runs of a directory: nothing here writes. A clone is the same.
 #[derive(Clone)]

@@ -28,6 +28,7 @@ mod look;
 mod purge;
 mod run;
 mod schema;
+mod sqlite_journal;
 mod tally;
 mod usage;
 mod wake;
@@ -47,17 +48,22 @@ pub use check::CheckReport;
 pub use error::RunsError;
 pub use event::{Append, Appended, Event, Events, NewEvent};
 pub use examine::Examination;
+#[cfg(debug_assertions)]
+#[doc(hidden)]
+pub use fault::faults;
 #[doc(hidden)]
 pub use fault::{Fault, Faults, Point};
-pub use inbox::{InboxId, InboxRow, InvalidInboxId, Pending, Sent};
-pub use inputs::{Forgetting, Forgotten, Remembered};
-pub use lease::{Beat, HolderId, Lease};
-pub use list::{Cursor, Page, RunFilter};
+pub use inbox::{InboxRow, Pending};
+pub use lease::{Beat, new_holder};
+pub use list::Page;
 pub use look::RunsReader;
-pub use purge::{PurgeFilter, PurgeReport};
-pub use run::{Created, Durability, NewRun, RunRow, RunStatus, Standing};
+pub use milepost_engine::ports::{
+    Created, Cursor, Durability, Forgetting, Forgotten, HolderId, Lease, MessageId, PurgeFilter,
+    PurgeReport, RememberedInputs, RunFilter, RunStatus, Sent, Standing, Tally,
+};
+pub use run::{NewRun, RunRow};
 pub use schema::FILE;
-pub use tally::Tally;
+pub use sqlite_journal::{JournalOptions, SqliteJournal};
 pub use wake::Listener;
 
 use chain::ChainKey;
@@ -66,8 +72,8 @@ use log_file::LogFile;
 use usage::{Before, Usage};
 use writer::{Manner, Writer};
 
-use milepost_model::digest::Digest;
 use crate::lock::Lock;
+use milepost_model::digest::Digest;
 
 /// How the runs are opened.
 #[derive(Clone, Default)]
@@ -326,7 +332,7 @@ impl Runs {
     }
 
     /// Remembers what was given for inputs, and waits.
-    pub fn remember_inputs(&self, what: Remembered) -> Result<(), RunsError> {
+    pub fn remember_inputs(&self, what: RememberedInputs) -> Result<(), RunsError> {
         wait(|done| self.submit(Manner::Durable, move |db, _| inputs::remember(db, &what), done))
     }
 
@@ -474,7 +480,7 @@ impl Runs {
     }
 
     /// The answer to a message, once there is one.
-    pub fn answer(&self, id: &InboxId) -> Result<Option<Vec<u8>>, RunsError> {
+    pub fn answer(&self, id: &MessageId) -> Result<Option<Vec<u8>>, RunsError> {
         self.reading(|db, key| inbox::answer_of(db, key, id))
     }
 

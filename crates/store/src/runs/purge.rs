@@ -1,46 +1,11 @@
 //! Runs that ended and are not wanted any more: they go with all that only they refer to.
 
+use milepost_engine::ports::{PurgeFilter, PurgeReport, RunStatus};
 use milepost_model::id::WorkflowId;
 
 use super::db::Db;
 use super::error::RunsError;
-use super::run::RunStatus;
 use crate::limits;
-
-/// Which runs go: those that ended and meet every condition.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PurgeFilter {
-    /// They ended before this.
-    pub ended_before_ms: Option<u64>,
-    /// They ended like this.
-    pub status: Option<RunStatus>,
-    /// They are of this workflow.
-    pub workflow: Option<WorkflowId>,
-    /// They belong to this folder.
-    pub workspace: Option<String>,
-}
-
-/// What went, or would go.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PurgeReport {
-    /// Runs.
-    pub runs: u64,
-    /// Their events.
-    pub events: u64,
-    /// Large data that no other event has.
-    pub blobs: u64,
-    /// Texts of workflows that no other run has.
-    pub texts: u64,
-}
-
-impl PurgeReport {
-    pub(super) fn add(&mut self, other: PurgeReport) {
-        self.runs += other.runs;
-        self.events += other.events;
-        self.blobs += other.blobs;
-        self.texts += other.texts;
-    }
-}
 
 /// The runs that a filter means. Every condition is there, so that one text serves all filters.
 const MEANT: &str = "SELECT key FROM runs WHERE ended_ms IS NOT NULL \
@@ -49,11 +14,12 @@ const MEANT: &str = "SELECT key FROM runs WHERE ended_ms IS NOT NULL \
                      AND (?4 IS NULL OR workspace = ?4)";
 
 /// The values of those conditions.
-type Values<'f> = (Option<u64>, Option<RunStatus>, Option<&'f str>, Option<&'f str>);
+type Values<'f> = (Option<u64>, Option<&'f str>, Option<&'f str>, Option<&'f str>);
 
 fn values(filter: &PurgeFilter) -> Values<'_> {
     let workflow = filter.workflow.as_ref().map(WorkflowId::as_str);
-    (filter.ended_before_ms, filter.status, workflow, filter.workspace.as_deref())
+    let status = filter.status.map(RunStatus::as_str);
+    (filter.ended_before_ms, status, workflow, filter.workspace.as_deref())
 }
 
 /// What would go.

@@ -1,100 +1,16 @@
 //! A run in the index: what it is of, how it stands, and how far its journal goes.
 
+use milepost_engine::ports::{Created, Durability, HolderId, RunRecord, RunStatus, Standing};
+use milepost_model::digest::Digest;
 use milepost_model::id::{RunId, WorkflowId};
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
-use rusqlite::{Row, ToSql, params};
+use rusqlite::types::FromSqlError;
+use rusqlite::{Row, params};
 
 use super::chain::{ChainKey, Mac, Message, ORIGIN};
 use super::db::Db;
 use super::error::RunsError;
 use super::event::{self, NewEvent};
-use super::lease::{self, HolderId, Lease};
-use milepost_model::digest::Digest;
-
-/// Words of a column that are an enumeration here.
-macro_rules! words {
-    (
-        $(#[$meta:meta])*
-        $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),* $(,)? }
-    ) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum $name { $($(#[$doc])* $variant),* }
-
-        impl $name {
-            /// All of them.
-            pub const ALL: &[$name] = &[$($name::$variant),*];
-
-            /// The word for it, in the database and for people.
-            pub fn as_str(self) -> &'static str {
-                match self { $($name::$variant => $word),* }
-            }
-
-            /// Reads the word.
-            pub fn parse(word: &str) -> Option<$name> {
-                match word { $($word => Some($name::$variant),)* _ => None }
-            }
-        }
-
-        impl ToSql for $name {
-            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-                Ok(ToSqlOutput::from(self.as_str()))
-            }
-        }
-
-        impl FromSql for $name {
-            fn column_result(value: ValueRef<'_>) -> FromSqlResult<$name> {
-                $name::parse(value.as_str()?).ok_or(FromSqlError::InvalidType)
-            }
-        }
-    };
-}
-
-words! {
-    /// How a run stands.
-    RunStatus {
-        /// It is recorded and nobody began.
-        Pending = "pending",
-        /// There is something to do now.
-        Running = "running",
-        /// For an agent, a person or a time.
-        Waiting = "waiting",
-        /// It ended well.
-        Succeeded = "succeeded",
-        /// It ended badly.
-        Failed = "failed",
-        /// It was ended.
-        Canceled = "canceled",
-    }
-}
-
-words! {
-    /// What a loss of power may cost a run.
-    Durability {
-        /// Nothing that was acknowledged.
-        Full = "full",
-        /// What was acknowledged last. It is written in order, and lasts through the end of the
-        /// process; it reaches the disk with the next durable write of any run in this process,
-        /// or when the log is moved into the database.
-        Relaxed = "relaxed",
-    }
-}
-
-/// How a run stands, as the index shows it. It follows from the events; the index is told because
-/// it does not know what they mean.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
-    /// How it stands.
-    pub status: RunStatus,
-    /// What it waits for.
-    pub waiting: Option<String>,
-    /// When it has to be looked at again, whatever happens.
-    pub wake_ms: Option<u64>,
-    /// When it ended.
-    pub ended_ms: Option<u64>,
-    /// When it came to stand like this.
-    pub updated_ms: u64,
-}
+use super::lease;
 
 /// A run to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,15 +37,6 @@ pub struct NewRun {
     pub standing: Standing,
     /// Its first events.
     pub events: Vec<NewEvent>,
-}
-
-/// What became of a run to record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Created {
-    /// A run of this id was there already, and is as it was.
-    pub already: bool,
-    /// The lease, where one was asked for and the run is new.
-    pub lease: Option<Lease>,
 }
 
 /// A run of the index.
@@ -191,10 +98,10 @@ impl RunRow {
             actor: row.get(5)?,
             workspace: row.get(6)?,
             parent: parent.as_deref().map(run_id).transpose()?,
-            durability: row.get(8)?,
+            durability: word(row, 8, Durability::parse)?,
             created_ms: row.get(9)?,
             standing: Standing {
-                status: row.get(10)?,
+                status: word(row, 10, RunStatus::parse)?,
                 waiting: row.get(11)?,
                 wake_ms: row.get(12)?,
                 ended_ms: row.get(13)?,
@@ -207,6 +114,26 @@ impl RunRow {
         let seal: Vec<u8> = row.get(18)?;
         let sound = found.sealed(key).fits(&seal);
         Ok(Read { row: found, sound })
+    }
+
+    /// The row as it is shown to others.
+    pub(super) fn into_record(self) -> RunRecord {
+        let RunRow { id, workflow, title, text, actor, workspace, parent, .. } = self;
+        let RunRow { durability, created_ms, standing, last_seq, quarantined, .. } = self;
+        RunRecord {
+            id,
+            workflow,
+            title,
+            text,
+            actor,
+            workspace,
+            parent,
+            durability,
+            created_ms,
+            standing,
+            last_seq,
+            quarantined,
+        }
     }
 
     /// All that the row says, but whether it was set aside.
@@ -230,6 +157,13 @@ impl RunRow {
             .number(self.last_seq)
             .bytes(&self.head)
     }
+}
+
+/// A word of a column that is an enumeration.
+fn word<T>(row: &Row<'_>, column: usize, parse: fn(&str) -> Option<T>) -> rusqlite::Result<T> {
+    let word = row.get_ref(column)?;
+    let read = word.as_str().ok().and_then(parse);
+    read.ok_or_else(|| unreadable(FromSqlError::InvalidType))
 }
 
 /// A text in the database that was an id when it was written.
@@ -338,9 +272,9 @@ fn insert(db: Db<'_>, row: &RunRow) -> Result<u64, RunsError> {
         row.actor,
         row.workspace,
         row.parent.as_ref().map(RunId::as_str),
-        row.durability,
+        row.durability.as_str(),
         row.created_ms,
-        row.standing.status,
+        row.standing.status.as_str(),
         row.standing.updated_ms,
     ];
     let key = db.first(sql, values, |row| row.get(0))?;
@@ -375,7 +309,7 @@ fn seal(db: Db<'_>, key: &ChainKey, row: &RunRow) -> Result<(), RunsError> {
     let seal = row.sealed(key).mac();
     let values = params![
         row.key,
-        status,
+        status.as_str(),
         waiting,
         wake_ms,
         ended_ms,

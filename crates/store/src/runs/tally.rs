@@ -1,19 +1,10 @@
 //! How many runs there are, for those who watch over all of them. Every number comes from an
 //! index: no row of the journal is read, and none is checked.
 
+use milepost_engine::ports::Tally;
+
 use super::db::Db;
 use super::error::RunsError;
-
-/// How many there are of what.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Runs by the word of their status; a status that no run has is not among them.
-    pub runs: Vec<(String, u64)>,
-    /// Runs that wait, by the first word of what they wait for; empty where that is a time.
-    pub waiting: Vec<(String, u64)>,
-    /// Messages that nobody answered.
-    pub inbox: u64,
-}
 
 pub(super) fn tally(db: Db<'_>) -> Result<Tally, RunsError> {
     let pair = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));

@@ -6,7 +6,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::lease::HolderId;
+use milepost_engine::ports::HolderId;
+
 use crate::file::FileError;
 
 #[cfg(unix)]

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use milepost_model::id::WorkflowId;
 use milepost_model::violation::Violation;
 
-use milepost_model::digest::Digest;
 use crate::file::FileError;
+use milepost_model::digest::Digest;
 
 /// Why a workflow could not be changed, or a version of it could not be had. Each variant is
 /// another thing to do about it.

@@ -9,11 +9,11 @@ use milepost_model::limits::DOCUMENT_BYTES;
 use milepost_model::source::Format;
 
 use super::log::Text;
-use milepost_model::digest::Digest;
 use crate::file::FileError;
 use crate::identity;
 use crate::index::{FileId, Index, Verdict};
 use crate::locations::{Locations, SourceKind};
+use milepost_model::digest::Digest;
 
 /// What documents are checked against when it only matters whether they are workflows at all.
 pub(super) const WORLD: World<'static> = World { commands: &NoCommands, env_allow: None };

@@ -14,10 +14,10 @@ use milepost_model::source::Format;
 
 use super::error::WorkflowError;
 use super::log::{self, Entry, Operation, Text};
-use milepost_model::digest::Digest;
 use crate::file::{self, FileError, FilePoint, Lasting, Manner, Readers, Replace};
 use crate::limits;
 use crate::locations::Locations;
+use milepost_model::digest::Digest;
 
 /// The past of the workflows of a directory. Only looks; [`Workflows`](super::Workflows) adds.
 #[derive(Debug, Clone)]

@@ -29,10 +29,10 @@ pub use log::Operation;
 use self::files::{Files, Held, WORLD};
 use self::log::{Entry, Text};
 use self::turn::Turn;
-use milepost_model::digest::Digest;
 use crate::file::{self, FileError, FilePoint, Readers};
 use crate::locations::Locations;
 use crate::lock::Lock;
+use milepost_model::digest::Digest;
 
 /// The workflows of the directory that is written, for as long as a process lives.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use milepost_model::id::RunId;
 use milepost_store::runs::{
-    Append, CheckReport, InboxId, InboxRow, NewEvent, OpenOptions, RunFilter, RunStatus, Runs,
+    Append, CheckReport, InboxRow, MessageId, NewEvent, OpenOptions, RunFilter, RunStatus, Runs,
     RunsError,
 };
 use rusqlite::Connection;
@@ -161,7 +161,7 @@ fn a_forged_message_is_never_taken_up() {
     let (root, runs) = fresh();
     let (lease, other) = (begun(&runs), begun(&runs));
     let real = InboxRow {
-        id: InboxId::parse("real").expect("is one"),
+        id: MessageId::parse("real").expect("is one"),
         run: lease.run.clone(),
         at_ms: 1,
         data: b"rejected".to_vec(),
@@ -188,14 +188,14 @@ fn a_forged_message_is_never_taken_up() {
     runs.append_now(append(&lease, 1, &["x"])).expect("appends");
     assert_eq!(runs.pending(&lease.run).expect("reads").forged, 0);
     assert_eq!(runs.runs_with_pending().expect("reads"), [lease.run]);
-    assert_eq!(runs.answer(&InboxId::parse("forged").expect("is one")).expect("reads"), None);
+    assert_eq!(runs.answer(&MessageId::parse("forged").expect("is one")).expect("reads"), None);
 }
 
 #[test]
 fn a_forged_answer_is_none() {
     let (root, runs) = fresh();
     let lease = begun(&runs);
-    let id = InboxId::parse("m").expect("is one");
+    let id = MessageId::parse("m").expect("is one");
     let message = InboxRow { id: id.clone(), run: lease.run.clone(), at_ms: 1, data: vec![1] };
     runs.send_now(message).expect("sends");
     sql(root.path(), "UPDATE inbox SET answer = x'01', answer_mac = mac");

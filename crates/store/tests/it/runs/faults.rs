@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use milepost_model::id::RunId;
 use milepost_store::limits::LOG_PAGES;
 use milepost_store::runs::{
-    Append, Fault, InboxId, InboxRow, NewEvent, OpenOptions, Point, RunStatus, Runs, RunsError,
+    Append, Fault, InboxRow, MessageId, NewEvent, OpenOptions, Point, RunStatus, Runs, RunsError,
 };
 
 use super::{append, begun, event, holder, id, new_run, open, standing, texts};
@@ -121,7 +121,7 @@ fn play(runs: &Runs, told: &mut Told) -> Result<(), RunsError> {
         told.done();
         told.leaving = true;
         let data = vec![number; 40];
-        let name = InboxId::parse(&format!("m{number}")).expect("is one");
+        let name = MessageId::parse(&format!("m{number}")).expect("is one");
         runs.send_now(InboxRow { id: name, run: run.clone(), at_ms: 1, data })?;
         (told.leaving, told.messages) = (false, told.messages + 1);
     }
@@ -239,7 +239,7 @@ fn everybody_in_a_batch_hears_of_a_failure() {
     for number in 0..50 {
         let sender = sender.clone();
         let message = InboxRow {
-            id: InboxId::parse(&format!("m{number}")).expect("is one"),
+            id: MessageId::parse(&format!("m{number}")).expect("is one"),
             run: lease.run.clone(),
             at_ms: 1,
             data: vec![1],

@@ -1,7 +1,7 @@
 //! What was last given for inputs.
 
 use milepost_model::id::InputName;
-use milepost_store::runs::{Forgetting, Forgotten, Remembered, Runs};
+use milepost_store::runs::{Forgetting, Forgotten, RememberedInputs, Runs};
 
 use super::{fresh, workflow};
 
@@ -12,7 +12,7 @@ fn input(name: &str) -> InputName {
 fn remember(runs: &Runs, workspace: &str, id: &str, value: &str, at_ms: u64) {
     let values = vec![(input("subject"), value.to_owned()), (input("tone"), "9".to_owned())];
     let what =
-        Remembered { workspace: workspace.to_owned(), workflow: workflow(id), values, at_ms };
+        RememberedInputs { workspace: workspace.to_owned(), workflow: workflow(id), values, at_ms };
     runs.remember_inputs(what).expect("remembers");
 }
 

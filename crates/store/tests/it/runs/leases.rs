@@ -3,7 +3,7 @@
 use std::slice;
 
 use milepost_store::runs::{
-    Append, Beat, HolderId, InboxId, InboxRow, Lease, NewRun, RunStatus, Runs, RunsError,
+    Append, Beat, HolderId, InboxRow, Lease, MessageId, NewRun, RunStatus, Runs, RunsError,
     RunsReader, Standing,
 };
 
@@ -128,7 +128,7 @@ fn runs_are_adrift_when_there_is_something_to_do_and_nobody_to_do_it() {
     assert_eq!(runs.adrift(500, 2).expect("asks"), now[..2]);
     for run in [&waiting, &ended] {
         let message = InboxRow {
-            id: InboxId::parse(run.as_str()).expect("is one"),
+            id: MessageId::parse(run.as_str()).expect("is one"),
             run: run.clone(),
             at_ms: 1,
             data: b"hello".to_vec(),

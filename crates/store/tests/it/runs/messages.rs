@@ -4,12 +4,12 @@ use std::slice;
 
 use milepost_model::id::RunId;
 use milepost_store::limits::{MESSAGE_BYTES, MESSAGES};
-use milepost_store::runs::{Append, InboxId, InboxRow, RunsError, Sent};
+use milepost_store::runs::{Append, InboxRow, MessageId, RunsError, Sent};
 
 use super::{append, begun, fresh, id, open, texts};
 
 fn message(id: &str, run: &RunId, data: &str) -> InboxRow {
-    let id = InboxId::parse(id).expect("is one");
+    let id = MessageId::parse(id).expect("is one");
     InboxRow { id, run: run.clone(), at_ms: 3, data: data.as_bytes().to_vec() }
 }
 
@@ -41,7 +41,7 @@ fn a_message_is_answered_with_the_events_it_leads_to() {
         runs.send_now(message(id, &lease.run, "hello")).expect("sends");
     }
     assert_eq!(runs.runs_with_pending().expect("reads"), slice::from_ref(&lease.run));
-    let m1 = InboxId::parse("m1").expect("is one");
+    let m1 = MessageId::parse("m1").expect("is one");
     let answers = vec![(m1.clone(), b"done".to_vec())];
     let refused = Append { answers: answers.clone(), ..append(&lease, 9, &["heard"]) };
     runs.append_now(refused).expect_err("out of order");
@@ -56,7 +56,7 @@ fn a_message_is_answered_with_the_events_it_leads_to() {
     let left = runs.pending(&lease.run).expect("reads").messages;
     assert_eq!(left, [message("m2", &lease.run, "hello")]);
     assert_eq!(texts(&runs, &lease.run), ["created", "heard"]);
-    assert_eq!(runs.answer(&InboxId::parse("none").expect("is one")).expect("reads"), None);
+    assert_eq!(runs.answer(&MessageId::parse("none").expect("is one")).expect("reads"), None);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn nobody_answers_for_another_run() {
     let (_root, runs) = fresh();
     let (one, other) = (begun(&runs), begun(&runs));
     runs.send_now(message("m1", &one.run, "hello")).expect("sends");
-    let m1 = InboxId::parse("m1").expect("is one");
+    let m1 = MessageId::parse("m1").expect("is one");
     let what = Append { answers: vec![(m1.clone(), b"mine".to_vec())], ..append(&other, 1, &[]) };
     runs.append_now(what).expect("appends");
     assert_eq!(runs.answer(&m1).expect("reads"), None);
@@ -99,10 +99,11 @@ fn bounds_of_a_message() {
             Err(other) => unreachable!("{other}"),
         }
     }
-    for good in ["a", "run_x/step-1/2", &"a".repeat(InboxId::CHARS)] {
-        assert_eq!(InboxId::parse(good).expect("is one").as_str(), good);
+    for good in ["a", "run_x/step-1/2", &"a".repeat(milepost_engine::limits::MESSAGE_ID_CHARS)] {
+        assert_eq!(MessageId::parse(good).expect("is one").as_str(), good);
     }
-    for bad in ["", "a b", "a\n", "é", &"a".repeat(InboxId::CHARS + 1)] {
-        assert!(InboxId::parse(bad).is_err(), "{bad}");
+    for bad in ["", "a b", "a\n", "é", &"a".repeat(milepost_engine::limits::MESSAGE_ID_CHARS + 1)]
+    {
+        assert!(MessageId::parse(bad).is_err(), "{bad}");
     }
 }

@@ -41,7 +41,7 @@ fn id() -> RunId {
 }
 
 fn holder() -> HolderId {
-    HolderId::random().expect("is random")
+    milepost_store::runs::new_holder().expect("is random")
 }
 
 fn workflow(id: &str) -> WorkflowId {

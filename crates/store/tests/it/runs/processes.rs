@@ -11,7 +11,9 @@ use std::process::{Child, Command, Stdio};
 use std::slice;
 
 use milepost_model::id::RunId;
-use milepost_store::runs::{Append, Beat, InboxId, InboxRow, Integrity, NewEvent, Runs, RunsError};
+use milepost_store::runs::{
+    Append, Beat, InboxRow, Integrity, MessageId, NewEvent, Runs, RunsError,
+};
 
 use super::{append, begun, event, events, fresh, holder, open};
 
@@ -69,7 +71,7 @@ fn a_process_of_its_own() {
 fn send_for_ever(runs: &Runs, run: &RunId) {
     let me = holder();
     for number in 0.. {
-        let id = InboxId::parse(&format!("{me}/{number}")).expect("is one");
+        let id = MessageId::parse(&format!("{me}/{number}")).expect("is one");
         let message = InboxRow { id, run: run.clone(), at_ms: 1, data: b"hello".to_vec() };
         runs.send_now(message).expect("sends");
         say(&format!("{me}/{number}"));
@@ -157,7 +159,7 @@ fn four_processes_share_a_directory_and_lose_nothing() {
     assert!(sent.clone().count() >= 300, "each said what it was to say");
     let mut answered = 0;
     assert!(sent.all(|id| {
-        let answer = runs.answer(&InboxId::parse(id).expect("is one")).expect("reads");
+        let answer = runs.answer(&MessageId::parse(id).expect("is one")).expect("reads");
         answered += usize::from(answer.is_some_and(|answer| answer == id.as_bytes()));
         true
     }));

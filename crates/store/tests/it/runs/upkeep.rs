@@ -7,7 +7,7 @@ use std::thread;
 use milepost_model::id::RunId;
 use milepost_store::FileError;
 use milepost_store::runs::{
-    Append, InboxId, InboxRow, NewEvent, NewRun, PurgeFilter, PurgeReport, RunFilter, RunStatus,
+    Append, InboxRow, MessageId, NewEvent, NewRun, PurgeFilter, PurgeReport, RunFilter, RunStatus,
     Runs, RunsError, Standing,
 };
 
@@ -117,7 +117,7 @@ fn what_ended_is_removed_with_all_that_is_its_own() {
     let other = ended(&runs, |new| NewRun { workflow: workflow("other"), ..new }, b'b');
     let lease = begun(&runs);
     let message = InboxRow {
-        id: InboxId::parse("m").expect("is one"),
+        id: MessageId::parse("m").expect("is one"),
         run: old.clone(),
         at_ms: 1,
         data: vec![1],
