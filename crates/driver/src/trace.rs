@@ -3,7 +3,7 @@
 
 use milepost_engine::Key;
 use milepost_engine::event::{Entry, Event};
-use milepost_engine::pilot::Outcome;
+use milepost_engine::interpreter::Outcome;
 use milepost_engine::state::Status;
 use milepost_model::id::RunId;
 use tracing::Span;

@@ -1,0 +1,192 @@
+//! The runs that steps of other runs start: how they begin, go on, and tell their end.
+
+use std::collections::BTreeMap;
+
+use milepost_engine::event::{Budget, ChildOutcome, Parent};
+use milepost_engine::interpreter::World;
+use milepost_engine::ports::{ChildRun, JournalError, MessageId, RunContext};
+use milepost_engine::resume::{self, Needs, ResumePlan, ResumeRequest};
+use milepost_engine::signal::{Reply, Signal};
+use milepost_engine::state::{End, State};
+use milepost_engine::{Failure, Flow, Key, Spent, engine};
+use milepost_model::id::RunId;
+use milepost_model::problem::Code;
+
+use crate::active::WrittenRun;
+use crate::clock::now_ms;
+use crate::driver::Driver;
+use crate::error::RunError;
+use crate::limits;
+
+/// A workflow that a step runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Child {
+    pub(crate) parent: RunId,
+    pub(crate) key: Key,
+    pub(crate) run: RunId,
+    pub(crate) workflow: String,
+    pub(crate) inputs: serde_json::Map<String, serde_json::Value>,
+    /// What it may spend from now on.
+    pub(crate) rest: BTreeMap<Budget, u64>,
+    /// The run did not succeed and is to go on: how often its step was begun again.
+    pub(crate) again: Option<u32>,
+}
+
+/// The end of a run that a step started.
+#[derive(Debug)]
+pub(crate) struct ChildEnd {
+    outcome: ChildOutcome,
+    spent: Spent,
+}
+
+impl ChildEnd {
+    /// The end of a run, if it has ended.
+    pub(crate) fn of(state: &State) -> Option<ChildEnd> {
+        let outcome = match state.end.as_ref()? {
+            End::Succeeded(output) => {
+                ChildOutcome::Succeeded { output: output.clone().unwrap_or_default() }
+            }
+            End::Failed(failure) => ChildOutcome::Failed { failure: (**failure).clone() },
+            End::Canceled => ChildOutcome::Canceled,
+        };
+        Some(ChildEnd { outcome, spent: state.spent })
+    }
+
+    fn failed(failure: Failure) -> ChildEnd {
+        ChildEnd { outcome: ChildOutcome::Failed { failure }, spent: Spent::default() }
+    }
+}
+
+impl Driver {
+    /// Starts the run of a step, or goes on with it, or tells its end.
+    pub(crate) async fn child(&self, child: Child) {
+        let done = match self.inner.journal.run(&child.run).await {
+            Ok(_) => self.go_on(&child).await,
+            Err(JournalError::NotFound { .. }) => self.begin_child(&child).await,
+            Err(error) => Err(failure_of(&error.into())),
+        };
+        if let Err(failure) = done {
+            self.child_ended(&child, 0, ChildEnd::failed(failure)).await;
+        }
+    }
+
+    async fn go_on(&self, child: &Child) -> Result<(), Failure> {
+        let of = |error: RunError| failure_of(&error);
+        let written = self.inner.watcher.written(&child.run).await.map_err(of)?;
+        let Some(end) = ChildEnd::of(&written.state) else {
+            return self.acquire_run(&child.run).await.map(drop).map_err(of);
+        };
+        let succeeded = matches!(end.outcome, ChildOutcome::Succeeded { .. });
+        if let Some(generation) = child.again.filter(|_| !succeeded) {
+            let id = message(&format!("again:{}:{generation}", child.run))?;
+            // Who has gone on already has ended anew since.
+            let answered = self.inner.journal.answer(&id).await.map_err(|error| of(error.into()))?;
+            if answered.is_none() {
+                return self.continue_child(child, &written, id).await;
+            }
+        }
+        self.child_ended(child, written.state.seq, end).await;
+        Ok(())
+    }
+
+    /// Lets the run of a step go on at what failed in it. What only a person decides about it is for
+    /// them to decide there.
+    async fn continue_child(
+        &self,
+        child: &Child,
+        written: &WrittenRun,
+        id: MessageId,
+    ) -> Result<(), Failure> {
+        let (run, flow, state) = (&child.run, &written.flow, &*written.state);
+        let planned = plan_continuation(&*self.inner.sender, flow, state, &child.rest)?;
+        let resumption = planned.resumption;
+        if let Needs::Person(deed) | Needs::Proof(deed) = resume::needs(flow, state, &resumption) {
+            let message = format!("only a person can decide to {deed}");
+            let hint = format!("go on with `milepost resume {run}` first");
+            return Err(Failure::new(Code::PresenceRequired, message, hint));
+        }
+        let signal = Signal::Resume { seq: state.seq, resumption: Box::new(resumption) };
+        let told = self.tell(run, &id, &signal, limits::CHILD_TOLD).await;
+        match told.map_err(|error| failure_of(&error))? {
+            Some(Reply::Refused { failure }) => Err(failure),
+            _ => Ok(()),
+        }
+    }
+
+    async fn begin_child(&self, child: &Child) -> Result<(), Failure> {
+        let of = |error: RunError| failure_of(&error);
+        let above = self.inner.watcher.written(&child.parent).await.map_err(of)?;
+        let head = &above.state.head;
+        let depth = head.parent.as_ref().map_or(0, |parent| parent.depth) + 1;
+        let prepared = self.inner.sender.prepare_child(ChildRun {
+            run: child.run.clone(),
+            workflow: child.workflow.clone(),
+            inputs: child.inputs.clone(),
+            rest: child.rest.clone(),
+            parent: Parent { run: head.run.clone(), key: child.key.clone(), depth },
+            actor: head.actor.clone(),
+            durability: above.durability(),
+            above: context(&child.parent, &above.flow, &above.state),
+        });
+        self.start_run(prepared.await?).await.map(drop).map_err(of)
+    }
+
+    /// Tells a run that the run of one of its steps has ended.
+    pub(crate) async fn child_ended(&self, child: &Child, seq: u64, end: ChildEnd) {
+        // The same end is news to a step that was begun again.
+        let again = child.again.map(|again| format!(":{again}")).unwrap_or_default();
+        let Ok(id) = message(&format!("child:{}:{seq}{again}", child.run)) else { return };
+        let run = child.run.as_str().to_owned();
+        let ChildEnd { outcome, spent } = end;
+        let signal = Signal::ChildEnded { key: child.key.clone(), run, outcome, spent };
+        // A message that does not arrive is sent again when the parent is acquired.
+        let _ = self.tell(&child.parent, &id, &signal, limits::PARENT_TOLD).await;
+    }
+}
+
+/// What a sender has to know of a run.
+pub(crate) fn context(run: &RunId, flow: &Flow, state: &State) -> RunContext {
+    let head = &state.head;
+    RunContext {
+        run: run.clone(),
+        nonce: head.seal.clone(),
+        defaulted: head.defaulted.clone(),
+        flow: flow.clone(),
+        mock: head.mock,
+    }
+}
+
+/// What going on with the run of a step would do.
+pub fn plan_continuation(
+    world: &dyn World,
+    flow: &Flow,
+    state: &State,
+    rest: &BTreeMap<Budget, u64>,
+) -> Result<ResumePlan, Failure> {
+    let mut wanted = ResumeRequest::of(state, engine("parent"));
+    wanted.deadline_ms = now_ms() + flow.allowed_ms();
+    // What is left above may have become less; whether it may spend more, a person decides.
+    let left = rest.iter().map(|(budget, rest)| (*budget, state.spent.of(*budget) + rest));
+    wanted.budget = left.collect();
+    let own = &state.head.budget;
+    wanted.budget.retain(|budget, limit| own.get(budget).is_none_or(|own| *limit < *own));
+    resume::plan(flow, flow, state, world, &wanted)
+}
+
+fn message(text: &str) -> Result<MessageId, Failure> {
+    MessageId::parse(text).map_err(|error| Failure::new(Code::Internal, error.to_string(), ""))
+}
+
+/// Why the run of a step could not be begun, as its step remembers it.
+fn failure_of(error: &RunError) -> Failure {
+    let code = match error {
+        RunError::Refused { failure, .. } => return (**failure).clone(),
+        RunError::Unknown { .. } | RunError::Ambiguous { .. } => Code::RunNotFound,
+        RunError::Journal(JournalError::NotFound { .. }) => Code::RunNotFound,
+        RunError::Journal(_) | RunError::Stalled { .. } | RunError::Damaged { .. } => {
+            Code::StorageFailed
+        }
+        RunError::Illegal(_) | RunError::NoRandomness => Code::Internal,
+    };
+    Failure::new(code, error.to_string(), "look at the disk, then resume this run")
+}

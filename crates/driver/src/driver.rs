@@ -1,0 +1,398 @@
+//! The driver of this process: it acquires runs, drives each in a task of its own, and tells those
+//! of other processes.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use milepost_engine::event::{Entry, Event};
+use milepost_engine::interpreter::{Decision, Input, Interpreter};
+use milepost_engine::ports::{
+    BoxFuture, Created, Dispatch, HolderId, Journal, Lease, MessageId, NewRun, PreparedRun,
+    RequestSender, RunFilter, RunPage, Subscription, Tally,
+};
+use milepost_engine::signal::{Reply, Signal};
+use milepost_engine::state::State;
+use milepost_engine::{Key, view};
+use milepost_model::id::RunId;
+use tokio::time::Instant;
+use tracing::Instrument;
+
+use crate::active::{ActiveRun, WrittenRun};
+use crate::clock::{Clock, now_ms};
+use crate::error::RunError;
+use crate::run_task::RunTask;
+use crate::service::{Answer, News, RunReader, RunService, Tell, Wait};
+use crate::snapshot::Snapshot;
+use crate::watcher::RunWatcher;
+use crate::{ids, limits, load, trace};
+
+/// The runs of a journal, as one process drives them. A clone is the same.
+#[derive(Debug, Clone)]
+pub struct Driver {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) journal: Arc<dyn Journal>,
+    dispatch: Arc<dyn Dispatch>,
+    pub(crate) sender: Arc<dyn RequestSender>,
+    pub(crate) watcher: Arc<RunWatcher>,
+    holder: HolderId,
+    /// Whether others know of this process.
+    announced: AtomicBool,
+    /// Whether this process is about to end, so that nothing new begins in it.
+    ends: AtomicBool,
+    /// When it last said that it is alive.
+    beaten_ms: AtomicU64,
+    subscription: Mutex<Option<Subscription>>,
+}
+
+impl Drop for Inner {
+    /// A process that ends in an orderly way leaves nothing behind that others have to look at.
+    fn drop(&mut self) {
+        if *self.announced.get_mut() {
+            self.journal.withdraw(&self.holder);
+        }
+    }
+}
+
+impl Driver {
+    /// A driver over these ports. Nothing is opened, and nobody hears of it, before the first run
+    /// is driven.
+    pub fn new(
+        journal: Arc<dyn Journal>,
+        dispatch: Arc<dyn Dispatch>,
+        sender: Arc<dyn RequestSender>,
+        watcher: Arc<RunWatcher>,
+    ) -> Result<Driver, RunError> {
+        let inner = Inner {
+            journal,
+            dispatch,
+            sender,
+            watcher,
+            holder: ids::new_holder()?,
+            announced: AtomicBool::new(false),
+            ends: AtomicBool::new(false),
+            beaten_ms: AtomicU64::new(0),
+            subscription: Mutex::default(),
+        };
+        Ok(Driver { inner: Arc::new(inner) })
+    }
+
+    pub(crate) async fn start_run(&self, prepared: PreparedRun) -> Result<RunId, RunError> {
+        let inner = &self.inner;
+        self.announce().await;
+        let now = now_ms();
+        let event = Event::RunCreated(Box::new(prepared.created));
+        let first = Entry { seq: 1, at_ms: now, event };
+        let state = State::begin(&first)?;
+        let parent = state.head.parent.clone();
+        let mut interpreter = Interpreter::load(prepared.flow, state);
+        let decision = interpreter.handle(Input::Tick, now, &*inner.sender)?;
+        let mut entries = vec![first];
+        entries.extend(decision.entries.iter().cloned());
+        let head = &interpreter.state().head;
+        let new = NewRun {
+            id: prepared.id.clone(),
+            workflow: prepared.workflow,
+            title: prepared.title,
+            text: prepared.text,
+            actor: view::who(&head.actor),
+            workspace: head.workspace.clone(),
+            parent: parent.and_then(|parent| RunId::parse(&parent.run).ok()),
+            durability: prepared.durability,
+            created_ms: now,
+            standing: load::standing(&interpreter),
+            entries: entries.clone(),
+        };
+        self.beat();
+        let Created { already, lease } = inner.journal.create(new, &inner.holder).await?;
+        trace::started(&prepared.id, &interpreter.state().head.workflow, already);
+        if let Some(lease) = lease.filter(|_| !already) {
+            trace::happened(&entries);
+            let left =
+                Decision { entries: Vec::new(), answers: Vec::new(), effects: decision.effects };
+            let (flow, state) = (interpreter.flow().clone(), interpreter.state().clone());
+            let id = prepared.id.clone();
+            let written = WrittenRun::new(id, flow, state, prepared.durability).with(entries);
+            self.spawn(lease, interpreter, left, written);
+        }
+        Ok(prepared.id)
+    }
+
+    /// Drives a run if nobody does; whether this process drives it now.
+    pub(crate) async fn acquire_run(&self, run: &RunId) -> Result<bool, RunError> {
+        if self.active(run).is_some() {
+            return Ok(true);
+        }
+        if self.ends() {
+            return Ok(false);
+        }
+        self.announce().await;
+        self.beat();
+        let lease = self.inner.journal.take(run, &self.inner.holder).await?;
+        let Some(lease) = lease else { return Ok(false) };
+        match self.take_over(run).await {
+            Ok((interpreter, decision, written)) => {
+                self.spawn(lease, interpreter, decision, written);
+                Ok(true)
+            }
+            Err(error) => {
+                // A lease that is not given back runs out.
+                let _ = self.inner.journal.release(lease).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// A run whose lease this process has now, with what follows from that.
+    async fn take_over(
+        &self,
+        run: &RunId,
+    ) -> Result<(Interpreter, Decision, WrittenRun), RunError> {
+        let record = self.inner.journal.run(run).await?;
+        let written = self.inner.watcher.current(run, &record).await?;
+        let mut interpreter = Interpreter::load(written.flow.clone(), (*written.state).clone());
+        let now = Clock::of(written.state.now_ms).now_ms();
+        let decision = interpreter.declare_lost(now, &*self.inner.sender)?;
+        Ok((interpreter, decision, written))
+    }
+
+    fn spawn(
+        &self,
+        lease: Lease,
+        interpreter: Interpreter,
+        decision: Decision,
+        written: WrittenRun,
+    ) {
+        let durability = written.durability();
+        let active = Arc::new(ActiveRun::new(written));
+        let run = lease.run.clone();
+        let span = trace::run(&run, &interpreter.state().head.workflow);
+        self.inner.watcher.begin(run.clone(), Arc::clone(&active));
+        let driver = self.clone();
+        let driven = async move {
+            let shown = Arc::clone(&active);
+            let task = RunTask::new(driver.clone(), lease, interpreter, durability, shown);
+            let last = task.drive(decision).await;
+            driver.inner.watcher.leave(&run, &active, last);
+        };
+        tokio::spawn(driven.instrument(span));
+    }
+
+    /// The run, if this process drives it.
+    fn active(&self, run: &RunId) -> Option<Arc<ActiveRun>> {
+        self.inner.watcher.active(run)
+    }
+
+    /// Tells a run something and waits for its answer, at most for a time. The message is durable
+    /// before anything else happens.
+    pub(crate) async fn tell(
+        &self,
+        run: &RunId,
+        id: &MessageId,
+        signal: &Signal,
+        patience: Duration,
+    ) -> Result<Option<Reply>, RunError> {
+        let journal = &self.inner.journal;
+        journal.send(run, id, signal).await?;
+        let deadline = Instant::now() + patience;
+        let mut notified = false;
+        loop {
+            if let Some(answer) = journal.answer(id).await? {
+                // What was answered is in the journal; whoever looks next is to see what came of
+                // it.
+                if let Some(active) = self.active(run) {
+                    let _ = tokio::time::timeout(limits::SHOWN, active.writing.lock()).await;
+                }
+                return Ok(Some(answer));
+            }
+            match self.active(run) {
+                Some(active) => {
+                    active.told.notify_one();
+                    let moved = active.moved.notified();
+                    let _ = tokio::time::timeout(limits::ANSWER_POLL, moved).await;
+                }
+                None if self.acquire_run(run).await? => {}
+                None => {
+                    if !notified {
+                        notified = true;
+                        self.inner.dispatch.notify(run).await?;
+                    }
+                    tokio::time::sleep(limits::ANSWER_POLL).await;
+                }
+            }
+            if Instant::now() >= deadline {
+                return Ok(journal.answer(id).await?);
+            }
+        }
+    }
+
+    /// Whether nothing new is to begin here.
+    pub(crate) fn ends(&self) -> bool {
+        self.inner.ends.load(Ordering::SeqCst)
+    }
+
+    /// Does something that leads from one run to another, beside both.
+    pub(crate) fn deliver(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let delivery = self.inner.watcher.deliver();
+        tokio::spawn(async move {
+            work.await;
+            drop(delivery);
+        });
+    }
+
+    /// Says that this process is alive, unless it has just done so.
+    fn beat(&self) {
+        let now_ms = now_ms();
+        let period = u64::try_from(limits::BEAT.as_millis()).unwrap_or(u64::MAX);
+        let last = self.inner.beaten_ms.load(Ordering::Relaxed);
+        // A clock that was set back says nothing about how fresh it is.
+        if last <= now_ms && now_ms - last < period / 2 {
+            return;
+        }
+        self.inner.beaten_ms.store(now_ms, Ordering::Relaxed);
+        self.inner.journal.beat(&self.inner.holder);
+    }
+
+    /// Lets others know of this process, and listens for them, from the first run on.
+    async fn announce(&self) {
+        let inner = &self.inner;
+        if inner.announced.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        inner.beaten_ms.store(now_ms(), Ordering::Relaxed);
+        inner.journal.announce(&inner.holder);
+        let weak = Arc::downgrade(inner);
+        tokio::spawn(async move {
+            while let Some(inner) = weak.upgrade() {
+                let driver = Driver { inner };
+                if !driver.inner.watcher.is_empty() {
+                    driver.beat();
+                }
+                drop(driver);
+                tokio::time::sleep(limits::BEAT).await;
+            }
+        });
+        let weak = Arc::downgrade(&inner.watcher);
+        let wake = Arc::new(move || {
+            if let Some(watcher) = weak.upgrade() {
+                watcher.wake();
+            }
+        });
+        // Without it, messages are found by looking now and then.
+        if let Ok(subscription) = inner.dispatch.subscribe(&inner.holder, wake).await {
+            let mut kept = inner.subscription.lock().unwrap_or_else(PoisonError::into_inner);
+            *kept = Some(subscription);
+        }
+    }
+}
+
+impl RunService for Driver {
+    fn start(&self, run: PreparedRun) -> Answer<'_, RunId> {
+        Box::pin(self.start_run(run))
+    }
+
+    fn send<'a>(&'a self, run: &'a RunId, what: Tell) -> Answer<'a, Option<Reply>> {
+        Box::pin(async move {
+            let id = match what.id {
+                Some(id) => id,
+                None => ids::new_message()?,
+            };
+            if let Some(text) = what.text {
+                self.inner.journal.keep_text(text).await?;
+            }
+            self.tell(run, &id, &what.signal, what.patience).await
+        })
+    }
+
+    fn acquire<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool> {
+        Box::pin(self.acquire_run(run))
+    }
+
+    fn adopt_orphans(&self) -> Answer<'_, ()> {
+        Box::pin(async move {
+            for run in self.inner.journal.orphaned(limits::ADOPTED).await? {
+                // A run that cannot be acquired is reported when somebody asks for it.
+                let _ = self.acquire_run(&run).await;
+            }
+            Ok(())
+        })
+    }
+
+    fn idle(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            // A process that has released its runs has nothing to wait for.
+            if !self.ends() {
+                self.inner.watcher.idle().await;
+            }
+        })
+    }
+
+    fn delivered(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.inner.watcher.delivered())
+    }
+
+    fn shutdown(&self, grace: Duration) -> Answer<'_, ()> {
+        Box::pin(async move {
+            self.inner.ends.store(true, Ordering::SeqCst);
+            self.inner.watcher.wake();
+            let released = self.inner.watcher.emptied();
+            if tokio::time::timeout(grace, released).await.is_err() {
+                // Whoever comes next need not wait until this process is known to be gone.
+                self.inner.journal.leave(&self.inner.holder).await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn reader(&self) -> Arc<dyn RunReader> {
+        Arc::clone(&self.inner.watcher) as Arc<dyn RunReader>
+    }
+}
+
+/// Whoever may drive runs may look at them: through the same watcher.
+impl RunReader for Driver {
+    fn find<'a>(&'a self, named: &'a str) -> Answer<'a, RunId> {
+        self.inner.watcher.find(named)
+    }
+
+    fn snapshot<'a>(&'a self, run: &'a RunId) -> Answer<'a, Snapshot> {
+        self.inner.watcher.snapshot(run)
+    }
+
+    fn wait<'a>(&'a self, run: &'a RunId, wait: Wait) -> Answer<'a, ()> {
+        self.inner.watcher.wait(run, wait)
+    }
+
+    fn follow<'a>(
+        &'a self,
+        run: &'a RunId,
+        patience: Duration,
+        told: &'a (dyn Fn(&Key, &str) + Sync),
+    ) -> Answer<'a, Snapshot> {
+        self.inner.watcher.follow(run, patience, told)
+    }
+
+    fn events<'a>(&'a self, run: &'a RunId, after: u64) -> Answer<'a, News> {
+        self.inner.watcher.events(run, after)
+    }
+
+    fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> Answer<'a, RunPage> {
+        self.inner.watcher.list(filter, limit)
+    }
+
+    fn is_orphaned<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool> {
+        self.inner.watcher.is_orphaned(run)
+    }
+
+    fn tally(&self) -> Answer<'_, Tally> {
+        self.inner.watcher.tally()
+    }
+
+    fn health(&self) -> Answer<'_, ()> {
+        self.inner.watcher.health()
+    }
+}

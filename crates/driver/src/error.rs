@@ -1,0 +1,60 @@
+//! Why something could not be done with a run, as data.
+
+use milepost_engine::Failure;
+use milepost_engine::ports::JournalError;
+use milepost_engine::state::IllegalEvent;
+use milepost_model::id::RunId;
+
+/// Why something could not be done with a run; each variant is another thing to do about it.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum RunError {
+    /// The journal refused.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The run cannot be written down any further. Nothing of it is lost, and it goes on from there.
+    #[error("{error}")]
+    Stalled {
+        /// The run.
+        run: RunId,
+        /// What the journal says.
+        error: JournalError,
+    },
+    /// No run has this id, or begins with it.
+    #[error("there is no run `{named}`")]
+    Unknown {
+        /// What was asked for.
+        named: String,
+        /// Whether there have never been runs at all.
+        none_at_all: bool,
+    },
+    /// Several runs begin with it.
+    #[error("several runs begin with `{named}`")]
+    Ambiguous {
+        /// What was asked for.
+        named: String,
+        /// Some of them.
+        some: Vec<RunId>,
+    },
+    /// The journal of the run is not one that this program could have written.
+    #[error("run `{run}` cannot be read: {reason}")]
+    Damaged {
+        /// The run.
+        run: RunId,
+        /// What does not fit.
+        reason: String,
+    },
+    /// The run does not take it in.
+    #[error("{}", failure.message)]
+    Refused {
+        /// The run.
+        run: RunId,
+        /// Why.
+        failure: Box<Failure>,
+    },
+    /// What was decided does not fit the run: a bug of this program.
+    #[error(transparent)]
+    Illegal(#[from] IllegalEvent),
+    /// The system gives no random numbers.
+    #[error("the system gives no random numbers")]
+    NoRandomness,
+}

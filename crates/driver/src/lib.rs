@@ -1,0 +1,28 @@
+//! Drives runs: all that the rest of the product knows about them is [`RunService`].
+//!
+//! One task drives a run while this process holds the run's lease. A run that waits for somebody is
+//! released, so that waiting costs a row and nothing else; whoever tells it something acquires it
+//! again. What is written where, and how requests are sent, is behind the ports of the engine.
+
+mod active;
+mod children;
+pub mod clock;
+mod driver;
+mod error;
+mod ids;
+pub mod limits;
+mod load;
+mod run_task;
+mod service;
+mod snapshot;
+mod trace;
+mod watcher;
+
+pub use children::plan_continuation;
+pub use driver::Driver;
+pub use error::RunError;
+pub use ids::{new_nonce, new_run_id};
+pub use load::{Loaded, compile, load};
+pub use service::{Answer, News, RunReader, RunService, Tell, Until, Wait, Watch};
+pub use snapshot::Snapshot;
+pub use watcher::RunWatcher;

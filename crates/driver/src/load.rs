@@ -1,0 +1,115 @@
+//! Reading a run out of a journal.
+
+use std::sync::Arc;
+
+use milepost_engine::Flow;
+use milepost_engine::event::Entry;
+use milepost_engine::interpreter::Interpreter;
+use milepost_engine::ports::{Journal, RunRecord, RunStatus, Standing};
+use milepost_engine::state::{State, Status};
+use milepost_engine::view::{self, Waiting};
+use milepost_model::check::World;
+use milepost_model::commands::NoCommands;
+use milepost_model::digest::Digest;
+use milepost_model::document::Document;
+use milepost_model::id::RunId;
+
+use crate::error::RunError;
+use crate::limits;
+
+/// A run as its journal has it.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// Its record in the index.
+    pub record: RunRecord,
+    /// What its events have come to.
+    pub state: State,
+    /// The workflow it is pinned to.
+    pub flow: Flow,
+}
+
+/// Reads a run.
+pub async fn load(journal: &dyn Journal, run: &RunId) -> Result<Loaded, RunError> {
+    let record = journal.run(run).await?;
+    let entries = entries(journal, run, 0).await?;
+    let state = State::fold(&entries).map_err(|error| damaged(run, error.to_string()))?;
+    let state = state.ok_or_else(|| damaged(run, "its journal is empty".to_owned()))?;
+    let flow = flow(journal, run, &state.head.text_hash).await?;
+    Ok(Loaded { record, state, flow })
+}
+
+/// The events of a run behind a number.
+pub(crate) async fn entries(
+    journal: &dyn Journal,
+    run: &RunId,
+    mut after: u64,
+) -> Result<Vec<Entry>, RunError> {
+    let mut entries: Vec<Entry> = Vec::new();
+    loop {
+        let page = journal.events(run, after, limits::EVENTS_PAGE).await?;
+        entries.extend(page.entries);
+        match entries.last() {
+            Some(last) if page.more => after = last.seq,
+            _ => return Ok(entries),
+        }
+    }
+}
+
+/// The workflow that a run is pinned to.
+pub(crate) async fn flow(
+    journal: &dyn Journal,
+    run: &RunId,
+    hash: &str,
+) -> Result<Flow, RunError> {
+    let digest = Digest::parse(hash).ok_or_else(|| damaged(run, "its text has no hash".to_owned()))?;
+    let text = journal.text(digest).await?;
+    let text = text.ok_or_else(|| damaged(run, "its text is gone".to_owned()))?;
+    let changed = || damaged(run, "its text no longer means what it meant".to_owned());
+    compile(&text).ok_or_else(changed)
+}
+
+/// A text that was found to be without errors when it was pinned.
+pub fn compile(text: &str) -> Option<Flow> {
+    let world = World { commands: &NoCommands, env_allow: None };
+    let workflow = Document::read(text.as_bytes(), None, world).workflow?;
+    Some(Flow::of(Arc::new(workflow)))
+}
+
+/// The state of a run for the index.
+pub(crate) fn standing(interpreter: &Interpreter) -> Standing {
+    let (state, status) = (interpreter.state(), interpreter.status());
+    Standing {
+        status: match status {
+            Status::Running => RunStatus::Running,
+            Status::Waiting | Status::Paused => RunStatus::Waiting,
+            Status::Succeeded => RunStatus::Succeeded,
+            Status::Failed => RunStatus::Failed,
+            Status::Canceled => RunStatus::Canceled,
+        },
+        waiting: match status {
+            Status::Paused => Some("paused".to_owned()),
+            Status::Waiting => Some(waits(interpreter.flow(), state)),
+            _ => None,
+        },
+        wake_ms: interpreter.wakes_at(),
+        ended_ms: status.has_ended().then_some(state.now_ms),
+        updated_ms: state.now_ms,
+    }
+}
+
+/// What a run waits for, in a few words.
+fn waits(flow: &Flow, state: &State) -> String {
+    let words = view::waiting(flow, state).into_iter().map(|waiting| match waiting {
+        Waiting::Approval(request) => format!("approval {}", request.key),
+        Waiting::Unknown { key, .. } => format!("decision {key}"),
+        Waiting::Exhausted { key, .. } => format!("person {key}"),
+        Waiting::Budget(_) => "budget".to_owned(),
+        Waiting::Agent(key) => format!("agent {key}"),
+        Waiting::Variable { variable, .. } => format!("variable {variable}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+pub(crate) fn damaged(run: &RunId, reason: String) -> RunError {
+    RunError::Damaged { run: run.clone(), reason }
+}

@@ -1,0 +1,418 @@
+//! Driving one run: what was decided is written down, then done; what comes back is decided on.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use milepost_engine::event::Entry;
+use milepost_engine::interpreter::{Decision, Effect, Input, Interpreter, Outcome};
+use milepost_engine::ports::{Append, Durability, JournalError, Lease, MessageId, Sending};
+use milepost_engine::signal::{Reply, Signal};
+use milepost_engine::state::{Phase, State, Status};
+use milepost_engine::{Failure, Flow, Key, Trouble, engine};
+use milepost_model::id::RunId;
+use milepost_model::problem::Code;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tracing::{Instrument, Span};
+
+use crate::active::ActiveRun;
+use crate::children::{self, Child, ChildEnd};
+use crate::clock::Clock;
+use crate::driver::Driver;
+use crate::{limits, load, trace};
+
+/// A run that is being driven.
+pub(crate) struct RunTask {
+    driver: Driver,
+    lease: Lease,
+    interpreter: Interpreter,
+    durability: Durability,
+    active: Arc<ActiveRun>,
+    clock: Clock,
+    /// The status that was last told.
+    told: Option<Status>,
+    /// Requests in flight, each with its attempt.
+    calls: HashMap<Key, (u64, AbortHandle)>,
+    sender: mpsc::Sender<Ended>,
+    outcomes: mpsc::Receiver<Ended>,
+}
+
+/// A request that came to its end.
+struct Ended {
+    key: Key,
+    attempt: u64,
+    outcome: Outcome,
+}
+
+impl RunTask {
+    pub(crate) fn new(
+        driver: Driver,
+        lease: Lease,
+        interpreter: Interpreter,
+        durability: Durability,
+        active: Arc<ActiveRun>,
+    ) -> RunTask {
+        let (sender, outcomes) = mpsc::channel(limits::OUTCOMES);
+        let (clock, told) = (Clock::of(interpreter.state().now_ms), None);
+        let calls = HashMap::new();
+        RunTask {
+            driver,
+            lease,
+            interpreter,
+            durability,
+            active,
+            clock,
+            told,
+            calls,
+            sender,
+            outcomes,
+        }
+    }
+
+    /// Drives until the run ends, waits for somebody, or belongs to another process. What is
+    /// returned is the run as it is on disk, unless it is another's now.
+    pub(crate) async fn drive(mut self, decision: Decision) -> Option<(Flow, State)> {
+        if self.commit(decision).await.is_err() || self.hear().await.is_err() {
+            return self.give_up();
+        }
+        while !self.is_done() {
+            if self.driver.ends() {
+                self.hold();
+                if self.calls.is_empty() {
+                    break;
+                }
+            }
+            let nap = self.nap();
+            let step = tokio::select! {
+                Some(ended) = self.outcomes.recv() => {
+                    let mut done = self.called(ended).await;
+                    while done.is_ok() && let Ok(ended) = self.outcomes.try_recv() {
+                        done = self.called(ended).await;
+                    }
+                    done
+                }
+                () = self.active.told.notified() => self.hear().await,
+                () = tokio::time::sleep(nap) => self.look().await,
+            };
+            if step.is_err() {
+                return self.give_up();
+            }
+        }
+        Some(self.leave().await)
+    }
+
+    async fn called(&mut self, ended: Ended) -> Result<(), JournalError> {
+        let Ended { key, attempt, outcome } = ended;
+        if self.calls.get(&key).is_some_and(|(own, _)| *own == attempt) {
+            self.calls.remove(&key);
+        }
+        self.handle(Input::Called { key, attempt, outcome }).await
+    }
+
+    /// Whether nothing is left to do here for now.
+    fn is_done(&self) -> bool {
+        let status = self.interpreter.status();
+        if status.has_ended() {
+            return true;
+        }
+        let soon = self.interpreter.wakes_at().is_some_and(|at| at < self.clock.now_ms() + limits::SOON_MS);
+        let idle = self.calls.is_empty() && matches!(status, Status::Waiting | Status::Paused);
+        idle && !soon && self.children().is_empty()
+    }
+
+    /// Begins nothing new. What may be sent again is given up: whoever goes on sends it.
+    fn hold(&mut self) {
+        self.interpreter.hold();
+        let state = self.interpreter.state();
+        self.calls.retain(|key, (_, call)| {
+            let repeats = matches!(state.phase(key), Phase::Calling(one) if one.repeatable);
+            if repeats {
+                call.abort();
+            }
+            !repeats
+        });
+    }
+
+    /// How long until something happens by itself.
+    fn nap(&self) -> Duration {
+        if self.driver.ends() {
+            return limits::RUN_POLL;
+        }
+        let until = self.interpreter.wakes_at().map(|at| at.saturating_sub(self.clock.now_ms()));
+        let until = until.map_or(limits::RUN_POLL, Duration::from_millis);
+        until.min(limits::RUN_POLL)
+    }
+
+    async fn look(&mut self) -> Result<(), JournalError> {
+        for (key, run) in self.children() {
+            let child = self.child(key, run, String::new());
+            let driver = self.driver.clone();
+            self.driver.deliver(async move { driver.child(child).await });
+        }
+        self.handle(Input::Tick).await?;
+        self.hear().await
+    }
+
+    fn children(&self) -> Vec<(Key, RunId)> {
+        let open = self.interpreter.state().open().filter_map(|(key, step)| match &step.phase {
+            Phase::Child(run) => Some((key.clone(), RunId::parse(run).ok()?)),
+            _ => None,
+        });
+        open.collect()
+    }
+
+    fn child(&self, key: Key, run: RunId, workflow: String) -> Child {
+        let parent = self.lease.run.clone();
+        let step = self.interpreter.state().step(&key);
+        let inner = step.and_then(|step| step.child.as_deref());
+        let inner = inner.filter(|inner| inner.run == run.as_str());
+        let again = step.filter(|_| inner.is_some_and(|inner| inner.continues));
+        let again = again.map(|step| step.generation);
+        let rest = inner.map(|inner| inner.rest.clone()).unwrap_or_default();
+        Child { parent, key, run, workflow, inputs: serde_json::Map::new(), rest, again }
+    }
+
+    /// Takes in what others told the run.
+    async fn hear(&mut self) -> Result<(), JournalError> {
+        for message in self.driver.inner.journal.pending(&self.lease.run).await? {
+            let id = message.id.as_str().to_owned();
+            if self.interpreter.is_waited_for(&id) {
+                continue;
+            }
+            match message.signal {
+                Ok(signal) => {
+                    if self.pins_text(&signal).await.is_ok() {
+                        self.handle(Input::Signal { id, signal }).await?;
+                    }
+                }
+                Err(reason) => {
+                    let hint = "say it with the same version of the program";
+                    let failure = Failure::new(Code::ParamsInvalid, reason, hint);
+                    let answers = vec![(id, Reply::Refused { failure })];
+                    self.commit(Decision { answers, ..Decision::default() }).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Compiles the text that a resumption names, where that is another one.
+    async fn pins_text(&mut self, signal: &Signal) -> Result<(), crate::RunError> {
+        let state = self.interpreter.state();
+        if let Signal::Resume { seq, resumption } = signal
+            && *seq == state.seq
+            && resumption.text_hash != state.head.text_hash
+        {
+            let (journal, run) = (&*self.driver.inner.journal, &self.lease.run);
+            let flow = load::flow(journal, run, &resumption.text_hash).await?;
+            self.interpreter.set_flow(flow);
+        }
+        Ok(())
+    }
+
+    async fn handle(&mut self, input: Input) -> Result<(), JournalError> {
+        let after_read = matches!(&input, Input::Called { key, .. } if self.reads(key));
+        let now_ms = self.clock.now_ms();
+        match self.interpreter.handle(input, now_ms, &*self.driver.inner.sender) {
+            Ok(mut decision) => {
+                if after_read {
+                    self.send_reads(&mut decision).await;
+                }
+                self.commit(decision).await
+            }
+            // What the interpreter decides always fits; a run that disagrees is not driven on.
+            Err(_) => Err(JournalError::Quarantined { run: self.lease.run.clone() }),
+        }
+    }
+
+    /// Whether the request of a step is under way, or about to be, and only reads.
+    fn reads(&self, key: &Key) -> bool {
+        let phase = self.interpreter.state().phase(key);
+        matches!(phase, Phase::Calling(one) if one.repeatable && !one.write)
+    }
+
+    /// In a relaxed run, sends what only reads while what led to it is written down, when that is
+    /// the answer of a request that only read as well. Should the process end before it is, nothing
+    /// is lost but two requests that are sent again. They are not counted then, which no budget
+    /// would allow.
+    async fn send_reads(&mut self, decision: &mut Decision) {
+        let relaxed = self.durability == Durability::Relaxed && decision.answers.is_empty();
+        if !relaxed || !self.interpreter.state().head.budget.is_empty() {
+            return;
+        }
+        let reads =
+            |effect: &mut Effect| matches!(effect, Effect::Call { key, .. } if self.reads(key));
+        let reads: Vec<Effect> = decision.effects.extract_if(.., reads).collect();
+        if !reads.is_empty() {
+            reads.into_iter().for_each(|effect| self.perform(effect));
+            // They are on their way before this thread has something else to do.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Writes down what was decided, then does it.
+    async fn commit(&mut self, decision: Decision) -> Result<(), JournalError> {
+        let Decision { entries, answers, effects } = decision;
+        {
+            let active = Arc::clone(&self.active);
+            let _writing = active.writing.lock().await;
+            if !entries.is_empty() || !answers.is_empty() {
+                self.write(&entries, &answers).await?;
+            }
+            trace::happened(&entries);
+            if !entries.is_empty() {
+                self.active.show(self.interpreter.flow(), self.interpreter.state(), entries);
+            }
+        }
+        let status = self.interpreter.status();
+        if self.told != Some(status) {
+            trace::stands(self.told, status);
+            self.told = Some(status);
+            self.active.turned.notify_waiters();
+        }
+        for effect in effects {
+            self.perform(effect);
+        }
+        self.active.moved.notify_waiters();
+        Ok(())
+    }
+
+    fn append(&self, entries: &[Entry], answers: &[(String, Reply)]) -> Append {
+        let answers = answers.iter().filter_map(|(id, reply)| {
+            // An id that is none was never sent to the run.
+            Some((MessageId::parse(id).ok()?, reply.clone()))
+        });
+        let first = entries.first().map(|entry| entry.seq - 1);
+        Append {
+            lease: self.lease.clone(),
+            after_seq: first.unwrap_or(self.interpreter.state().seq),
+            entries: entries.to_vec(),
+            standing: load::standing(&self.interpreter),
+            answers: answers.collect(),
+            at_ms: self.clock.now_ms(),
+            durability: self.durability,
+        }
+    }
+
+    async fn write(
+        &self,
+        entries: &[Entry],
+        answers: &[(String, Reply)],
+    ) -> Result<(), JournalError> {
+        loop {
+            let append = self.append(entries, answers);
+            match self.driver.inner.journal.append(append).await {
+                // Nothing was done that changes anything, so the run stands still until there is
+                // room.
+                Err(JournalError::Full) => {
+                    self.active.stalled.store(true, Ordering::Relaxed);
+                    self.active.moved.notify_waiters();
+                    tokio::time::sleep(limits::WRITE_AGAIN).await;
+                }
+                Err(JournalError::Busy) => tokio::time::sleep(limits::WRITE_AGAIN).await,
+                written => {
+                    self.active.stalled.store(false, Ordering::Relaxed);
+                    return written;
+                }
+            }
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Call { key, attempt, number, call, idempotency_key, digest } => {
+                let span = trace::step(&key, &call.command, number);
+                let state = self.interpreter.state();
+                let context =
+                    children::context(&self.lease.run, self.interpreter.flow(), state);
+                let sending = Sending { context, call, digest, attempt: number, idempotency_key };
+                self.send(key, attempt, sending, span);
+            }
+            Effect::Abort { key, attempt } => {
+                let is_own = |(own, _): &(u64, AbortHandle)| *own == attempt;
+                if self.calls.get(&key).is_some_and(is_own)
+                    && let Some((_, call)) = self.calls.remove(&key)
+                {
+                    call.abort();
+                    let sender = self.sender.clone();
+                    tokio::spawn(async move {
+                        let _ = sender.send(Ended { key, attempt, outcome: aborted() }).await;
+                    });
+                }
+            }
+            Effect::StartChild { key, run, workflow, inputs, rest } => {
+                let Ok(run) = RunId::parse(&run) else { return };
+                let child = Child { inputs, rest, ..self.child(key, run, workflow) };
+                let driver = self.driver.clone();
+                self.driver.deliver(async move { driver.child(child).await });
+            }
+            Effect::CancelChild { run } => {
+                let signal = Signal::Cancel { by: engine("parent"), reason: None };
+                self.tell_child(&run, &format!("cancel:{run}"), signal);
+            }
+            Effect::PauseChild { run, resume, seq } => {
+                let by = engine("parent");
+                let signal = if resume { Signal::Unpause { by } } else { Signal::Pause { by } };
+                self.tell_child(&run, &format!("pause:{run}:{seq}"), signal);
+            }
+        }
+    }
+
+    fn send(&mut self, key: Key, attempt: u64, sending: Sending, span: Span) {
+        let (driver, sender) = (self.driver.clone(), self.sender.clone());
+        let own = key.clone();
+        let task = async move {
+            let mock = sending.context.mock;
+            let outcome = driver.inner.sender.send(sending).await;
+            trace::called(&outcome, mock);
+            // Without a receiver nobody drives the run here any more.
+            let _ = sender.send(Ended { key: own, attempt, outcome }).await;
+        };
+        let task = tokio::spawn(task.instrument(span));
+        self.calls.insert(key, (attempt, task.abort_handle()));
+    }
+
+    /// Tells the run of a step something; the same message is taken in once.
+    fn tell_child(&self, run: &str, message: &str, signal: Signal) {
+        let (Ok(run), Ok(id)) = (RunId::parse(run), MessageId::parse(message)) else { return };
+        let driver = self.driver.clone();
+        self.driver.deliver(async move {
+            let _ = driver.tell(&run, &id, &signal, limits::CHILD_TOLD).await;
+        });
+    }
+
+    /// Releases a run that has ended or waits, and tells the run above it.
+    async fn leave(self) -> (Flow, State) {
+        let state = self.interpreter.state();
+        let above = state.head.parent.clone().zip(ChildEnd::of(state));
+        let seq = state.seq;
+        if self.interpreter.status().has_ended() {
+            self.driver.inner.sender.forget(&self.lease.run);
+        }
+        // A lease that is not given back runs out.
+        let _ = self.driver.inner.journal.release(self.lease.clone()).await;
+        if let Some((parent, end)) = above
+            && let Ok(run) = RunId::parse(&parent.run)
+        {
+            let child = self.child(parent.key, self.lease.run.clone(), String::new());
+            let child = Child { parent: run, again: None, ..child };
+            let driver = self.driver.clone();
+            self.driver.deliver(async move { driver.child_ended(&child, seq, end).await });
+        }
+        self.interpreter.into_parts()
+    }
+
+    /// Another process drives it now, or the disk failed: nothing more is done here.
+    fn give_up(self) -> Option<(Flow, State)> {
+        self.calls.values().for_each(|(_, call)| call.abort());
+        None
+    }
+}
+
+fn aborted() -> Outcome {
+    let message = "the request was given up because the run was canceled";
+    let failure = Failure::new(Code::RunCanceled, message, "find out whether it took effect");
+    Outcome::Failed { failure, trouble: Trouble::Timeout, unsent: false, retry_after_ms: None }
+}

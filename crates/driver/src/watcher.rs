@@ -1,0 +1,519 @@
+//! Runs for those who look: a run that this process drives is looked at where it is, and of others
+//! no more is read than what is new since the last look.
+//!
+//! What is seen is in the journal: a driven run is shown as far as it was written down.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use milepost_engine::ports::{
+    BoxFuture, Journal, JournalError, RunFilter, RunPage, RunRecord, RunStatus, Tally,
+};
+use milepost_engine::state::{State, Status};
+use milepost_engine::{Flow, Key};
+use milepost_model::id::RunId;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::active::{ActiveRun, WrittenRun};
+use crate::error::RunError;
+use crate::limits;
+use crate::load;
+use crate::service::{Answer, News, RunReader, Until, Wait};
+use crate::snapshot::{Progress, Snapshot, children};
+
+/// The runs of a journal, for those who look.
+#[derive(Debug)]
+pub struct RunWatcher {
+    journal: Arc<dyn Journal>,
+    driven: Mutex<HashMap<RunId, Arc<ActiveRun>>>,
+    in_flight: InFlight,
+    /// A run was released, or something arrived at one.
+    done: Notify,
+    /// Runs that were looked at, the last one last.
+    recent: Mutex<VecDeque<(RunId, Recent)>>,
+}
+
+/// A run that this process does not drive.
+#[derive(Debug)]
+enum Recent {
+    /// As it was when somebody looked.
+    Written(Box<WrittenRun>),
+    /// As its driver left it. Those who followed it have it too, and it is copied for nobody.
+    Left(Arc<ActiveRun>),
+}
+
+impl Recent {
+    fn into_written(self) -> WrittenRun {
+        match self {
+            Recent::Written(written) => *written,
+            Recent::Left(active) => match Arc::try_unwrap(active) {
+                Ok(active) => active.into_written(),
+                Err(active) => active.written(),
+            },
+        }
+    }
+}
+
+/// What is on its way between two runs of this process: until it has arrived, neither of them shows
+/// that there is more to do.
+#[derive(Debug, Default)]
+struct InFlight {
+    begun: AtomicU64,
+    done: AtomicU64,
+}
+
+/// Something on its way between two runs; it has arrived when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Delivery(Arc<RunWatcher>);
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        self.0.in_flight.done.fetch_add(1, Ordering::SeqCst);
+        self.0.done.notify_waiters();
+    }
+}
+
+impl RunWatcher {
+    /// Over a journal. Nothing is read yet.
+    pub fn new(journal: Arc<dyn Journal>) -> RunWatcher {
+        let (driven, recent, in_flight) = (Mutex::default(), Mutex::default(), InFlight::default());
+        RunWatcher { journal, driven, in_flight, done: Notify::new(), recent }
+    }
+
+    /// A run by its id or a prefix of it.
+    async fn find_run(&self, named: &str) -> Result<RunId, RunError> {
+        if let Ok(run) = RunId::parse(named) {
+            return Ok(run);
+        }
+        let found = self.journal.find_prefix(named).await?;
+        let named = named.to_owned();
+        match found.as_slice() {
+            [one] => Ok(one.clone()),
+            [] => {
+                let none_at_all =
+                    self.journal.list(&RunFilter::default(), 1).await?.runs.is_empty();
+                Err(RunError::Unknown { named, none_at_all })
+            }
+            several => {
+                let some = several.iter().take(limits::IDS_OFFERED).cloned().collect();
+                Err(RunError::Ambiguous { named, some })
+            }
+        }
+    }
+
+    /// A run as it is in the journal.
+    fn snapshot_of<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Snapshot, RunError>> {
+        Box::pin(async move {
+            let (mut snapshot, children) =
+                self.look(run, |written| (written.snapshot(), children(&written.state))).await?;
+            if snapshot.status() != Status::Running {
+                return Ok(snapshot);
+            }
+            snapshot.below = self.waiting(&children).await?;
+            snapshot.orphaned = snapshot.below.is_empty() && self.is_orphan(run).await?;
+            Ok(snapshot)
+        })
+    }
+
+    /// The runs of a run's steps, when all of them wait for somebody.
+    async fn waiting(&self, children: &[RunId]) -> Result<Vec<Snapshot>, RunError> {
+        let mut all = Vec::new();
+        for child in children {
+            // One that is not there yet is about to begin.
+            let Ok(record) = self.journal.run(child).await else { return Ok(Vec::new()) };
+            if !matches!(record.standing.status, RunStatus::Waiting | RunStatus::Running) {
+                return Ok(Vec::new());
+            }
+            let snapshot = self.snapshot_of(child).await?;
+            if !snapshot.waits_for_somebody() {
+                return Ok(Vec::new());
+            }
+            all.push(snapshot);
+        }
+        Ok(all)
+    }
+
+    async fn is_orphan(&self, run: &RunId) -> Result<bool, RunError> {
+        if self.active(run).is_some() {
+            return Ok(false);
+        }
+        Ok(!self.journal.is_driven(run).await?)
+    }
+
+    async fn news(&self, run: &RunId, seq: u64) -> Result<News, RunError> {
+        // The status is of no later moment than the events.
+        let (kept, nonce, progress) = match self.active(run) {
+            Some(active) => active.news(seq),
+            None => {
+                let look = |written: &WrittenRun| {
+                    let progress = Progress::of(&written.flow, &written.state);
+                    (written.behind(seq), written.state.head.seal.clone(), progress)
+                };
+                self.look(run, look).await?
+            }
+        };
+        let entries = match kept {
+            Some(entries) => entries,
+            None => {
+                let read = load::entries(&*self.journal, run, seq).await?;
+                read.into_iter().map(Arc::new).collect()
+            }
+        };
+        let waits = progress.status == Status::Running && self.waits_below(run).await?;
+        let status = if waits { Status::Waiting } else { progress.status };
+        Ok(News { entries, nonce, status })
+    }
+
+    async fn follow_run(
+        &self,
+        run: &RunId,
+        patience: Duration,
+        told: &(dyn Fn(&Key, &str) + Sync),
+    ) -> Result<Snapshot, RunError> {
+        let deadline = Instant::now() + patience;
+        let (mut last, mut followed) = (None, None);
+        loop {
+            // Many may end at once, and only few of those are kept: this one is held on to.
+            followed = self.active(run).or(followed);
+            if let Some(end) = followed.as_ref().and_then(|active| active.end()) {
+                return Ok(end);
+            }
+            let Progress { seq, status, children, at, .. } = self.progress(run).await?;
+            if at.is_some() && last != at {
+                if let Some((key, does)) = &at {
+                    told(key, does);
+                }
+                last = at;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if status.has_ended() {
+                self.released(run).await;
+                if let Some(end) = followed.as_ref().and_then(|active| active.end()) {
+                    return Ok(end);
+                }
+            }
+            let rests = !self.waiting(&children).await?.is_empty() || self.is_orphan(run).await?;
+            if status != Status::Running || rests || left.is_zero() {
+                return self.snapshot_of(run).await;
+            }
+            self.until(run, seq, left, Until::Rest).await?;
+        }
+    }
+
+    /// Waits until the driver of a run that has ended hands over what it knows of it: that is all
+    /// there is to see, and nobody has to put it together again.
+    async fn released(&self, run: &RunId) {
+        let Some(active) = self.active(run) else { return };
+        let mut moved = std::pin::pin!(active.moved.notified());
+        moved.as_mut().enable();
+        if self.active(run).is_some() {
+            let _ = tokio::time::timeout(limits::HAND_OVER, moved).await;
+        }
+    }
+
+    async fn progress(&self, run: &RunId) -> Result<Progress, RunError> {
+        match self.active(run) {
+            Some(active) => Ok(active.progress()),
+            None => self.look(run, |written| Progress::of(&written.flow, &written.state)).await,
+        }
+    }
+
+    /// Whether a run waits for what the runs of its steps wait for.
+    async fn waits_below(&self, run: &RunId) -> Result<bool, RunError> {
+        let children = self.progress(run).await?.children;
+        Ok(!self.waiting(&children).await?.is_empty())
+    }
+
+    /// Waits until a run has gone beyond an event, or comes to rest.
+    async fn until(
+        &self,
+        run: &RunId,
+        seq: u64,
+        patience: Duration,
+        until: Until,
+    ) -> Result<(), RunError> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let active = self.active(run);
+            let moved = active.as_ref().map(|active| active.moved.notified());
+            self.writes(active.as_deref())
+                .map_err(|error| RunError::Stalled { run: run.clone(), error })?;
+            let last = match &active {
+                Some(active) => active.progress().seq,
+                None => self.journal.run(run).await?.last_seq,
+            };
+            if last > seq || Instant::now() >= deadline {
+                return Ok(());
+            }
+            // What the runs of its steps wait for is no event of its own.
+            let below = until == Until::Rest && !self.progress(run).await?.children.is_empty();
+            if below && self.waits_below(run).await? {
+                return Ok(());
+            }
+            // Whoever drove it elsewhere may be gone: then nothing more comes.
+            if active.is_none() && self.is_moving(run).await? && self.is_orphan(run).await? {
+                return Ok(());
+            }
+            match moved {
+                Some(moved) => {
+                    let poll = Instant::now() + limits::WATCH_POLL;
+                    let poll = if below { deadline.min(poll) } else { deadline };
+                    let _ = tokio::time::timeout_at(poll, moved).await;
+                }
+                None => tokio::time::sleep(limits::WATCH_POLL).await,
+            }
+        }
+    }
+
+    async fn is_moving(&self, run: &RunId) -> Result<bool, RunError> {
+        Ok(self.journal.run(run).await?.standing.status.is_moving())
+    }
+
+    /// Waits for a moment while a run goes on here: who follows one that is quick need not be told
+    /// of each step by itself.
+    async fn gather(&self, run: &RunId, moment: Duration) {
+        let Some(active) = self.active(run).filter(|_| !moment.is_zero()) else { return };
+        let mut turned = std::pin::pin!(active.turned.notified());
+        turned.as_mut().enable();
+        if active.progress().status == Status::Running {
+            let _ = tokio::time::timeout(moment, turned).await;
+        }
+    }
+
+    /// Whether what happens can be written down: waiting for more would be waiting for nothing.
+    fn writes(&self, active: Option<&ActiveRun>) -> Result<(), JournalError> {
+        if self.journal.has_failed() {
+            return Err(JournalError::Failed);
+        }
+        let stalled = active.is_some_and(|active| active.stalled.load(Ordering::Relaxed));
+        if stalled { Err(JournalError::Full) } else { Ok(()) }
+    }
+
+    /// Looks at a run as it is in the journal.
+    async fn look<T>(
+        &self,
+        run: &RunId,
+        look: impl FnOnce(&WrittenRun) -> T + Send,
+    ) -> Result<T, RunError> {
+        if let Some(active) = self.active(run) {
+            return Ok(active.look(look));
+        }
+        let record = self.journal.run(run).await?;
+        let written = self.current(run, &record).await?;
+        let found = look(&written);
+        self.remember(run, Recent::Written(Box::new(written)));
+        Ok(found)
+    }
+
+    /// A run as it is in the journal, without what only its surroundings tell.
+    pub(crate) async fn written(&self, run: &RunId) -> Result<WrittenRun, RunError> {
+        self.look(run, WrittenRun::clone).await
+    }
+
+    /// A run with all that its record says is in the journal. What was read before is not read
+    /// again.
+    pub(crate) async fn current(
+        &self,
+        run: &RunId,
+        record: &RunRecord,
+    ) -> Result<WrittenRun, RunError> {
+        // What is behind the journal was taken back: by a loss of power, or a backup.
+        let known = self.recall(run).filter(|written| written.state.seq <= record.last_seq);
+        let Some(mut written) = known else {
+            let loaded = load::load(&*self.journal, run).await?;
+            let durability = loaded.record.durability;
+            return Ok(WrittenRun::new(run.clone(), loaded.flow, loaded.state, durability));
+        };
+        if written.state.seq == record.last_seq {
+            return Ok(written);
+        }
+        let text = written.state.head.text_hash.clone();
+        let entries = load::entries(&*self.journal, run, written.state.seq).await?;
+        let state: &mut State = Arc::make_mut(&mut written.state);
+        for entry in &entries {
+            state.apply(entry).map_err(|error| load::damaged(run, error.to_string()))?;
+        }
+        written.forget_events();
+        if written.state.head.text_hash != text {
+            let hash = written.state.head.text_hash.clone();
+            written.flow = load::flow(&*self.journal, run, &hash).await?;
+        }
+        Ok(written)
+    }
+
+    fn recent(&self) -> MutexGuard<'_, VecDeque<(RunId, Recent)>> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn recall(&self, run: &RunId) -> Option<WrittenRun> {
+        let mut recent = self.recent();
+        let index = recent.iter().position(|(other, _)| other == run)?;
+        let found = recent.remove(index);
+        drop(recent);
+        found.map(|(_, recent)| recent.into_written())
+    }
+
+    fn remember(&self, run: &RunId, last: Recent) {
+        let mut recent = self.recent();
+        recent.retain(|(other, _)| other != run);
+        let full = recent.len() >= limits::RECENT_RUNS;
+        let oldest = if full { recent.pop_front() } else { None };
+        recent.push_back((run.clone(), last));
+        drop(recent);
+        // Dropping a run takes a while.
+        drop(oldest);
+    }
+
+    fn driven(&self) -> MutexGuard<'_, HashMap<RunId, Arc<ActiveRun>>> {
+        self.driven.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The run, if this process drives it.
+    pub(crate) fn active(&self, run: &RunId) -> Option<Arc<ActiveRun>> {
+        self.driven().get(run).cloned()
+    }
+
+    /// Whether this process drives nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.driven().is_empty()
+    }
+
+    /// Something is on its way to a run, until the delivery is dropped.
+    pub(crate) fn deliver(self: &Arc<RunWatcher>) -> Delivery {
+        self.in_flight.begun.fetch_add(1, Ordering::SeqCst);
+        Delivery(Arc::clone(self))
+    }
+
+    /// Waits until nothing that this process drives goes on by itself: every run has ended, waits
+    /// for somebody, or cannot be written down any further.
+    pub(crate) async fn idle(&self) {
+        loop {
+            let done = self.done.notified();
+            if self.is_idle().await {
+                return;
+            }
+            // What a run waits for may change without anything being done here.
+            drop(tokio::time::timeout(limits::IDLE_POLL, done).await);
+        }
+    }
+
+    /// Waits until whatever one run tells another has arrived.
+    pub(crate) async fn delivered(&self) {
+        self.until_quiet(|watcher| watcher.deliveries().is_some()).await;
+    }
+
+    /// Waits until this process drives nothing.
+    pub(crate) async fn emptied(&self) {
+        self.until_quiet(RunWatcher::is_empty).await;
+    }
+
+    async fn until_quiet(&self, is_quiet: impl Fn(&RunWatcher) -> bool) {
+        loop {
+            let done = self.done.notified();
+            if is_quiet(self) {
+                return;
+            }
+            drop(tokio::time::timeout(limits::IDLE_POLL, done).await);
+        }
+    }
+
+    /// How many deliveries there have been, when none is under way.
+    fn deliveries(&self) -> Option<u64> {
+        let begun = self.in_flight.begun.load(Ordering::SeqCst);
+        (self.in_flight.done.load(Ordering::SeqCst) == begun).then_some(begun)
+    }
+
+    async fn is_idle(&self) -> bool {
+        let Some(begun) = self.deliveries() else { return false };
+        let driven: Vec<(RunId, Arc<ActiveRun>)> =
+            self.driven().iter().map(|(run, active)| (run.clone(), Arc::clone(active))).collect();
+        for (run, active) in &driven {
+            let Progress { status, calls, .. } = active.progress();
+            let goes_on = status == Status::Running && !self.waits_below(run).await.unwrap_or(true);
+            // One that has ended is about to tell the run above it.
+            let moves = goes_on || calls || status.has_ended();
+            if moves && self.writes(Some(active)).is_ok() {
+                return false;
+            }
+        }
+        // What began meanwhile may have come from a run that was looked at too early.
+        self.deliveries() == Some(begun)
+    }
+
+    /// Says to all that are driven that there may be something in their inbox.
+    pub(crate) fn wake(&self) {
+        self.driven().values().for_each(|active| active.told.notify_one());
+    }
+
+    /// This process drives a run from now on.
+    pub(crate) fn begin(&self, run: RunId, active: Arc<ActiveRun>) {
+        self.driven().insert(run, active);
+    }
+
+    /// This process has released a run, unless it acquired it again meanwhile. What its driver knew
+    /// is all that is in the journal, or nothing when it was taken away.
+    pub(crate) fn leave(&self, run: &RunId, active: &Arc<ActiveRun>, last: Option<(Flow, State)>) {
+        let mut driven = self.driven();
+        if driven.get(run).is_some_and(|own| Arc::ptr_eq(own, active)) {
+            driven.remove(run);
+            if let Some((flow, state)) = last {
+                active.hand_over(flow, state);
+                self.remember(run, Recent::Left(Arc::clone(active)));
+            }
+        }
+        drop(driven);
+        active.turned.notify_waiters();
+        active.moved.notify_waiters();
+        self.done.notify_waiters();
+    }
+}
+
+impl RunReader for RunWatcher {
+    fn find<'a>(&'a self, named: &'a str) -> Answer<'a, RunId> {
+        Box::pin(self.find_run(named))
+    }
+
+    fn snapshot<'a>(&'a self, run: &'a RunId) -> Answer<'a, Snapshot> {
+        self.snapshot_of(run)
+    }
+
+    fn wait<'a>(&'a self, run: &'a RunId, wait: Wait) -> Answer<'a, ()> {
+        Box::pin(async move {
+            self.until(run, wait.after, wait.patience, wait.until).await?;
+            self.gather(run, wait.gather).await;
+            Ok(())
+        })
+    }
+
+    fn follow<'a>(
+        &'a self,
+        run: &'a RunId,
+        patience: Duration,
+        told: &'a (dyn Fn(&Key, &str) + Sync),
+    ) -> Answer<'a, Snapshot> {
+        Box::pin(self.follow_run(run, patience, told))
+    }
+
+    fn events<'a>(&'a self, run: &'a RunId, after: u64) -> Answer<'a, News> {
+        Box::pin(self.news(run, after))
+    }
+
+    fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> Answer<'a, RunPage> {
+        Box::pin(async move { Ok(self.journal.list(filter, limit).await?) })
+    }
+
+    fn is_orphaned<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool> {
+        Box::pin(self.is_orphan(run))
+    }
+
+    fn tally(&self) -> Answer<'_, Tally> {
+        Box::pin(async move { Ok(self.journal.tally().await?) })
+    }
+
+    fn health(&self) -> Answer<'_, ()> {
+        Box::pin(async move { Ok(self.journal.health().await?) })
+    }
+}
