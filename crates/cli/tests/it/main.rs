@@ -21,6 +21,7 @@ mod hold;
 mod init;
 mod inputs;
 mod install;
+mod journals;
 #[cfg(target_os = "linux")]
 mod kills;
 mod known;

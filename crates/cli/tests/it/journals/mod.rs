@@ -1,0 +1,257 @@
+//! Journals that released versions wrote, in the hands of this one: they load, show, resume and
+//! purge, whatever has become of the engine since.
+
+mod resume;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::UNIX_EPOCH;
+
+use serde_json::{Value, json};
+
+use crate::{Place, Ran, finish};
+
+/// An answer that is stored beside its event; in the views, a word stands for it.
+const LONG_BYTES: usize = 66_000;
+
+/// A copy of a journal, at the moment at which its views were written down.
+///
+/// The clock is set back to then: deadlines and timers of the runs have passed since.
+struct Journal {
+    place: Place,
+    now_ms: i64,
+    views: Vec<View>,
+}
+
+/// What a command said of it.
+struct View {
+    words: Vec<String>,
+    code: i32,
+    said: Vec<Value>,
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/journals")
+}
+
+/// Copies a folder for its owner alone: a key that others may read is refused, and a checkout does
+/// not keep that mode.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("makes a folder");
+    for entry in fs::read_dir(from).expect("reads").flatten() {
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+            continue;
+        }
+        fs::copy(entry.path(), &to).expect("copies");
+        #[cfg(unix)]
+        {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+            fs::set_permissions(&to, mode).expect("is restricted");
+        }
+    }
+}
+
+/// When the views of a file were written down, and what they are.
+fn read(text: &str) -> (i64, Vec<View>) {
+    let mut lines = text.lines();
+    let now = lines.next().and_then(|line| line.strip_prefix("now ")?.parse().ok());
+    let mut views: Vec<View> = Vec::new();
+    for line in lines {
+        if let Some(words) = line.strip_prefix("$ milepost ") {
+            let words = words.split(' ').map(str::to_owned).collect();
+            views.push(View { words, code: 0, said: Vec::new() });
+            continue;
+        }
+        let view = views.last_mut().expect("a command comes first");
+        match line.strip_prefix("exit ") {
+            Some(code) => view.code = code.parse().expect("a number"),
+            None => view.said.push(serde_json::from_str(line).expect("JSON")),
+        }
+    }
+    (now.expect("a time"), views)
+}
+
+impl Journal {
+    fn open(name: &str) -> Journal {
+        let from = fixtures().join("0.1.0").join(name);
+        let place = Place::new();
+        let home = place.root.path().join("home");
+        copy(&from.join("data"), &home.join(".local/share/milepost"));
+        copy(&from.join("config"), &home.join(".config/milepost"));
+        let text = fs::read_to_string(from.join("views.txt")).expect("reads");
+        let (now_ms, views) = read(&text);
+        Journal { place, now_ms, views }
+    }
+
+    /// What puts the clock to the time of the views, or so much after it.
+    fn clock(&self, later_ms: i64) -> String {
+        let real = UNIX_EPOCH.elapsed().expect("a time").as_millis();
+        let real = i64::try_from(real).expect("fits");
+        (self.now_ms + later_ms - real).to_string()
+    }
+
+    fn command(&self, later_ms: i64) -> Command {
+        let mut command = self.place.command();
+        command.env("MILEPOST_CLOCK", self.clock(later_ms));
+        command
+    }
+
+    fn say(&self, line: &str) -> Ran {
+        finish(self.command(0).args(line.split(' ')), "")
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let file = self.place.root.path().join("home/.local/share/milepost/runs.db");
+        fs::read(file).expect("reads")
+    }
+
+    /// Every run as it was shown.
+    fn runs(&self) -> impl Iterator<Item = &Value> {
+        self.views.iter().filter(|view| view.words[0] == "show").map(|view| &view.said[0])
+    }
+
+    /// Every event of every run.
+    fn events(&self) -> impl Iterator<Item = &Value> {
+        self.views.iter().filter(|view| view.words[0] == "logs").flat_map(|view| &view.said)
+    }
+
+    /// The rows of all runs, newest first.
+    fn rows(&self) -> &[Value] {
+        let listed = self.views.iter().find(|view| view.words[0] == "runs").expect("a list");
+        listed.said[0]["runs"].as_array().expect("a list")
+    }
+}
+
+/// Every command that only looks says what the version that wrote the journal said, and changes
+/// nothing.
+fn is_told_as_it_was(name: &str) {
+    let journal = Journal::open(name);
+    let (before, long) = (journal.bytes(), "x".repeat(LONG_BYTES));
+    for view in &journal.views {
+        let line = view.words.join(" ");
+        let ran = journal.say(&line);
+        let out = if ran.out.is_empty() { ran.err } else { ran.out }.replace(&long, "LONG");
+        assert_eq!(ran.code, view.code, "milepost {line}: {out}");
+        assert_eq!(out.lines().count(), view.said.len(), "milepost {line}: {out}");
+        for (said, told) in out.lines().zip(&view.said) {
+            let said: Value = serde_json::from_str(said).expect("JSON");
+            assert_eq!(said, *told, "milepost {line}");
+        }
+    }
+    assert!(journal.bytes() == before, "whoever looks changes nothing");
+}
+
+/// One test for every journal, so that they run side by side.
+macro_rules! journals {
+    ($($name:ident)*) => {
+        const JOURNALS: &[&str] = &[$(stringify!($name)),*];
+        mod told { $(#[test] fn $name() { super::is_told_as_it_was(stringify!($name)); })* }
+    };
+}
+
+journals! { calls standing people agents families authored signed large }
+
+const KINDS: [&str; 34] = [
+    "approval_requested",
+    "approval_voided",
+    "approved",
+    "attempt_failed",
+    "attempt_started",
+    "attempt_succeeded",
+    "attempt_unknown",
+    "budget_reached",
+    "budget_warned",
+    "cancel_requested",
+    "child_finished",
+    "child_started",
+    "context_added",
+    "outcome_decided",
+    "paused",
+    "prompt_offered",
+    "rejected",
+    "resumed",
+    "run_canceled",
+    "run_created",
+    "run_failed",
+    "run_resumed_from",
+    "run_succeeded",
+    "step_canceled",
+    "step_failed",
+    "step_scheduled",
+    "step_skipped",
+    "step_succeeded",
+    "submission_accepted",
+    "submission_received",
+    "submission_rejected",
+    "timer_fired",
+    "timer_set",
+    "went_back",
+];
+
+/// Where runs can rest: their status, and what they wait for.
+const RESTS: [&str; 13] = [
+    "canceled",
+    "failed",
+    "paused",
+    "paused agent",
+    "succeeded",
+    "waiting adrift",
+    "waiting agent",
+    "waiting approval",
+    "waiting budget",
+    "waiting decision",
+    "waiting lapsed",
+    "waiting person",
+    "waiting variable",
+];
+
+fn words<'v>(values: impl Iterator<Item = &'v Value>) -> BTreeSet<&'v str> {
+    values.filter_map(Value::as_str).collect()
+}
+
+/// What is kept here is worth as much as what is in it.
+#[test]
+fn every_kind_of_event_and_every_state_is_kept() {
+    let all: Vec<Journal> = JOURNALS.iter().map(|name| Journal::open(name)).collect();
+    let events = || all.iter().flat_map(Journal::events);
+    let runs = || all.iter().flat_map(Journal::runs);
+    assert_eq!(words(events().map(|event| &event["event"])), BTreeSet::from(KINDS));
+    let rests = runs().map(|run| {
+        let kind = run["waiting"][0]["kind"].as_str().unwrap_or_default();
+        format!("{} {kind}", run["status"].as_str().expect("a status")).trim_end().to_owned()
+    });
+    assert_eq!(rests.collect::<BTreeSet<_>>(), RESTS.map(str::to_owned).into());
+    let verdicts = events().filter(|event| event["event"] == "approved");
+    let ways = words(verdicts.map(|event| &event["presence"]));
+    assert_eq!(ways, ["elicitation", "pin", "policy", "terminal"].into());
+    let decided = words(events().map(|event| &event["decision"]["decision"]));
+    assert_eq!(decided, ["did_not", "give_up", "happened"].into());
+    for mark in ["relaxed", "mock"] {
+        assert!(runs().any(|run| run[mark] == true), "no run is {mark}");
+    }
+    let is_child = |run: &&Value| run["parent"].is_string();
+    let parents = words(runs().filter(is_child).map(|run| &run["parent"]));
+    let mut children = runs().filter(is_child).filter_map(|run| run["run_id"].as_str());
+    assert!(children.any(|child| parents.contains(child)), "nothing is nested");
+}
+
+#[test]
+fn what_ended_is_purged_and_what_is_open_stays() {
+    for name in JOURNALS {
+        let journal = Journal::open(name);
+        let ended = |row: &&Value| {
+            let status = row["status"].as_str().expect("a status");
+            ["succeeded", "failed", "canceled"].contains(&status)
+        };
+        let (gone, open): (Vec<&Value>, Vec<&Value>) = journal.rows().iter().partition(ended);
+        let purged = |line: &str| journal.say(line).ends(0).json()["runs"].clone();
+        assert_eq!(purged("runs purge --older-than 1h --yes --json"), 0, "{name}");
+        assert_eq!(purged("runs purge --yes --json"), gone.len(), "{name}");
+        let left = journal.say("runs --all --limit 1000 --json").ends(0).json();
+        assert_eq!(left["runs"], json!(open), "{name}");
+    }
+}
