@@ -1,7 +1,7 @@
 //! `milepost` alone: how things stand, and the one command to type next.
 
 use milepost_ops::Reader;
-use milepost_ops::run::overview::{Asked, Overview, overview};
+use milepost_ops::run::overview::{Asked, AskedKind, Overview, overview};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -43,6 +43,14 @@ fn show(found: &Overview, terminal: &mut Terminal) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What kind of thing is waited for, for people.
+fn kind(kind: AskedKind) -> &'static str {
+    match kind {
+        AskedKind::Waiting(kind) => run::kind(kind),
+        AskedKind::Paused | AskedKind::Damaged => kind.name(),
+    }
+}
+
 fn waiting(
     heading: &str,
     all: &str,
@@ -57,7 +65,7 @@ fn waiting(
     for one in asked.iter().take(SHOWN) {
         let step = one.step.as_deref().map(|step| format!(" {step}")).unwrap_or_default();
         let message = one.message.lines().next().unwrap_or_default();
-        let line = format!("  {}  {}{step}: {message}", one.run_id, run::kind(&one.kind));
+        let line = format!("  {}  {}{step}: {message}", one.run_id, kind(one.kind));
         terminal.line(&cut(&safe(&line), width))?;
     }
     if asked.len() > SHOWN {

@@ -12,7 +12,7 @@ use milepost_engine::ports::{
     RequestSender, RunFilter, RunPage, Subscription, Tally,
 };
 use milepost_engine::signal::{Reply, Signal};
-use milepost_engine::state::State;
+use milepost_engine::state::{State, StepStatus};
 use milepost_engine::{Key, view};
 use milepost_model::id::RunId;
 use tokio::time::Instant;
@@ -371,7 +371,7 @@ impl RunReader for Driver {
         &'a self,
         run: &'a RunId,
         patience: Duration,
-        told: &'a (dyn Fn(&Key, &str) + Sync),
+        told: &'a (dyn Fn(&Key, StepStatus) + Sync),
     ) -> Answer<'a, Snapshot> {
         self.inner.watcher.follow(run, patience, told)
     }

@@ -87,7 +87,7 @@ pub(crate) fn standing(interpreter: &Interpreter) -> Standing {
             Status::Canceled => RunStatus::Canceled,
         },
         waiting: match status {
-            Status::Paused => Some("paused".to_owned()),
+            Status::Paused => Some(status.name().to_owned()),
             Status::Waiting => Some(waits(interpreter.flow(), state)),
             _ => None,
         },
@@ -99,13 +99,16 @@ pub(crate) fn standing(interpreter: &Interpreter) -> Standing {
 
 /// What a run waits for, in a few words.
 fn waits(flow: &Flow, state: &State) -> String {
-    let words = view::waiting(flow, state).into_iter().map(|waiting| match waiting {
-        Waiting::Approval(request) => format!("approval {}", request.key),
-        Waiting::Unknown { key, .. } => format!("decision {key}"),
-        Waiting::Exhausted { key, .. } => format!("person {key}"),
-        Waiting::Budget(_) => "budget".to_owned(),
-        Waiting::Agent(key) => format!("agent {key}"),
-        Waiting::Variable { variable, .. } => format!("variable {variable}"),
+    let words = view::waiting(flow, state).into_iter().map(|waiting| {
+        let kind = waiting.kind();
+        match waiting {
+            Waiting::Approval(request) => format!("{kind} {}", request.key),
+            Waiting::Unknown { key, .. } | Waiting::Exhausted { key, .. } | Waiting::Agent(key) => {
+                format!("{kind} {key}")
+            }
+            Waiting::Budget(_) => kind.name().to_owned(),
+            Waiting::Variable { variable, .. } => format!("{kind} {variable}"),
+        }
     });
     words.collect::<Vec<_>>().join(", ")
 }

@@ -8,7 +8,7 @@ use milepost_engine::Key;
 use milepost_engine::event::Entry;
 use milepost_engine::ports::{BoxFuture, MessageId, PreparedRun, RunFilter, RunPage, Tally};
 use milepost_engine::signal::{Reply, Signal};
-use milepost_engine::state::Status;
+use milepost_engine::state::{Status, StepStatus};
 use milepost_model::id::RunId;
 
 use crate::error::RunError;
@@ -34,7 +34,7 @@ pub trait RunReader: Send + Sync + fmt::Debug {
         &'a self,
         run: &'a RunId,
         patience: Duration,
-        told: &'a (dyn Fn(&Key, &str) + Sync),
+        told: &'a (dyn Fn(&Key, StepStatus) + Sync),
     ) -> Answer<'a, Snapshot>;
 
     /// What happened in a run behind an event.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use milepost_engine::state::{Phase, State, Status};
+use milepost_engine::state::{Phase, State, Status, StepStatus};
 use milepost_engine::view::{self, Brief, Waiting};
 use milepost_engine::{Flow, Key};
 use milepost_model::id::RunId;
@@ -60,7 +60,7 @@ pub(crate) struct Progress {
     /// Whether a request is in flight: in a paused run there may be one too.
     pub(crate) calls: bool,
     /// The first step that is open.
-    pub(crate) at: Option<(Key, &'static str)>,
+    pub(crate) at: Option<(Key, StepStatus)>,
 }
 
 impl Progress {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use milepost_engine::ports::{
     BoxFuture, Journal, JournalError, RunFilter, RunPage, RunRecord, RunStatus, Tally,
 };
-use milepost_engine::state::{State, Status};
+use milepost_engine::state::{State, Status, StepStatus};
 use milepost_engine::{Flow, Key};
 use milepost_model::id::RunId;
 use tokio::sync::Notify;
@@ -171,7 +171,7 @@ impl RunWatcher {
         &self,
         run: &RunId,
         patience: Duration,
-        told: &(dyn Fn(&Key, &str) + Sync),
+        told: &(dyn Fn(&Key, StepStatus) + Sync),
     ) -> Result<Snapshot, RunError> {
         let deadline = Instant::now() + patience;
         let (mut last, mut followed) = (None, None);
@@ -184,7 +184,7 @@ impl RunWatcher {
             let Progress { seq, status, children, at, .. } = self.progress(run).await?;
             if at.is_some() && last != at {
                 if let Some((key, does)) = &at {
-                    told(key, does);
+                    told(key, *does);
                 }
                 last = at;
             }
@@ -492,7 +492,7 @@ impl RunReader for RunWatcher {
         &'a self,
         run: &'a RunId,
         patience: Duration,
-        told: &'a (dyn Fn(&Key, &str) + Sync),
+        told: &'a (dyn Fn(&Key, StepStatus) + Sync),
     ) -> Answer<'a, Snapshot> {
         Box::pin(self.follow_run(run, patience, told))
     }

@@ -13,8 +13,9 @@ mod refusal;
 
 use std::collections::BTreeMap;
 
-use milepost_model::step::{Action, Step};
+use milepost_model::step::{Action, ActionKind, Step};
 use milepost_model::suggest;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::event::{Actor, Budget, Entry, Event, Resumption};
@@ -111,7 +112,7 @@ pub struct StepPlan {
     /// The step.
     pub key: Key,
     /// The key that says what it does: `run`, `prompt` and so on.
-    pub kind: &'static str,
+    pub kind: ActionKind,
     /// What becomes of it.
     pub verdict: Verdict,
     /// Why.
@@ -145,18 +146,67 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The words for it.
-    pub fn words(&self) -> &'static str {
+    /// Which one it is, without what belongs to it.
+    pub fn kind(&self) -> VerdictKind {
         match self {
-            Verdict::Kept => "kept",
-            Verdict::WillRun => "will run",
-            Verdict::MayRun => "may run",
-            Verdict::MayRepeatWrite { .. } => "may repeat a write",
-            Verdict::Overridden => "overridden",
-            Verdict::WillSkip => "will be skipped",
-            Verdict::WillFail => "will fail",
-            Verdict::Left => "left",
-            Verdict::WillAsk => "will ask a person",
+            Verdict::Kept => VerdictKind::Kept,
+            Verdict::WillRun => VerdictKind::WillRun,
+            Verdict::MayRun => VerdictKind::MayRun,
+            Verdict::MayRepeatWrite { .. } => VerdictKind::MayRepeatWrite,
+            Verdict::Overridden => VerdictKind::Overridden,
+            Verdict::WillSkip => VerdictKind::WillSkip,
+            Verdict::WillFail => VerdictKind::WillFail,
+            Verdict::Left => VerdictKind::Left,
+            Verdict::WillAsk => VerdictKind::WillAsk,
+        }
+    }
+}
+
+/// What becomes of a step, in a word. Without the write that may be repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum VerdictKind {
+    /// What it came to stays.
+    #[serde(rename = "kept")]
+    Kept,
+    /// It runs.
+    #[serde(rename = "will run")]
+    WillRun,
+    /// It runs if its condition, or what it depends on, lets it.
+    #[serde(rename = "may run")]
+    MayRun,
+    /// It runs, and a write that took effect, or may have, would be done once more.
+    #[serde(rename = "may repeat a write")]
+    MayRepeatWrite,
+    /// It keeps the output that a person gives.
+    #[serde(rename = "overridden")]
+    Overridden,
+    /// Its condition, or what it depends on, leaves it out.
+    #[serde(rename = "will be skipped")]
+    WillSkip,
+    /// It cannot be done: it reads what will not be there.
+    #[serde(rename = "will fail")]
+    WillFail,
+    /// It is not reached this time.
+    #[serde(rename = "left")]
+    Left,
+    /// A person has to say first what became of a request.
+    #[serde(rename = "will ask a person")]
+    WillAsk,
+}
+
+impl VerdictKind {
+    /// The words for it.
+    pub fn words(self) -> &'static str {
+        match self {
+            VerdictKind::Kept => "kept",
+            VerdictKind::WillRun => "will run",
+            VerdictKind::MayRun => "may run",
+            VerdictKind::MayRepeatWrite => "may repeat a write",
+            VerdictKind::Overridden => "overridden",
+            VerdictKind::WillSkip => "will be skipped",
+            VerdictKind::WillFail => "will fail",
+            VerdictKind::Left => "left",
+            VerdictKind::WillAsk => "will ask a person",
         }
     }
 }
@@ -378,7 +428,7 @@ impl Teller<'_> {
 
     fn step(&self, index: usize, outlook: &Outlook<'_>) -> Option<StepPlan> {
         let key = self.flow.nodes()[index].key.clone();
-        let kind = self.flow.of_key(&key)?.action.name();
+        let kind = self.flow.of_key(&key)?.action.kind();
         let (verdict, why) = match outlook.fate(index) {
             _ if self.wish.request.overrides.contains_key(key.as_str()) => {
                 (Verdict::Overridden, "a person gives its output".to_owned())

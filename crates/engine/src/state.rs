@@ -30,8 +30,10 @@ mod found;
 mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::budget::{self, Spent};
@@ -44,7 +46,7 @@ use crate::time;
 
 use found::Found;
 use step::{ITEMS, is_closable, misfit};
-pub use step::{Inner, Judged, Phase, StepState};
+pub use step::{Inner, Judged, Phase, StepState, StepStatus};
 
 /// An event that cannot have happened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,7 +61,8 @@ pub struct IllegalEvent {
 }
 
 /// How a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Something is under way, or due.
     Running,
@@ -91,6 +94,12 @@ impl Status {
     /// Whether it is over.
     pub fn has_ended(self) -> bool {
         matches!(self, Status::Succeeded | Status::Failed | Status::Canceled)
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 
@@ -798,7 +807,7 @@ impl State {
         }
         let Some(step) = self.steps.get(key) else { return };
         let mut shown = Map::new();
-        shown.insert("status".to_owned(), step.phase.status().into());
+        shown.insert("status".to_owned(), step.phase.status().name().into());
         shown.insert("attempts".to_owned(), step.attempts.into());
         if let Some(output) = &step.output {
             shown.insert("output".to_owned(), output.clone());

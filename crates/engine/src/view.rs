@@ -1,8 +1,11 @@
 //! A run as people and agents see it.
 
+use std::fmt;
+
 use milepost_model::brief;
 use milepost_model::step::{Action, Prompt, PromptText, Step};
 use milepost_model::walk::{self, Blocked, Position};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::event::{Actor, ActorKind, Issue, Request};
@@ -51,7 +54,80 @@ pub enum Waiting {
 impl Waiting {
     /// Whether a person has to act.
     pub fn is_for_person(&self) -> bool {
-        !matches!(self, Waiting::Agent(_) | Waiting::Variable { .. })
+        !self.kind().is_for_agent()
+    }
+
+    /// What kind of thing is waited for.
+    pub fn kind(&self) -> WaitingKind {
+        match self {
+            Waiting::Approval(_) => WaitingKind::Approval,
+            Waiting::Unknown { .. } => WaitingKind::Decision,
+            Waiting::Exhausted { .. } => WaitingKind::Person,
+            Waiting::Budget(_) => WaitingKind::Budget,
+            Waiting::Agent(_) => WaitingKind::Agent,
+            Waiting::Variable { .. } => WaitingKind::Variable,
+        }
+    }
+}
+
+/// What kind of thing a run waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitingKind {
+    /// A person answers a question.
+    Approval,
+    /// The time to answer a question has passed. Nothing drove the run then, so its journal does
+    /// not say so yet.
+    Lapsed,
+    /// A person says what became of a request.
+    Decision,
+    /// A person decides what becomes of a step that no submission was good enough for.
+    Person,
+    /// A person raises a limit.
+    Budget,
+    /// A process has to drive the run: none does.
+    Adrift,
+    /// An agent works on a step.
+    Agent,
+    /// An agent gives a variable.
+    Variable,
+}
+
+impl WaitingKind {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            WaitingKind::Approval => "approval",
+            WaitingKind::Lapsed => "lapsed",
+            WaitingKind::Decision => "decision",
+            WaitingKind::Person => "person",
+            WaitingKind::Budget => "budget",
+            WaitingKind::Adrift => "adrift",
+            WaitingKind::Agent => "agent",
+            WaitingKind::Variable => "variable",
+        }
+    }
+
+    /// Whether an agent has to act.
+    pub fn is_for_agent(self) -> bool {
+        matches!(self, WaitingKind::Agent | WaitingKind::Variable)
+    }
+
+    /// Whether a person has to answer before the run goes on.
+    pub fn is_question(self) -> bool {
+        matches!(
+            self,
+            WaitingKind::Approval
+                | WaitingKind::Decision
+                | WaitingKind::Person
+                | WaitingKind::Budget
+        )
+    }
+}
+
+impl fmt::Display for WaitingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 

@@ -74,6 +74,17 @@ pub enum Effect {
     Write,
 }
 
+impl Effect {
+    /// `read`, `create` or `write`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Effect::Read => "read",
+            Effect::Create => "create",
+            Effect::Write => "write",
+        }
+    }
+}
+
 /// Without catalogs nothing can be checked.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoCommands;

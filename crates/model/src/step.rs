@@ -86,16 +86,62 @@ pub enum Action {
 }
 
 impl Action {
-    /// The key that makes a step of this kind.
-    pub fn name(&self) -> &'static str {
+    /// What kind of step does this.
+    pub fn kind(&self) -> ActionKind {
         match self {
-            Action::Run(_) => "run",
-            Action::Prompt(_) => "prompt",
-            Action::Approve(_) => "approve",
-            Action::Wait(_) => "wait",
-            Action::Set(_) => "set",
-            Action::Fail(_) => "fail",
-            Action::Loop(_) => "loop",
+            Action::Run(_) => ActionKind::Run,
+            Action::Prompt(_) => ActionKind::Prompt,
+            Action::Approve(_) => ActionKind::Approve,
+            Action::Wait(_) => ActionKind::Wait,
+            Action::Set(_) => ActionKind::Set,
+            Action::Fail(_) => ActionKind::Fail,
+            Action::Loop(_) => ActionKind::Loop,
+        }
+    }
+}
+
+/// The kinds of steps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ActionKind {
+    /// Calls an operation or runs another workflow.
+    #[default]
+    Run,
+    /// Lets an agent work.
+    Prompt,
+    /// Lets a person decide.
+    Approve,
+    /// Lets time pass.
+    Wait,
+    /// Computes values.
+    Set,
+    /// Ends the run with a message.
+    Fail,
+    /// Repeats a body.
+    Loop,
+}
+
+impl ActionKind {
+    /// All of them.
+    pub const ALL: [ActionKind; 7] = [
+        ActionKind::Run,
+        ActionKind::Prompt,
+        ActionKind::Approve,
+        ActionKind::Wait,
+        ActionKind::Set,
+        ActionKind::Fail,
+        ActionKind::Loop,
+    ];
+
+    /// The key that makes a step of this kind.
+    pub fn name(self) -> &'static str {
+        match self {
+            ActionKind::Run => "run",
+            ActionKind::Prompt => "prompt",
+            ActionKind::Approve => "approve",
+            ActionKind::Wait => "wait",
+            ActionKind::Set => "set",
+            ActionKind::Fail => "fail",
+            ActionKind::Loop => "loop",
         }
     }
 }

@@ -24,7 +24,8 @@ use milepost_ops::catalog::import::{self, Import};
 use milepost_ops::run::list::{self, List};
 use milepost_ops::run::start::{self, Start};
 use milepost_ops::run::status::{self, Status};
-use milepost_ops::{Alone, Call, Caller, Operations, Problem, Reader, Writer};
+use milepost_ops::run::view;
+use milepost_ops::{Alone, Call, Caller, Code, Operations, Problem, Reader, Writer};
 use milepost_outbound::{Client, Outgoing, Policy, Sending};
 use milepost_store::Locations;
 use milepost_store::runs::{
@@ -176,23 +177,25 @@ async fn together(operations: &Arc<Operations>) -> Outcome<Duration> {
         .collect();
     for run in runs {
         // A fast wrong run is no figure.
-        assert_eq!(run.await?.map_err(|problem| words(&problem))?, "succeeded");
+        assert_eq!(run.await?.map_err(|problem| words(&problem))?, view::RunStatus::Succeeded);
     }
     Ok(began.elapsed())
 }
 
-async fn one(operations: &Operations, manifest: Option<Value>) -> Result<String, Problem> {
+async fn one(operations: &Operations, manifest: Option<Value>) -> Result<view::RunStatus, Problem> {
     let request = start::Request { manifest, wait_s: 25, ..start::Request::default() };
-    let mut view = operations.run::<Start>(&Person, request).await?;
-    while view.status == "running" {
+    let mut run = operations.run::<Start>(&Person, request).await?;
+    while run.status == view::RunStatus::Running {
         let request =
-            status::Request { run_id: Some(view.run_id), wait_s: 25, ..status::Request::default() };
+            status::Request { run_id: Some(run.run_id), wait_s: 25, ..status::Request::default() };
         match operations.run::<Status>(&Person, request).await? {
-            status::Response::Run(next) => view = *next,
-            status::Response::Open { .. } => return Ok("nothing".to_owned()),
+            status::Response::Run(next) => run = *next,
+            status::Response::Open { .. } => {
+                return Err(Problem::new(Code::Internal, "a list came back", "report this"));
+            }
         }
     }
-    Ok(view.status)
+    Ok(run.status)
 }
 
 /// What one run writes, write by write.

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 
 use milepost_ops::run::events::{EventView, Events, Request as EventsRequest};
 use milepost_ops::run::status::{Request as StatusRequest, Response as Standing, Status};
-use milepost_ops::run::view::{RunView, StepView, WaitingView};
+use milepost_ops::run::view::{RunStatus, RunView, StepStatus, StepView, WaitingKind, WaitingView};
 use serde_json::Value;
 
 use super::words::{self, Doing};
@@ -50,11 +50,11 @@ pub(crate) fn follow(
             session.person.sees(&doing.words());
         }
         // Where nothing happened, there may be nobody who drives it: that is told by the view.
-        if page.status == "running" && !page.events.is_empty() {
+        if page.status == RunStatus::Running && !page.events.is_empty() {
             continue;
         }
         let view = view(session, run)?;
-        if view.seq == after && view.status != "running" {
+        if view.seq == after && view.status != RunStatus::Running {
             return finish(&view, json, terminal);
         }
     }
@@ -126,30 +126,22 @@ pub(crate) fn finish(view: &RunView, json: bool, terminal: &mut Terminal) -> Res
 
 /// How a run ends the command that follows it.
 pub(crate) fn exit(view: &RunView) -> Exit {
-    match view.status.as_str() {
-        "failed" | "canceled" => Exit::Failed,
-        "waiting" if view.waiting.iter().all(is_for_agent) => Exit::WaitingOnAgent,
-        "waiting" | "paused" => Exit::WaitingOnPerson,
-        _ => Exit::Done,
+    let is_for_agent = |one: &WaitingView| one.kind.is_for_agent();
+    match view.status {
+        RunStatus::Failed | RunStatus::Canceled => Exit::Failed,
+        RunStatus::Waiting if view.waiting.iter().all(is_for_agent) => Exit::WaitingOnAgent,
+        RunStatus::Waiting | RunStatus::Paused => Exit::WaitingOnPerson,
+        RunStatus::Running | RunStatus::Succeeded => Exit::Done,
     }
-}
-
-fn is_for_agent(waiting: &WaitingView) -> bool {
-    matches!(waiting.kind.as_str(), "agent" | "variable")
-}
-
-/// Whether a person has to answer before the run goes on.
-pub(crate) fn is_question(waiting: &WaitingView) -> bool {
-    matches!(waiting.kind.as_str(), "approval" | "decision" | "person" | "budget")
 }
 
 fn card(view: &RunView, terminal: &mut Terminal) -> Result<(), Failure> {
     let (done, all) = written(&view.steps);
     let (run, workflow) = (&view.run_id, safe(&view.workflow));
     // A run that nothing drives waits for somebody who does not have to be asked for anything.
-    let status = match view.waiting.iter().any(|waiting| waiting.kind == "adrift") {
+    let status = match view.waiting.iter().any(|waiting| waiting.kind == WaitingKind::Adrift) {
         true => words::INTERRUPTED,
-        false => &view.status,
+        false => view.status.name(),
     };
     terminal.remark(&format!("{run}  {workflow}  {status}  {done} of {all} steps"));
     if let Some(problem) = &view.problem {
@@ -157,10 +149,10 @@ fn card(view: &RunView, terminal: &mut Terminal) -> Result<(), Failure> {
         let body: Vec<String> = body.map(|body| format!("  {}", safe(body))).into_iter().collect();
         trouble(&problem.code, &problem.message, &body, &problem.hint, terminal);
     }
-    let is_asked = view.waiting.iter().any(is_question);
+    let is_asked = view.waiting.iter().any(|one| one.kind.is_question());
     for waiting in &view.waiting {
         // Nobody who has to answer a question may miss it.
-        match is_question(waiting) {
+        match waiting.kind.is_question() {
             true => terminal.complain(&asked(waiting)),
             false => terminal.remark(&asked(waiting)),
         }
@@ -191,7 +183,7 @@ fn written(steps: &[StepView]) -> (usize, usize) {
     let mut all: BTreeMap<&str, bool> = BTreeMap::new();
     for step in steps {
         let id = step.id.split(['@', ':']).next().unwrap_or(&step.id);
-        let done = matches!(step.status.as_str(), "succeeded" | "skipped");
+        let done = matches!(step.status, StepStatus::Succeeded | StepStatus::Skipped);
         *all.entry(id).or_insert(true) &= done;
     }
     (all.values().filter(|done| **done).count(), all.len())
@@ -199,7 +191,7 @@ fn written(steps: &[StepView]) -> (usize, usize) {
 
 /// A question, or whatever else is waited for.
 pub(crate) fn asked(waiting: &WaitingView) -> String {
-    let kind = words::kind(&waiting.kind);
+    let kind = words::kind(waiting.kind);
     let step = waiting.step.as_deref().map(|step| format!(" {}", safe(step))).unwrap_or_default();
     let mut lines = vec![format!("{kind}{step}: {}", safe(&waiting.message))];
     if !waiting.by.is_empty() {

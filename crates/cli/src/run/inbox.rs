@@ -1,6 +1,7 @@
 //! `milepost inbox`: everything that waits for a person.
 
 use milepost_ops::run::list::{List, Request};
+use milepost_ops::run::view::RunStatus;
 use serde::Serialize;
 
 use super::{args, follow};
@@ -23,17 +24,14 @@ struct Waiting {
 pub(crate) fn run(arguments: &args::Inbox, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let json = arguments.json.json;
     let session = Session::open(Person::new(false, json))?;
-    let status = Some("waiting".to_owned());
+    let status = Some(RunStatus::Waiting.name().to_owned());
     let all_workspaces = true;
     let page = session.run::<List>(Request { status, all_workspaces, ..Request::default() })?;
     let mut all = Vec::new();
     for listed in &page.runs {
         let view = follow::view(&session, &listed.run_id)?;
-        let waiting: Vec<_> = view
-            .waiting
-            .into_iter()
-            .filter(|one| !matches!(one.kind.as_str(), "agent" | "variable"))
-            .collect();
+        let waiting: Vec<_> =
+            view.waiting.into_iter().filter(|one| !one.kind.is_for_agent()).collect();
         if !waiting.is_empty() {
             let (run_id, workflow) = (view.run_id, view.workflow);
             all.push(Waiting { run_id, workflow, asked: waiting, next: view.next });
@@ -50,7 +48,7 @@ pub(crate) fn run(arguments: &args::Inbox, terminal: &mut Terminal) -> Result<Ex
         terminal.line(&format!("{}  {}", one.run_id, safe(&one.workflow)))?;
         // The questions are what was asked for.
         one.asked.iter().for_each(|waiting| terminal.complain(&follow::asked(waiting)));
-        let is_asked = one.asked.iter().any(follow::is_question);
+        let is_asked = one.asked.iter().any(|one| one.kind.is_question());
         match &one.next {
             // How to answer belongs to the question.
             Some(next) if is_asked => terminal.complain(&format!("next: {next}")),

@@ -7,7 +7,7 @@ use milepost_ops::run::keep::{
     Backup, BackupRequest, Forget, ForgetRequest, ForgottenInput, Purge, PurgeRequest,
 };
 use milepost_ops::run::list::{List, Listed, Request};
-use milepost_ops::run::view::RunView;
+use milepost_ops::run::view::{RunView, WaitingKind};
 use serde_json::Value;
 
 use super::args;
@@ -62,9 +62,9 @@ pub(crate) fn overview(first: &str, runs: &[Listed], width: usize) -> String {
 fn status(run: &Listed) -> String {
     match run.waiting.as_deref() {
         _ if run.quarantined => "damaged".to_owned(),
-        Some("adrift") => INTERRUPTED.to_owned(),
+        Some(waiting) if waiting == WaitingKind::Adrift.name() => INTERRUPTED.to_owned(),
         Some(waiting) => format!("{}: {waiting}", run.status),
-        None => run.status.clone(),
+        None => run.status.name().to_owned(),
     }
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn steps(view: &RunView, terminal: &mut Terminal) -> Result<(), Failu
             let output = || step.output.as_ref().map(Value::to_string);
             vec![
                 step.id.clone(),
-                step.status.clone(),
+                step.status.name().to_owned(),
                 step.attempts.to_string(),
                 format!("{} ms", step.duration_ms),
                 told.or_else(output).unwrap_or_default(),

@@ -19,7 +19,7 @@ use milepost_ops::run::decide::{Approve, Reject, Request as DecideRequest};
 use milepost_ops::run::pause::{Pause, Request as PauseRequest};
 use milepost_ops::run::start::{Request as StartRequest, Start};
 use milepost_ops::run::submit::{Request as SubmitRequest, Submit};
-use milepost_ops::run::view::{RunView, WaitingView};
+use milepost_ops::run::view::{RunStatus, RunView, WaitingKind, WaitingView};
 use serde_json::{Map, Value};
 
 use crate::exit::Exit;
@@ -201,7 +201,8 @@ fn questions<'v>(
     step: Option<&'v str>,
 ) -> impl Iterator<Item = &'v WaitingView> {
     view.waiting.iter().filter(move |one| {
-        one.kind == "approval" && step.is_none_or(|step| one.step.as_deref() == Some(step))
+        one.kind == WaitingKind::Approval
+            && step.is_none_or(|step| one.step.as_deref() == Some(step))
     })
 }
 
@@ -304,7 +305,7 @@ fn go_on_alone(
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
     let is_news = !json && view.seq > after;
-    if is_news || view.status == "running" {
+    if is_news || view.status == RunStatus::Running {
         return follow::follow(session, &view.run_id, after, json, terminal);
     }
     follow::finish(view, json, terminal)

@@ -109,8 +109,8 @@ fn show(planned: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
         .iter()
         .map(|step| {
             let write = step.write.as_ref().map(|write| format!(": {write}"));
-            let verdict = format!("{}{}", step.verdict, write.unwrap_or_default());
-            vec![step.step.clone(), step.kind.clone(), verdict, step.why.clone()]
+            let verdict = format!("{}{}", step.verdict.words(), write.unwrap_or_default());
+            vec![step.step.clone(), step.kind.name().to_owned(), verdict, step.why.clone()]
         })
         .collect();
     let width = terminal.width();

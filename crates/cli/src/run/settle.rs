@@ -2,6 +2,7 @@
 
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::run::settle::{OutcomeWord, Request, Settle};
+use milepost_ops::run::view::WaitingKind;
 use serde_json::Value;
 
 use super::{args, follow, go_on, value};
@@ -45,7 +46,8 @@ fn asked(
     terminal: &mut Terminal,
 ) -> Result<(args::Outcome, Option<Value>), Failure> {
     let view = follow::view(session, &arguments.one.run)?;
-    for one in view.waiting.iter().filter(|one| ["decision", "person"].contains(&&*one.kind)) {
+    let is_meant = |kind| matches!(kind, WaitingKind::Decision | WaitingKind::Person);
+    for one in view.waiting.iter().filter(|one| is_meant(one.kind)) {
         terminal.complain(&follow::asked(one));
     }
     let missing = || Failure::from(unsaid(&view.run_id, arguments.step.as_deref()));

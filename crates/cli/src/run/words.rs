@@ -1,6 +1,7 @@
 //! What happens in a run, in words for people. JSON keeps the names of the events.
 
 use milepost_ops::run::events::EventView;
+use milepost_ops::run::view::WaitingKind;
 use serde_json::Value;
 
 use crate::terminal::{count, safe};
@@ -20,8 +21,8 @@ fn number(event: &EventView, name: &str) -> Option<u64> {
 }
 
 /// What kind of thing is waited for, for people.
-pub(crate) fn kind(kind: &str) -> &str {
-    if kind == "adrift" { INTERRUPTED } else { kind }
+pub(crate) fn kind(kind: WaitingKind) -> &'static str {
+    if kind == WaitingKind::Adrift { INTERRUPTED } else { kind.name() }
 }
 
 /// The name of an event.

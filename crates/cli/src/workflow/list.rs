@@ -43,7 +43,7 @@ pub(crate) fn run(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> 
 fn row(item: &Item) -> Vec<String> {
     vec![
         item.workflow_id.clone(),
-        item.kind.clone(),
+        item.kind.name().to_owned(),
         item.steps.to_string(),
         item.source.clone(),
         item.title.clone(),

@@ -69,14 +69,14 @@ fn row(index: usize, step: &StepView) -> Vec<String> {
 /// `run`, and of a call that is known what it sends: `run POST`.
 fn does(step: &StepView) -> String {
     match step.call.as_ref().and_then(|call| call.method.as_deref()) {
-        Some(method) => format!("{} {method}", step.kind),
-        None => step.kind.clone(),
+        Some(method) => format!("{} {method}", step.kind.name()),
+        None => step.kind.name().to_owned(),
     }
 }
 
 /// A step with its requests, or with what has to be known first.
 pub(crate) fn show(step: &RenderedStep, terminal: &mut Terminal) -> Result<(), Failure> {
-    let target = step.target.as_deref().unwrap_or(&step.kind);
+    let target = step.target.as_deref().unwrap_or(step.kind.name());
     let head = format!("{}: {target}", step.id);
     let about = match step.status {
         Knowing::Known => String::new(),

@@ -20,7 +20,7 @@ use crate::interpreter::World;
 use crate::key::Key;
 use crate::names::Names;
 use crate::next::{Look, One, asks_status, context};
-use crate::state::{Phase, State};
+use crate::state::{Phase, State, StepStatus};
 use crate::{limits, sentinel, words};
 
 /// How many of something: so many, or a range.
@@ -394,9 +394,9 @@ impl<'o> Outlook<'o> {
     fn note(&mut self, index: usize, fate: &Fate) {
         let key = &self.flow.nodes()[index].key;
         let status = match fate {
-            Fate::Runs => "succeeded",
-            Fate::Skips(_) => "skipped",
-            Fate::Fails(_) => "failed",
+            Fate::Runs => StepStatus::Succeeded,
+            Fate::Skips(_) => StepStatus::Skipped,
+            Fate::Fails(_) => StepStatus::Failed,
             Fate::Over | Fate::MayRun(_) | Fate::Left => return self.agents(index, fate),
         };
         let (name, shown) = (key.as_str().to_owned(), json!({"status": status, "attempts": 0}));

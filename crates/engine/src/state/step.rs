@@ -1,8 +1,10 @@
 //! One execution of a step: where it stands, and what it has come to.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::State;
@@ -81,21 +83,72 @@ impl Phase {
         }
     }
 
-    /// The word people see.
-    pub fn status(&self) -> &'static str {
+    /// What people see of it.
+    pub fn status(&self) -> StepStatus {
         match self {
-            Phase::Pending => "pending",
-            Phase::Succeeded => "succeeded",
-            Phase::Failed => "failed",
-            Phase::Skipped => "skipped",
-            Phase::Canceled => "canceled",
+            Phase::Pending => StepStatus::Pending,
+            Phase::Succeeded => StepStatus::Succeeded,
+            Phase::Failed => StepStatus::Failed,
+            Phase::Skipped => StepStatus::Skipped,
+            Phase::Canceled => StepStatus::Canceled,
             Phase::Unknown(_)
             | Phase::Offered(_)
             | Phase::Rejected
             | Phase::Asking
-            | Phase::Voided => "waiting",
-            _ => "running",
+            | Phase::Voided => StepStatus::Waiting,
+            Phase::Listed
+            | Phase::Calling(_)
+            | Phase::Backoff(_)
+            | Phase::Between(_)
+            | Phase::Sleeping(_)
+            | Phase::Answered
+            | Phase::Failing(_)
+            | Phase::Verifying
+            | Phase::Accepted
+            | Phase::Decided(_)
+            | Phase::Child(_) => StepStatus::Running,
         }
+    }
+}
+
+/// How a step stands, as people and expressions see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepStatus {
+    /// It has not begun.
+    Pending,
+    /// Something is under way, or due.
+    Running,
+    /// A person or an agent has to act.
+    Waiting,
+    /// It is done.
+    Succeeded,
+    /// It is over without success.
+    Failed,
+    /// It does not run.
+    Skipped,
+    /// The run was canceled before it was done.
+    Canceled,
+}
+
+impl StepStatus {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            StepStatus::Pending => "pending",
+            StepStatus::Running => "running",
+            StepStatus::Waiting => "waiting",
+            StepStatus::Succeeded => "succeeded",
+            StepStatus::Failed => "failed",
+            StepStatus::Skipped => "skipped",
+            StepStatus::Canceled => "canceled",
+        }
+    }
+}
+
+impl fmt::Display for StepStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 
@@ -305,7 +358,7 @@ pub(super) fn misfit(key: &Key, phase: &Phase) -> String {
         Phase::Failing(_) => "failing",
         Phase::Offered(_) => "offered to an agent",
         Phase::Asking => "asking a person",
-        other => other.status(),
+        other => other.status().name(),
     };
     format!("`{key}` is {told}")
 }

@@ -364,9 +364,9 @@ pub(crate) fn table(plan: &Result<ResumePlan, Failure>) -> String {
     for step in &plan.steps {
         let verdict = match &step.verdict {
             Verdict::MayRepeatWrite { request } => format!("may repeat {request}"),
-            other => other.words().to_owned(),
+            other => other.kind().words().to_owned(),
         };
-        let _ = writeln!(out, "{} ({}): {verdict}: {}", step.key, step.kind, step.why);
+        let _ = writeln!(out, "{} ({}): {verdict}: {}", step.key, step.kind.name(), step.why);
     }
     let forecast = &plan.forecast;
     let _ = writeln!(

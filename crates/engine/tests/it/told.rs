@@ -2,7 +2,7 @@
 
 use milepost_engine::event::{ChildOutcome, Entry, Event};
 use milepost_engine::signal::Reply;
-use milepost_engine::state::{End, State};
+use milepost_engine::state::{End, State, StepStatus};
 use milepost_engine::view::{self, Waiting};
 use serde_json::Value;
 
@@ -158,7 +158,7 @@ pub(crate) fn outcome(state: &State) -> String {
     let mut lines: Vec<String> = Vec::new();
     for (key, step) in &state.steps {
         let output = step.output.as_ref().map(ToString::to_string).unwrap_or_default();
-        let code = step.failure.as_ref().filter(|_| step.phase.status() == "failed");
+        let code = step.failure.as_ref().filter(|_| step.phase.status() == StepStatus::Failed);
         let code = code.map(|failure| failure.code.as_str()).unwrap_or_default();
         lines.push(format!("{key} {} {output}{code}", step.phase.status()));
     }

@@ -83,7 +83,9 @@ pub struct Full {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deprecated: bool,
     /// `read`, `create` or `write`.
-    pub effect: String,
+    #[serde(with = "crate::named")]
+    #[schemars(with = "String")]
+    pub effect: Effect,
     /// Whether it may be sent twice.
     pub may_repeat: bool,
     /// Its arguments.
@@ -211,7 +213,7 @@ pub(crate) fn full(command: &Command, providers: &[Provider]) -> Full {
         description: command.description.clone(),
         tags: command.tags.clone(),
         deprecated: command.deprecated,
-        effect: effect(command.effect).to_owned(),
+        effect: command.effect,
         may_repeat: command.may_repeat,
         parameters: parameters.collect(),
         body,
@@ -219,14 +221,6 @@ pub(crate) fn full(command: &Command, providers: &[Provider]) -> Full {
         security: security.collect(),
         defs: needed(command),
         example: example(command),
-    }
-}
-
-fn effect(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Read => "read",
-        Effect::Create => "create",
-        Effect::Write => "write",
     }
 }
 

@@ -101,15 +101,6 @@ impl CommandOf {
     }
 }
 
-/// The word for what a command does to the world.
-pub(crate) fn effect_name(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Read => "read",
-        Effect::Create => "create",
-        Effect::Write => "write",
-    }
-}
-
 /// What a step says or computes, other than a call.
 pub(crate) fn words(step: &Step, knowledge: &Knowledge) -> Rendered {
     let literal = |text: String| Rendered { value: Some(text.into()), ..Rendered::default() };

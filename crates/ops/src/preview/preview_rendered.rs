@@ -4,7 +4,7 @@
 use milepost_model::plan::Plan;
 use milepost_model::problem::Problem;
 use milepost_model::secret::mark;
-use milepost_model::step::{Action, Run, Step};
+use milepost_model::step::{Action, ActionKind, Run, Step};
 use milepost_model::workflow::Workflow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,9 @@ pub struct RenderedStep {
     /// Its identity.
     pub id: String,
     /// `run`, `prompt`, `approve`, `wait`, `set`, `fail` or `loop`.
-    pub kind: String,
+    #[serde(with = "crate::named")]
+    #[schemars(with = "String")]
+    pub kind: ActionKind,
     /// The loop it is in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inside: Option<String>,
@@ -200,7 +202,7 @@ impl Renderer<'_> {
     fn step(&self, step: &Step) -> RenderedStep {
         let mut rendered = RenderedStep {
             id: step.id.value.to_string(),
-            kind: step.action.name().to_owned(),
+            kind: step.action.kind(),
             ..RenderedStep::default()
         };
         let decision = step.when.as_ref().map(|when| self.knowledge.decide(when));

@@ -5,12 +5,12 @@ use std::collections::{BTreeSet, HashMap};
 use milepost_model::commands::Effect;
 use milepost_model::plan::{self, Plan, PlannedStep};
 use milepost_model::problem::Problem;
-use milepost_model::step::{Action, Approve, Needs, OnError, Step};
+use milepost_model::step::{Action, ActionKind, Approve, Needs, OnError, Step};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::draft_step::{self, CommandOf, DraftCall, Items, effect_name, item_name, words};
+use super::draft_step::{self, CommandOf, DraftCall, Items, item_name, words};
 use super::knowledge::Knowledge;
 use crate::call::Call;
 use crate::inputs::{Subject, Violation, gather};
@@ -66,7 +66,9 @@ pub struct StepView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// `run`, `prompt`, `approve`, `wait`, `set`, `fail` or `loop`.
-    pub kind: String,
+    #[serde(with = "crate::named")]
+    #[schemars(with = "String")]
+    pub kind: ActionKind,
     /// The earliest wave it can be in, from 1.
     pub wave: usize,
     /// The loop it is in.
@@ -124,8 +126,9 @@ pub struct CallView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// `read`, `create` or `write`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effect: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::named::optional")]
+    #[schemars(with = "Option<String>")]
+    pub effect: Option<Effect>,
     /// Whether it may be sent twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_repeat: Option<bool>,
@@ -234,7 +237,7 @@ impl Viewer<'_> {
         let mut view = StepView {
             id: step.id.value.to_string(),
             title: step.title.clone(),
-            kind: step.action.name().to_owned(),
+            kind: step.action.kind(),
             wave,
             finally,
             needs: (step.needs == Needs::Any).then(|| step.needs.name().to_owned()),
@@ -281,7 +284,7 @@ impl Viewer<'_> {
                     Some(Ok(command)) => {
                         call.method = Some(command.method.to_owned());
                         call.path = Some(command.path);
-                        call.effect = Some(effect_name(command.effect).to_owned());
+                        call.effect = Some(command.effect);
                         let repeats = command.may_repeat || command.effect == Effect::Read;
                         call.may_repeat = Some(repeats);
                     }

@@ -3,12 +3,13 @@
 use milepost_engine::Key;
 use milepost_engine::event::Presence;
 use milepost_engine::signal::{Decided, Signal};
+use milepost_engine::view::WaitingKind;
 use milepost_model::problem::{Code, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::view::{APPROVAL, LAPSED, RunView, WaitingView};
+use super::view::{RunView, WaitingView};
 use super::{begin, journal};
 use crate::call::{Call, Caller};
 use crate::later::Later;
@@ -131,7 +132,8 @@ async fn decide(
 /// The open question of a run.
 fn question<'v>(view: &'v RunView, step: Option<&str>) -> Result<&'v WaitingView, Problem> {
     let is_meant = |one: &&WaitingView| step.is_none_or(|step| one.step.as_deref() == Some(step));
-    let open: Vec<&WaitingView> = view.waiting.iter().filter(|one| one.kind == APPROVAL).collect();
+    let open: Vec<&WaitingView> =
+        view.waiting.iter().filter(|one| one.kind == WaitingKind::Approval).collect();
     let found = match step {
         Some(step) => open.iter().find(|one| one.step.as_deref() == Some(step)).copied(),
         None if open.len() > 1 => {
@@ -143,7 +145,7 @@ fn question<'v>(view: &'v RunView, step: Option<&str>) -> Result<&'v WaitingView
     };
     found.ok_or_else(|| {
         let run = &view.run_id;
-        let late = view.waiting.iter().filter(|one| one.kind == LAPSED).find(is_meant);
+        let late = view.waiting.iter().filter(|one| one.kind == WaitingKind::Lapsed).find(is_meant);
         let (message, hint) = match late {
             Some(late) => (
                 format!("{}: it is too late to answer", lapse(late)),

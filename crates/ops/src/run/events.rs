@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use milepost_engine::into_shown;
+use milepost_engine::state::Status;
 use milepost_model::problem::{Code, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,7 +51,8 @@ pub struct Response {
     /// What happened.
     pub events: Vec<EventView>,
     /// How the run stands: `running`, `waiting`, `paused`, `succeeded`, `failed` or `canceled`.
-    pub status: String,
+    #[schemars(with = "String")]
+    pub status: Status,
     /// Whether the run has ended.
     pub ended: bool,
 }
@@ -107,7 +109,7 @@ impl Later for Events {
             let hint = "report this with the workflow";
             Problem::new(Code::Internal, error.to_string(), hint)
         })?;
-        let (ended, status) = (status.has_ended(), status.name().to_owned());
+        let ended = status.has_ended();
         Ok(Response { run_id: run.as_str().to_owned(), events, status, ended })
     }
 

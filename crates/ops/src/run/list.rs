@@ -1,5 +1,7 @@
 //! `runs.list`: runs, newest first.
 
+use milepost_engine::state::Status;
+use milepost_engine::view::WaitingKind;
 use milepost_model::id::WorkflowId;
 use milepost_model::problem::{Code, Problem};
 use milepost_store::runs::{Cursor, RunFilter, RunRow, RunStatus};
@@ -8,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::now_ms;
 use super::sight::Sight;
-use super::view::{ADRIFT, APPROVAL, LAPSED};
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
@@ -67,7 +68,8 @@ pub struct Listed {
     /// The workflow's name for people.
     pub title: String,
     /// How it stands.
-    pub status: String,
+    #[schemars(with = "String")]
+    pub status: Status,
     /// What it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
@@ -93,7 +95,7 @@ impl Listed {
             run_id: row.id.as_str().to_owned(),
             workflow: row.workflow.as_str().to_owned(),
             title: row.title.clone(),
-            status: row.standing.status.as_str().to_owned(),
+            status: of_index(row.standing.status),
             waiting: row.standing.waiting.clone(),
             actor: row.actor.clone(),
             workspace: row.workspace.clone(),
@@ -105,13 +107,24 @@ impl Listed {
     }
 }
 
+/// How a run stands by the index. One that nobody began is about to run.
+fn of_index(status: RunStatus) -> Status {
+    match status {
+        RunStatus::Pending | RunStatus::Running => Status::Running,
+        RunStatus::Waiting => Status::Waiting,
+        RunStatus::Succeeded => Status::Succeeded,
+        RunStatus::Failed => Status::Failed,
+        RunStatus::Canceled => Status::Canceled,
+    }
+}
+
 /// Rows of the index, each with whether somebody drives it.
 pub(crate) fn listed(runs: &Sight, rows: &[RunRow]) -> Result<Vec<Listed>, Problem> {
     let listed = rows.iter().map(|row| {
         let mut listed = Listed::of(row);
         let moves = matches!(row.standing.status, RunStatus::Pending | RunStatus::Running);
         if let Some(waiting) = moves.then(|| stands(runs, row)).transpose()?.flatten() {
-            RunStatus::Waiting.as_str().clone_into(&mut listed.status);
+            listed.status = Status::Waiting;
             listed.waiting = Some(waiting);
         }
         if let Some(waiting) = lapsed(runs, row)? {
@@ -136,7 +149,7 @@ fn stands(runs: &Sight, row: &RunRow) -> Result<Option<String>, Problem> {
             return Ok(below);
         }
     }
-    Ok(runs.is_adrift(&row.id)?.then(|| ADRIFT.to_owned()))
+    Ok(runs.is_adrift(&row.id)?.then(|| WaitingKind::Adrift.name().to_owned()))
 }
 
 /// What a run waits for whose time has come, where that was the time to answer a question. Without
@@ -144,18 +157,19 @@ fn stands(runs: &Sight, row: &RunRow) -> Result<Option<String>, Problem> {
 fn lapsed(runs: &Sight, row: &RunRow) -> Result<Option<String>, Problem> {
     let is_due = row.standing.wake_ms.is_some_and(|at| at <= now_ms());
     let waiting = row.standing.waiting.as_deref().filter(|_| is_due && !row.quarantined);
-    let Some(waiting) = waiting.filter(|waiting| waiting.contains(APPROVAL)) else {
+    let Some(waiting) = waiting.filter(|waiting| waiting.contains(WaitingKind::Approval.name()))
+    else {
         return Ok(None);
     };
     let view = runs.view(&row.id)?;
     let words = waiting.split(", ").map(|word| {
-        let step = word.strip_prefix(APPROVAL).map(str::trim_start);
+        let step = word.strip_prefix(WaitingKind::Approval.name()).map(str::trim_start);
         let is_over = |step: &&str| {
-            let mut lapsed = view.waiting.iter().filter(|one| one.kind == LAPSED);
+            let mut lapsed = view.waiting.iter().filter(|one| one.kind == WaitingKind::Lapsed);
             lapsed.any(|one| one.step.as_deref() == Some(step))
         };
         match step.filter(is_over) {
-            Some(step) => format!("{LAPSED} {step}"),
+            Some(step) => format!("{} {step}", WaitingKind::Lapsed),
             None => word.to_owned(),
         }
     });
@@ -216,7 +230,7 @@ fn page(
     let mut found = Vec::new();
     loop {
         let page = runs.list(&filter, limit - found.len())?;
-        let fits = |run: &Listed| status.is_none_or(|status| run.status == status.as_str());
+        let fits = |run: &Listed| status.is_none_or(|status| run.status == of_index(status));
         found.extend(listed(runs, &page.runs)?.into_iter().filter(fits));
         let next_cursor = page.next.map(|next| next.get().to_string());
         if next_cursor.is_none() || found.len() == limit {

@@ -1,14 +1,16 @@
 //! How things stand: the open runs, who has to do what, and the one command to type next.
 
+use milepost_engine::state::Status;
+use milepost_engine::view::WaitingKind;
 use milepost_model::id::RunId;
 use milepost_model::problem::Problem;
 use milepost_store::runs::{RunFilter, RunStatus};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::list::{Listed, listed};
 use super::next::{Deed, Next};
-use super::view::{ADRIFT, LAPSED, RunView};
+use super::view::{RunView, WaitingView};
 use crate::reader::Reader;
 
 /// Open runs that are looked at; of more, the newest.
@@ -43,7 +45,8 @@ pub struct Asked {
     pub workflow: String,
     /// `approval`, `lapsed`, `decision`, `person`, `budget`, `paused`, `adrift`, `damaged`,
     /// `agent` or `variable`.
-    pub kind: String,
+    #[schemars(with = "String")]
+    pub kind: AskedKind,
     /// The step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
@@ -51,6 +54,34 @@ pub struct Asked {
     pub message: String,
     /// What to type.
     pub next: String,
+}
+
+/// What kind of thing a run waits for, those included that are not part of its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskedKind {
+    /// What the run itself says it waits for.
+    Waiting(WaitingKind),
+    /// A person paused the run.
+    Paused,
+    /// Its journal is damaged.
+    Damaged,
+}
+
+impl AskedKind {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            AskedKind::Waiting(kind) => kind.name(),
+            AskedKind::Paused => "paused",
+            AskedKind::Damaged => "damaged",
+        }
+    }
+}
+
+impl Serialize for AskedKind {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
 }
 
 /// Looks at all runs; makes nothing.
@@ -67,14 +98,14 @@ pub fn overview(reader: &Reader) -> Result<Overview, Problem> {
     };
     for run in &overview.open {
         // A run that a step started is told of with the run that started it.
-        if run.status != RunStatus::Waiting.as_str() || run.parent.is_some() {
+        if run.status != Status::Waiting || run.parent.is_some() {
             continue;
         }
         if run.quarantined {
             overview.waits_on_you.push(Asked {
                 run_id: run.run_id.clone(),
                 workflow: run.workflow.clone(),
-                kind: "damaged".to_owned(),
+                kind: AskedKind::Damaged,
                 step: None,
                 message: "its journal is damaged, and it was set aside".to_owned(),
                 next: "milepost doctor".to_owned(),
@@ -93,23 +124,24 @@ pub fn overview(reader: &Reader) -> Result<Overview, Problem> {
 fn asked(view: &RunView) -> (Vec<Asked>, Vec<Asked>) {
     let look = || Next::new(&view.run_id, Deed::Look);
     let next = || view.next.clone().unwrap_or_else(look).to_string();
-    let of = |kind: &str, step: Option<String>, message: String| Asked {
+    let of = |kind: AskedKind, step: Option<String>, message: String| Asked {
         run_id: view.run_id.clone(),
         workflow: view.workflow.clone(),
-        kind: kind.to_owned(),
+        kind,
         step,
         message,
         next: next(),
     };
     if view.waiting.is_empty() {
-        return match view.status.as_str() {
-            "paused" => (vec![of("paused", None, "it was paused".to_owned())], Vec::new()),
-            _ => (Vec::new(), Vec::new()),
-        };
+        let paused = (view.status == Status::Paused)
+            .then(|| of(AskedKind::Paused, None, "it was paused".to_owned()));
+        return (paused.into_iter().collect(), Vec::new());
     }
     let all = view.waiting.iter();
-    let all = all.map(|one| of(&one.kind, one.step.clone(), one.message.clone()));
-    all.partition(|one| !matches!(one.kind.as_str(), "agent" | "variable"))
+    let of =
+        |one: &WaitingView| of(AskedKind::Waiting(one.kind), one.step.clone(), one.message.clone());
+    let (agent, person) = all.partition::<Vec<_>, _>(|one| one.kind.is_for_agent());
+    (person.into_iter().map(of).collect(), agent.into_iter().map(of).collect())
 }
 
 /// The one command that is of most use now.
@@ -118,7 +150,11 @@ fn next(reader: &Reader, overview: &Overview) -> Result<String, Problem> {
         return Ok("milepost doctor".to_owned());
     }
     let yours = &overview.waits_on_you;
-    let is_asked = |one: &&Asked| ![ADRIFT, LAPSED].contains(&one.kind.as_str());
+    let is_asked = |one: &&Asked| {
+        let drives = AskedKind::Waiting(WaitingKind::Adrift);
+        let lapsed = AskedKind::Waiting(WaitingKind::Lapsed);
+        one.kind != drives && one.kind != lapsed
+    };
     let decides = yours.iter().find(is_asked).or(yours.first());
     if let Some(one) = decides.or(overview.waits_on_agent.first()) {
         return Ok(one.next.clone());

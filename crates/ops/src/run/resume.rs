@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use milepost_engine::event::{Budget, Resumption};
 use milepost_engine::resume::{
-    self, Forecast, Needs, Origin, ResumePlan, ResumeRequest, StepPlan, Tally, Verdict,
+    self, Forecast, Needs, Origin, ResumePlan, ResumeRequest, StepPlan, Tally, Verdict, VerdictKind,
 };
 use milepost_engine::signal::{Signal, resumed_text};
 use milepost_engine::state::{End, Phase, State, Status};
@@ -13,6 +13,7 @@ use milepost_engine::{Flow, Key, sentinel};
 use milepost_model::id::RunId;
 use milepost_model::plan;
 use milepost_model::problem::{Code, Problem};
+use milepost_model::step::ActionKind;
 use milepost_store::Digest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -121,9 +122,12 @@ pub struct StepPlanView {
     /// The step.
     pub step: String,
     /// What it does.
-    pub kind: String,
+    #[serde(with = "crate::named")]
+    #[schemars(with = "String")]
+    pub kind: ActionKind,
     /// What becomes of it: kept, will run, may run, may repeat a write, overridden, …
-    pub verdict: String,
+    #[schemars(with = "String")]
+    pub verdict: VerdictKind,
     /// The write that may be repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<String>,
@@ -518,8 +522,8 @@ fn told(planned: &ResumePlan) -> (Vec<StepPlanView>, ForecastView) {
 fn step_views(steps: &[StepPlan]) -> Vec<StepPlanView> {
     let views = steps.iter().map(|step| StepPlanView {
         step: step.key.as_str().to_owned(),
-        kind: step.kind.to_owned(),
-        verdict: step.verdict.words().to_owned(),
+        kind: step.kind,
+        verdict: step.verdict.kind(),
         write: match &step.verdict {
             Verdict::MayRepeatWrite { request } => Some(request.clone()),
             _ => None,

@@ -4,6 +4,7 @@
 use milepost_engine::Key;
 use milepost_engine::event::Settlement;
 use milepost_engine::signal::{Signal, settled_text};
+use milepost_engine::view::WaitingKind;
 use milepost_model::problem::{Code, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -117,7 +118,8 @@ fn untold(key: &Key) -> Problem {
 
 /// The one step that waits for such a word.
 fn waiting(view: &RunView) -> Result<String, Problem> {
-    let mut all = view.waiting.iter().filter(|one| ["decision", "person"].contains(&&*one.kind));
+    let is_meant = |kind| matches!(kind, WaitingKind::Decision | WaitingKind::Person);
+    let mut all = view.waiting.iter().filter(|one| is_meant(one.kind));
     match (all.next(), all.next()) {
         (Some(one), None) => Ok(one.step.clone().unwrap_or_default()),
         (None, _) => {

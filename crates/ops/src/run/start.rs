@@ -105,13 +105,22 @@ pub enum Response {
     Dry(DryRun),
 }
 
+/// What stands in the place of the status of a run that was not started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DryStatus {
+    /// Nothing was started.
+    DryRun,
+}
+
 /// What a run would send and say; there is none.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct DryRun {
     /// The workflow.
     pub workflow: String,
     /// `dry_run`.
-    pub status: String,
+    #[schemars(with = "String")]
+    pub status: DryStatus,
     /// Its steps in order, as far as they are known.
     pub steps: Vec<RenderedStep>,
     /// Inputs that a run needs and that have no value yet.
@@ -143,7 +152,7 @@ impl Later for StartOrShow {
         let seen = PreviewRendered::run(&writer.reader, call, wish).await?;
         Ok(Response::Dry(DryRun {
             workflow: seen.workflow_id,
-            status: "dry_run".to_owned(),
+            status: DryStatus::DryRun,
             steps: seen.steps,
             missing: seen.missing,
         }))

@@ -1,7 +1,10 @@
 //! A run as people and agents see it: one shape for every door.
 
-use milepost_engine::event::{Actor, ActorKind, Presence, Request, RunCreated};
-use milepost_engine::state::{End, Phase, State, Status, StepState};
+pub use milepost_engine::event::Presence;
+use milepost_engine::event::{Actor, ActorKind, Request, RunCreated};
+use milepost_engine::state::{End, Phase, State, StepState};
+pub use milepost_engine::state::{Status as RunStatus, StepStatus};
+pub use milepost_engine::view::WaitingKind;
 use milepost_engine::view::{self, Brief, Waiting};
 use milepost_engine::{Failure, Flow, Key, shown};
 use milepost_model::problem::Code;
@@ -21,7 +24,8 @@ pub struct RunView {
     /// Its workflow.
     pub workflow: String,
     /// `running`, `waiting`, `paused`, `succeeded`, `failed` or `canceled`.
-    pub status: String,
+    #[schemars(with = "String")]
+    pub status: RunStatus,
     /// Its steps in order.
     pub steps: Vec<StepView>,
     /// What it came to.
@@ -69,7 +73,8 @@ pub struct StepView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// `pending`, `running`, `waiting`, `succeeded`, `failed`, `skipped` or `canceled`.
-    pub status: String,
+    #[schemars(with = "String")]
+    pub status: StepStatus,
     /// How often it was tried.
     pub attempts: u32,
     /// How long it took, waiting included.
@@ -104,7 +109,8 @@ pub struct ProblemView {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct WaitingView {
     /// `approval`, `lapsed`, `decision`, `person`, `budget`, `adrift`, `agent` or `variable`.
-    pub kind: String,
+    #[schemars(with = "String")]
+    pub kind: WaitingKind,
     /// The step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
@@ -133,7 +139,8 @@ pub struct WaitingView {
     pub expires_ms: Option<u64>,
     /// How a person has to show to be there, at least: `elicitation`, `terminal` or `pin`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub presence: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub presence: Option<Presence>,
 }
 
 /// A request that depends on an approval.
@@ -204,13 +211,6 @@ pub struct IssueView {
     pub suggestion: String,
 }
 
-/// What a run waits for that nobody drives.
-pub(crate) const ADRIFT: &str = "adrift";
-/// A question that a person answers.
-pub(crate) const APPROVAL: &str = "approval";
-/// A question whose time has passed: nobody drove the run then, so it is not written down yet.
-pub(crate) const LAPSED: &str = "lapsed";
-
 impl RunView {
     /// Of a run as its journal has it.
     pub(crate) fn of(flow: &Flow, state: &State, relaxed: bool) -> RunView {
@@ -230,7 +230,7 @@ impl RunView {
         RunView {
             run_id: state.head.run.clone(),
             workflow: state.head.workflow.clone(),
-            status: status.name().to_owned(),
+            status,
             steps: steps(flow, state),
             final_output,
             problem,
@@ -251,14 +251,14 @@ impl RunView {
 impl RunView {
     /// Whether it has come to its end.
     pub fn has_ended(&self) -> bool {
-        ["succeeded", "failed", "canceled"].contains(&self.status.as_str())
+        self.status.has_ended()
     }
 
     /// Nobody drives it: it waits for somebody who takes it up.
     pub(crate) fn is_adrift(&mut self) {
-        Status::Waiting.name().clone_into(&mut self.status);
+        self.status = RunStatus::Waiting;
         self.waiting.push(WaitingView {
-            kind: ADRIFT.to_owned(),
+            kind: WaitingKind::Adrift,
             step: None,
             run_id: None,
             message: "nothing is driving this run".to_owned(),
@@ -275,23 +275,23 @@ impl RunView {
 
     /// Whether nobody drives it.
     pub(crate) fn is_left(&self) -> bool {
-        self.waiting.iter().any(|waiting| waiting.kind == ADRIFT)
+        self.waiting.iter().any(|waiting| waiting.kind == WaitingKind::Adrift)
     }
 
     /// Whether it only lacks somebody who drives it: what else it waits for nobody can answer.
     pub(crate) fn goes_on_by_itself(&self) -> bool {
-        let mut kinds = self.waiting.iter().map(|waiting| waiting.kind.as_str());
-        !self.waiting.is_empty() && kinds.all(|kind| [ADRIFT, LAPSED].contains(&kind))
+        let drives = |kind| matches!(kind, WaitingKind::Adrift | WaitingKind::Lapsed);
+        !self.waiting.is_empty() && self.waiting.iter().all(|waiting| drives(waiting.kind))
     }
 
     /// Whether one of its questions lapsed.
     pub(crate) fn has_lapsed(&self) -> bool {
-        self.waiting.iter().any(|waiting| waiting.kind == LAPSED)
+        self.waiting.iter().any(|waiting| waiting.kind == WaitingKind::Lapsed)
     }
 
     /// It waits for what a run of one of its steps waits for.
     pub(crate) fn waits_with(&mut self, child: RunView) {
-        Status::Waiting.name().clone_into(&mut self.status);
+        self.status = RunStatus::Waiting;
         let run = child.run_id;
         self.waiting.extend(child.waiting.into_iter().map(|waiting| {
             let run_id = waiting.run_id.clone().or_else(|| Some(run.clone()));
@@ -338,7 +338,7 @@ fn step(flow: &Flow, key: &Key, own: &StepState, state: &State) -> StepView {
     StepView {
         id: key.as_str().to_owned(),
         title: flow.of_key(key).and_then(|step| step.title.clone()),
-        status: own.phase.status().to_owned(),
+        status: own.phase.status(),
         attempts: own.attempts,
         duration_ms: took,
         run_id: own.child.as_ref().map(|child| child.run.clone()),
@@ -366,11 +366,11 @@ impl ProblemView {
 impl WaitingView {
     /// As it is at a time. A question that nobody may answer any more shows nothing to agree to.
     fn at(self, now_ms: u64) -> WaitingView {
-        if self.kind != APPROVAL || self.expires_ms.is_none_or(|at| at > now_ms) {
+        if self.kind != WaitingKind::Approval || self.expires_ms.is_none_or(|at| at > now_ms) {
             return self;
         }
         WaitingView {
-            kind: LAPSED.to_owned(),
+            kind: WaitingKind::Lapsed,
             message: format!("nobody answered in time: {}", self.message),
             digest: None,
             by: Vec::new(),
@@ -383,8 +383,8 @@ impl WaitingView {
     }
 
     fn of(flow: &Flow, state: &State, waiting: &Waiting) -> WaitingView {
-        let plain = |kind: &str, step: Option<&str>, message: String| WaitingView {
-            kind: kind.to_owned(),
+        let plain = |step: Option<&str>, message: String| WaitingView {
+            kind: waiting.kind(),
             step: step.map(str::to_owned),
             run_id: None,
             message,
@@ -398,13 +398,11 @@ impl WaitingView {
         };
         match waiting {
             Waiting::Approval(request) => approval(flow, state, request),
-            Waiting::Unknown { key, failure } => {
-                plain("decision", Some(key.as_str()), failure.message.clone())
-            }
+            Waiting::Unknown { key, failure } => plain(Some(key.as_str()), failure.message.clone()),
             Waiting::Exhausted { key, issues } => {
                 let last = issues.first().map(|issue| format!(": {}", issue.message));
                 let message = format!("no submission was accepted{}", last.unwrap_or_default());
-                plain("person", Some(key.as_str()), message)
+                plain(Some(key.as_str()), message)
             }
             Waiting::Budget(budget) => {
                 let (name, spent) = (budget.name(), state.spent.of(*budget));
@@ -413,28 +411,26 @@ impl WaitingView {
                     if spent < limit { ", the rest is with the runs of its steps" } else { "" };
                 let told =
                     format!("the budget `{name}` is used up: {spent} of {limit} spent{rest}");
-                plain("budget", None, told)
+                plain(None, told)
             }
-            Waiting::Agent(key) => {
-                plain("agent", Some(key.as_str()), "an agent works on it".to_owned())
-            }
+            Waiting::Agent(key) => plain(Some(key.as_str()), "an agent works on it".to_owned()),
             Waiting::Variable { step, variable, expected } => {
                 let values = expected
                     .as_ref()
                     .map(|values| format!("; expected: {}", Value::from(values.clone())));
                 let message = format!("`{variable}` is not set{}", values.unwrap_or_default());
-                plain("variable", Some(step), message)
+                plain(Some(step), message)
             }
         }
     }
 }
 
 /// What the person of a run has to do at least. One with a PIN signs, whatever else is wanted.
-fn presence(head: &RunCreated) -> &'static str {
+fn presence(head: &RunCreated) -> Presence {
     match (head.presence, &head.person) {
-        (Presence::Pin, _) | (_, Some(_)) => "pin",
-        (Presence::Terminal, None) => "terminal",
-        (Presence::Elicitation | Presence::Policy, None) => "elicitation",
+        (Presence::Pin, _) | (_, Some(_)) => Presence::Pin,
+        (Presence::Terminal, None) => Presence::Terminal,
+        (Presence::Elicitation | Presence::Policy, None) => Presence::Elicitation,
     }
 }
 
@@ -446,7 +442,7 @@ fn approval(flow: &Flow, state: &State, request: &Request) -> WaitingView {
     WaitingView {
         by: authored.map(|approve| approve.by.clone()).unwrap_or_default(),
         form: authored.and_then(|approve| Some(approve.form.as_ref()?.value.clone())),
-        kind: APPROVAL.to_owned(),
+        kind: WaitingKind::Approval,
         step: Some(request.key.as_str().to_owned()),
         run_id: None,
         message: request.message.clone(),
@@ -471,7 +467,7 @@ fn approval(flow: &Flow, state: &State, request: &Request) -> WaitingView {
             })
             .collect(),
         expires_ms: request.expires_at_ms,
-        presence: Some(presence(&state.head).to_owned()),
+        presence: Some(presence(&state.head)),
     }
 }
 
@@ -500,13 +496,13 @@ impl IssueView {
 }
 
 /// What to do next where only the state knows it: what a process lacks, or a limit that is reached.
-fn due_next(state: &State, status: Status) -> Option<Next> {
+fn due_next(state: &State, status: RunStatus) -> Option<Next> {
     match status {
-        Status::Paused => state.open().find_map(|(_, step)| {
+        RunStatus::Paused => state.open().find_map(|(_, step)| {
             let context = step.failure.as_ref()?.context.as_deref()?;
             context.get("next")?.as_str()?.parse().ok()
         }),
-        Status::Waiting => {
+        RunStatus::Waiting => {
             let budget = state.parked?;
             let limit = state.head.budget.get(&budget).copied().unwrap_or(0);
             let most = limit.max(state.spent.of(budget));
@@ -518,22 +514,27 @@ fn due_next(state: &State, status: Status) -> Option<Next> {
 }
 
 /// The one thing to do next, by whom it concerns.
-fn next(run: &str, status: Status, waiting: &[WaitingView]) -> Option<Next> {
-    let of = |kind: &str| waiting.iter().find(|one| one.kind == kind);
+fn next(run: &str, status: RunStatus, waiting: &[WaitingView]) -> Option<Next> {
+    let of = |kind: WaitingKind| waiting.iter().find(|one| one.kind == kind);
     let deed = match status {
-        Status::Running => Deed::Look,
-        Status::Paused => Deed::GoOn,
-        Status::Failed | Status::Canceled => Deed::Plan,
-        Status::Succeeded => return None,
-        Status::Waiting if of(APPROVAL).is_some() => Deed::Approve,
-        Status::Waiting if of("decision").or_else(|| of("person")).is_some() => Deed::Decide,
-        Status::Waiting if of(LAPSED).is_some() => Deed::GoOn,
-        Status::Waiting if of("variable").is_some() => {
-            let message = of("variable").map(|one| one.message.as_str()).unwrap_or_default();
+        RunStatus::Running => Deed::Look,
+        RunStatus::Paused => Deed::GoOn,
+        RunStatus::Failed | RunStatus::Canceled => Deed::Plan,
+        RunStatus::Succeeded => return None,
+        RunStatus::Waiting if of(WaitingKind::Approval).is_some() => Deed::Approve,
+        RunStatus::Waiting
+            if of(WaitingKind::Decision).or_else(|| of(WaitingKind::Person)).is_some() =>
+        {
+            Deed::Decide
+        }
+        RunStatus::Waiting if of(WaitingKind::Lapsed).is_some() => Deed::GoOn,
+        RunStatus::Waiting if of(WaitingKind::Variable).is_some() => {
+            let message =
+                of(WaitingKind::Variable).map(|one| one.message.as_str()).unwrap_or_default();
             let name = message.split('`').nth(1).unwrap_or_default().to_owned();
             Deed::Context { name }
         }
-        Status::Waiting => {
+        RunStatus::Waiting => {
             let step_id = waiting.iter().find_map(|one| one.step.clone()).unwrap_or_default();
             Deed::Submit { step_id }
         }

@@ -46,7 +46,9 @@ pub struct Response {
     /// The hash of its bytes: `expected_version` of a change to this text.
     pub version: String,
     /// `manifest` or `guide`, when that can be told.
-    pub kind: Option<String>,
+    #[serde(with = "crate::named::optional")]
+    #[schemars(with = "Option<String>")]
+    pub kind: Option<Spelling>,
     /// Which kind of source it comes from.
     pub source: String,
     /// Whether its source is only read: saving it makes one in the runtime directory.
@@ -108,7 +110,7 @@ fn of_document(workflow_id: String, document: &Document) -> Response {
         version: document::version(content.as_bytes()),
         content,
         parsed: document.parsed(),
-        kind: document.spelling.map(Spelling::name).map(str::to_owned),
+        kind: document.spelling,
         source: String::new(),
         read_only: false,
         valid: document.is_valid(),

@@ -1,6 +1,7 @@
 //! `workflow.list`: every workflow, and every file that should be one.
 
 use milepost_model::problem::Problem;
+use milepost_model::workflow::Spelling;
 use milepost_store::{SourceKind, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,7 +61,9 @@ pub struct Item {
     /// Its id.
     pub workflow_id: String,
     /// `manifest` or `guide`.
-    pub kind: String,
+    #[serde(with = "crate::named")]
+    #[schemars(with = "String")]
+    pub kind: Spelling,
     /// The name people see.
     pub title: String,
     /// What it does.
@@ -143,7 +146,7 @@ impl Item {
     fn of(item: &Summary) -> Item {
         Item {
             workflow_id: item.id.clone(),
-            kind: item.spelling.name().to_owned(),
+            kind: item.spelling,
             title: item.title.clone(),
             description: item.description.clone(),
             tags: item.tags.clone(),

@@ -64,7 +64,9 @@ impl From<Written> for Format {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Violation {
     /// `error` or `warning`.
-    pub severity: String,
+    #[serde(with = "crate::named")]
+    #[schemars(with = "String")]
+    pub severity: Severity,
     /// JSON pointer of what it is about.
     pub path: String,
     /// The rule it goes back to.
@@ -92,7 +94,7 @@ pub struct Violation {
 impl From<&Found> for Violation {
     fn from(found: &Found) -> Violation {
         Violation {
-            severity: found.severity.name().to_owned(),
+            severity: found.severity,
             path: found.path.clone(),
             rule: found.rule.name().to_owned(),
             message: found.message.clone(),

@@ -42,7 +42,9 @@ pub struct Response {
     /// Its id, when one could be read.
     pub workflow_id: Option<String>,
     /// `manifest` or `guide`, when that can be told.
-    pub kind: Option<String>,
+    #[serde(with = "crate::named::optional")]
+    #[schemars(with = "Option<String>")]
+    pub kind: Option<Spelling>,
     /// Everything that keeps it from being valid.
     pub violations: Vec<Violation>,
     /// Everything that deserves a look.
@@ -108,7 +110,7 @@ pub fn of_document(document: &Document) -> Response {
     Response {
         valid: document.is_valid(),
         workflow_id: document.id.clone(),
-        kind: document.spelling.map(Spelling::name).map(str::to_owned),
+        kind: document.spelling,
         violations: violations(document, Severity::Error),
         warnings: violations(document, Severity::Warning),
         unchecked: unchecked.collect(),
