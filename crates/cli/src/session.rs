@@ -62,11 +62,7 @@ impl Session {
         operations: Operations,
         mut builder: Builder,
     ) -> Result<Session, Failure> {
-        let runtime = builder.enable_all().build().map_err(|error| {
-            let message = format!("cannot begin to wait: {error}");
-            Problem::new(Code::Internal, message, "report this with your system's version")
-        })?;
-        Ok(Session { operations, person, runtime })
+        Ok(Session { operations, person, runtime: runtime(&mut builder)? })
     }
 
     /// Does an operation and waits for its end.
@@ -112,7 +108,7 @@ impl Session {
             }
         };
         self.runtime.block_on(let_go);
-        Ok(self.operations.leave_runs()?)
+        Ok(self.runtime.block_on(self.operations.leave_runs())?)
     }
 
     /// Does something beside what is waited for.
@@ -149,6 +145,18 @@ async fn interrupted() {
         // Without a way to be told, it is ended from outside.
         Err(_) => std::future::pending().await,
     }
+}
+
+/// Waits for something that no session is needed for.
+pub(crate) fn waiting_for<F: Future>(work: F) -> Result<F::Output, Failure> {
+    Ok(runtime(&mut Builder::new_current_thread())?.block_on(work))
+}
+
+fn runtime(builder: &mut Builder) -> Result<Runtime, Failure> {
+    Ok(builder.enable_all().build().map_err(|error| {
+        let message = format!("cannot begin to wait: {error}");
+        Problem::new(Code::Internal, message, "report this with your system's version")
+    })?)
 }
 
 /// Prints a response as it is.

@@ -6,7 +6,7 @@ use milepost_ops::run::overview::{Asked, AskedKind, Overview, overview};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::run;
-use crate::session::print;
+use crate::session::{print, waiting_for};
 use crate::table::cut;
 use crate::target;
 use crate::terminal::{Terminal, safe};
@@ -15,7 +15,8 @@ use crate::terminal::{Terminal, safe};
 const SHOWN: usize = 10;
 
 pub(crate) fn run(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let found = overview(&Reader::open(target::locations()?))?;
+    let reader = Reader::open(target::locations()?);
+    let found = waiting_for(overview(&reader))??;
     if json {
         print(&found, terminal)?;
     } else {

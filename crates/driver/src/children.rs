@@ -80,7 +80,8 @@ impl Driver {
         if let Some(generation) = child.again.filter(|_| !succeeded) {
             let id = message(&format!("again:{}:{generation}", child.run))?;
             // Who has gone on already has ended anew since.
-            let answered = self.inner.journal.answer(&id).await.map_err(|error| of(error.into()))?;
+            let answered =
+                self.inner.journal.answer(&id).await.map_err(|error| of(error.into()))?;
             if answered.is_none() {
                 return self.continue_child(child, &written, id).await;
             }

@@ -56,12 +56,9 @@ pub(crate) async fn entries(
 }
 
 /// The workflow that a run is pinned to.
-pub(crate) async fn flow(
-    journal: &dyn Journal,
-    run: &RunId,
-    hash: &str,
-) -> Result<Flow, RunError> {
-    let digest = Digest::parse(hash).ok_or_else(|| damaged(run, "its text has no hash".to_owned()))?;
+pub(crate) async fn flow(journal: &dyn Journal, run: &RunId, hash: &str) -> Result<Flow, RunError> {
+    let digest =
+        Digest::parse(hash).ok_or_else(|| damaged(run, "its text has no hash".to_owned()))?;
     let text = journal.text(digest).await?;
     let text = text.ok_or_else(|| damaged(run, "its text is gone".to_owned()))?;
     let changed = || damaged(run, "its text no longer means what it meant".to_owned());

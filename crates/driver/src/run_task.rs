@@ -117,7 +117,10 @@ impl RunTask {
         if status.has_ended() {
             return true;
         }
-        let soon = self.interpreter.wakes_at().is_some_and(|at| at < self.clock.now_ms() + limits::SOON_MS);
+        let soon = self
+            .interpreter
+            .wakes_at()
+            .is_some_and(|at| at < self.clock.now_ms() + limits::SOON_MS);
         let idle = self.calls.is_empty() && matches!(status, Status::Waiting | Status::Paused);
         idle && !soon && self.children().is_empty()
     }
@@ -325,8 +328,7 @@ impl RunTask {
             Effect::Call { key, attempt, number, call, idempotency_key, digest } => {
                 let span = trace::step(&key, &call.command, number);
                 let state = self.interpreter.state();
-                let context =
-                    children::context(&self.lease.run, self.interpreter.flow(), state);
+                let context = children::context(&self.lease.run, self.interpreter.flow(), state);
                 let sending = Sending { context, call, digest, attempt: number, idempotency_key };
                 self.send(key, attempt, sending, span);
             }

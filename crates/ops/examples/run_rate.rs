@@ -244,7 +244,7 @@ impl Load {
     /// by the client that runs have.
     async fn write(self: Arc<Load>, directory: &Path, calls: Option<Calls>) -> Outcome<Duration> {
         let runs = Runs::open(directory, OpenOptions::default())?;
-        let holder = HolderId::random()?;
+        let holder = milepost_store::runs::new_holder()?;
         let began = Instant::now();
         let all: Vec<_> = (0..RUNS)
             .map(|_| {

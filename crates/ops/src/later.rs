@@ -41,8 +41,11 @@ pub trait Later {
     ) -> impl Future<Output = Result<Self::Response, Problem>> + Send;
 
     /// What would be lost, when it cannot be taken back: asked before it is done.
-    fn loss(_hands: &Self::Hands, _request: &Self::Request) -> Result<Option<String>, Problem> {
-        Ok(None)
+    fn loss(
+        _hands: &Self::Hands,
+        _request: &Self::Request,
+    ) -> impl Future<Output = Result<Option<String>, Problem>> + Send {
+        std::future::ready(Ok(None))
     }
 
     /// Whether whoever calls may ask for as much, before anything is looked at.
@@ -104,7 +107,7 @@ pub(crate) async fn run<T: Later>(
     // Apart: whoever tells of it would hold it twice.
     let work: Waiting<'_, T::Response> = Box::pin(async {
         T::admits(call, &request)?;
-        if let Some(loss) = T::loss(hands, &request)? {
+        if let Some(loss) = T::loss(hands, &request).await? {
             confirmed(call, T::NAME, &loss)?;
         }
         T::run(hands, call, request).await

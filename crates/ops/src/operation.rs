@@ -22,7 +22,7 @@ use crate::provider;
 use crate::reader::Reader;
 use crate::response::Response;
 use crate::run;
-use crate::run::drive::Drive;
+use crate::run::errors::of_run;
 use crate::standing;
 use crate::tool::Tool;
 use crate::trace;
@@ -308,10 +308,11 @@ impl Operations {
     /// as long as there are no runs at all.
     pub async fn tend_runs(&self) {
         loop {
-            if self.all.writer.has_runs()
-                && let Ok(drive) = self.all.writer.drive()
+            if self.all.reader.ports().journal.exists()
+                && let Ok(runs) = self.all.writer.runs()
             {
-                drive.sweep().await;
+                // What cannot be adopted now is looked at again.
+                drop(runs.adopt_orphans().await);
             }
             tokio::time::sleep(SWEEP).await;
         }
@@ -320,39 +321,43 @@ impl Operations {
     /// Waits until no run that this process drives goes on by itself. A process that has let go of
     /// its runs has nothing to wait for.
     pub async fn rest_runs(&self) {
-        if let Some(drive) = self.all.writer.driven().filter(|drive| !drive.ends()) {
-            drive.inner.sight.rest().await;
+        if let Some(runs) = self.all.writer.opened_runs() {
+            runs.idle().await;
         }
     }
 
     /// Waits until a run of this process that has ended has told the run that it is a part of.
     pub async fn hand_on_runs(&self) {
-        if let Some(drive) = self.all.writer.driven() {
-            drive.inner.sight.arrived().await;
+        if let Some(runs) = self.all.writer.opened_runs() {
+            runs.delivered().await;
         }
     }
 
     /// Lets go of the runs that this process drives, before it ends: begins nothing new, and waits
     /// for requests under way that may not be sent again.
     pub async fn finish_runs(&self) {
-        if let Some(drive) = self.all.writer.driven() {
-            drive.finish().await;
+        if let Some(runs) = self.all.writer.opened_runs() {
+            // Without a limit there is nothing to give back afterwards.
+            drop(runs.shutdown(Duration::MAX).await);
         }
     }
 
     /// Gives the runs back at once that this process drives.
-    pub fn leave_runs(&self) -> Result<(), Problem> {
-        self.all.writer.driven().map_or(Ok(()), Drive::leave)
+    pub async fn leave_runs(&self) -> Result<(), Problem> {
+        match self.all.writer.opened_runs() {
+            Some(runs) => runs.shutdown(Duration::ZERO).await.map_err(|error| of_run(&error)),
+            None => Ok(()),
+        }
     }
 
     /// What is known about all runs, from the index alone.
-    pub fn standing(&self) -> Result<Journal, Problem> {
-        standing::of(&self.all.reader.runs())
+    pub async fn standing(&self) -> Result<Journal, Problem> {
+        standing::of(self.all.reader.runs()).await
     }
 
     /// Whether runs can be read and, where this process writes, written.
-    pub fn is_healthy(&self) -> bool {
-        self.all.reader.runs().answers().is_ok()
+    pub async fn is_healthy(&self) -> bool {
+        self.all.reader.runs().health().await.is_ok()
     }
 
     /// What looks and changes nothing.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use milepost_driver::RunReader;
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::problem::Problem;
@@ -16,7 +17,7 @@ use crate::compiled::Lately;
 use crate::finder::Finder;
 use crate::inputs::{NoPast, Past};
 use crate::problems;
-use crate::run::sight::Sight;
+use crate::run::open::RunPorts;
 use crate::shelf::Shelf;
 
 /// The read side of the product. Cheap to clone: everything in it is shared.
@@ -30,7 +31,7 @@ pub struct Reader {
     finder: Arc<Mutex<Option<Arc<Finder>>>>,
     environment: Arc<Environment>,
     past: Arc<dyn Past>,
-    runs: Arc<Sight>,
+    runs: RunPorts,
     lately: Arc<Lately>,
 }
 
@@ -44,7 +45,7 @@ impl Reader {
             library: Arc::new(Library::open(locations.clone())),
             given: None,
             shelf: Arc::new(Shelf::open(&locations)),
-            runs: Arc::new(Sight::of(locations.data.clone())),
+            runs: RunPorts::at(&locations.data),
             locations: Arc::new(locations),
             finder: Arc::default(),
             environment: Arc::default(),
@@ -70,8 +71,13 @@ impl Reader {
     }
 
     /// The runs, for those who look.
-    pub(crate) fn runs(&self) -> Arc<Sight> {
-        Arc::clone(&self.runs)
+    pub(crate) fn runs(&self) -> &dyn RunReader {
+        &*self.runs.watcher
+    }
+
+    /// What runs are kept in, for those who may change it.
+    pub(crate) fn ports(&self) -> &RunPorts {
+        &self.runs
     }
 
     /// The workflows that were read lately.

@@ -1,18 +1,18 @@
 //! How all runs stand, in numbers: for whoever watches over a server.
 
+use milepost_driver::RunReader;
+use milepost_engine::ports::{RunStatus, Tally};
 use milepost_metrics::Journal;
 use milepost_model::problem::Problem;
-use milepost_store::runs::{RunStatus, Tally};
 
-use crate::run::journal::of_runs;
-use crate::run::sight::Sight;
+use crate::run::errors::of_run;
 
 /// Whom a run can wait for.
 const WHOM: [&str; 5] = ["person", "agent", "time", "paused", "other"];
 
 /// The numbers of now; all of them zero where there have never been runs.
-pub(crate) fn of(runs: &Sight) -> Result<Journal, Problem> {
-    let tally = runs.tally().map_err(|error| of_runs(&error))?;
+pub(crate) async fn of(runs: &dyn RunReader) -> Result<Journal, Problem> {
+    let tally = runs.tally().await.map_err(|error| of_run(&error))?;
     Ok(journal(&tally))
 }
 

@@ -3,19 +3,20 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use milepost_driver::{Driver, RunService};
+use milepost_engine::ports::RequestSender;
 use milepost_model::problem::Problem;
 use milepost_store::Blobs;
 use milepost_store::catalogs::{Catalogs, Derived};
-use milepost_store::runs::{OpenOptions, Runs};
 use milepost_store::secrets::{Environment, Vault};
 use milepost_store::workflows::Workflows;
 
 use crate::choices::Choices;
 use crate::problems;
 use crate::reader::Reader;
-use crate::run::caller::Caller;
-use crate::run::drive::Drive;
-use crate::run::journal;
+use crate::run::errors::of_run;
+use crate::run::person::Unsigned;
+use crate::run::request_sender::CatalogSender;
 
 /// The write side of the product, with the read side beside it.
 #[derive(Debug, Clone)]
@@ -27,8 +28,16 @@ pub struct Writer {
     pub(crate) workflows: Arc<Workflows>,
     blobs: Blobs,
     environment: Environment,
-    /// What drives runs, from the first one on.
-    drive: Arc<OnceLock<Drive>>,
+    /// The service of runs, from its first use on: a process has one.
+    service: Arc<OnceLock<Service>>,
+    unsigned: Arc<Unsigned>,
+}
+
+/// The service of runs, and what it sends with.
+#[derive(Debug)]
+struct Service {
+    runs: Driver,
+    sender: Arc<CatalogSender>,
 }
 
 impl Writer {
@@ -40,8 +49,18 @@ impl Writer {
         let choices = Arc::new(Choices::open(reader.locations()));
         let workflows = Arc::new(Workflows::open(reader.locations()));
         let reader = reader.with_environment(environment.clone());
-        let drive = Arc::default();
-        Writer { reader, catalogs, derived, choices, workflows, blobs, environment, drive }
+        let (service, unsigned) = (Arc::default(), Arc::default());
+        Writer {
+            reader,
+            catalogs,
+            derived,
+            choices,
+            workflows,
+            blobs,
+            environment,
+            service,
+            unsigned,
+        }
     }
 
     /// Where secrets are kept.
@@ -51,42 +70,39 @@ impl Writer {
         vault.map_err(|error| problems::of_secret(&error))
     }
 
-    /// What drives the runs of this user.
-    pub(crate) fn drive(&self) -> Result<Drive, Problem> {
-        if let Some(drive) = self.drive.get() {
-            return Ok(drive.clone());
+    /// The service of runs.
+    pub(crate) fn runs(&self) -> Result<&dyn RunService, Problem> {
+        Ok(&self.service()?.runs)
+    }
+
+    /// What the requests of runs are sent with.
+    pub(crate) fn sender(&self) -> Result<&CatalogSender, Problem> {
+        Ok(&self.service()?.sender)
+    }
+
+    fn service(&self) -> Result<&Service, Problem> {
+        if let Some(service) = self.service.get() {
+            return Ok(service);
         }
-        let directory = &self.reader.locations().data;
-        let runs = Runs::open(directory, self.open_options());
-        let runs = runs.map_err(|error| journal::of_runs(&error))?;
-        // What it calls with must not keep it alive.
-        let hands = Writer { drive: Arc::default(), ..self.clone() };
-        let drive = Drive::open(runs, Caller::new(hands))?;
-        Ok(self.drive.get_or_init(|| drive).clone())
+        // What it sends with must not keep it alive.
+        let hands = Writer { service: Arc::default(), ..self.clone() };
+        let sender = Arc::new(CatalogSender::new(hands));
+        let ports = self.reader.ports();
+        let (journal, dispatch) = (Arc::clone(&ports.journal), Arc::clone(&ports.dispatch));
+        let requests: Arc<dyn RequestSender> = Arc::clone(&sender) as _;
+        let runs = Driver::new(journal, dispatch, requests, Arc::clone(&ports.watcher));
+        let runs = runs.map_err(|error| of_run(&error))?;
+        Ok(self.service.get_or_init(|| Service { runs, sender }))
     }
 
-    /// The same, if it was needed already.
-    pub(crate) fn driven(&self) -> Option<&Drive> {
-        self.drive.get()
+    /// The service of runs, if it was needed already.
+    pub(crate) fn opened_runs(&self) -> Option<&dyn RunService> {
+        self.service.get().map(|service| &service.runs as &dyn RunService)
     }
 
-    /// How the runs are opened: as they are, but for tests.
-    #[cfg(not(debug_assertions))]
-    #[expect(clippy::unused_self, reason = "a build for tests asks the environment")]
-    fn open_options(&self) -> OpenOptions {
-        OpenOptions::default()
-    }
-
-    #[cfg(debug_assertions)]
-    fn open_options(&self) -> OpenOptions {
-        let wanted = self.variable("MILEPOST_FAIL");
-        let faults = wanted.as_deref().and_then(crate::run::fail::faults);
-        OpenOptions { faults, ..OpenOptions::default() }
-    }
-
-    /// Whether there have ever been runs.
-    pub(crate) fn has_runs(&self) -> bool {
-        self.reader.locations().data.join(milepost_store::runs::FILE).is_file()
+    /// Runs that are known to need no signature.
+    pub(crate) fn unsigned(&self) -> &Unsigned {
+        &self.unsigned
     }
 
     /// A variable of the environment.

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use milepost_engine::ports::JournalError;
 use milepost_model::document::hex;
 use milepost_model::secret::Secret;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
@@ -58,7 +59,7 @@ pub enum PersonError {
     File(#[from] FileError),
     /// What shows that nobody else wrote it could not be made.
     #[error(transparent)]
-    Chain(#[from] RunsError),
+    Chain(JournalError),
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -177,13 +178,14 @@ impl Person {
             Err(error) => return Err(FileError::of(&path, error).into()),
         };
         let kept: Kept = serde_json::from_slice(&bytes).map_err(|_| self.damaged())?;
-        let sound = runs::is_coded(&self.directory, PURPOSE, &kept.told(), &kept.mac)?;
+        let sound = runs::is_coded(&self.directory, PURPOSE, &kept.told(), &kept.mac);
+        let sound = sound.map_err(chain)?;
         if sound { Ok(Some(kept)) } else { Err(self.damaged()) }
     }
 
     /// The caller holds the lock.
     fn keep(&self, mut kept: Kept) -> Result<(), PersonError> {
-        kept.mac = runs::coded(&self.directory, PURPOSE, &kept.told())?;
+        kept.mac = runs::coded(&self.directory, PURPOSE, &kept.told()).map_err(chain)?;
         let bytes = serde_json::to_vec_pretty(&kept).map_err(|_| self.damaged())?;
         let manner =
             Manner { replace: Replace::Yes, readers: Readers::Owner, lasting: Lasting::Synced };
@@ -218,6 +220,10 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
         .chunks(2)
         .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
         .collect()
+}
+
+fn chain(error: RunsError) -> PersonError {
+    PersonError::Chain(error.into())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use milepost_model::id::WorkflowId;
 use milepost_store::runs::{
-    Beat, Durability, HolderId, NewEvent, NewRun, OpenOptions, RunStatus, Runs, Standing,
+    Beat, Durability, NewEvent, NewRun, OpenOptions, RunStatus, Runs, Standing,
 };
 use serde_json::Value;
 
@@ -190,7 +190,7 @@ fn ending(place: &Place, folder: &str, end: &str) -> PathBuf {
 /// A run whose process is gone while it had something to do.
 fn left_behind(place: &Place) {
     let runs = Runs::open(&place.below(DATA), OpenOptions::default()).expect("opens");
-    let holder = HolderId::random().expect("is random");
+    let holder = milepost_store::runs::new_holder().expect("is random");
     let beat = Beat { holder: holder.clone(), pid: 1, now_ms: 1_000, ttl_ms: 1 };
     runs.beat_now(beat).expect("beats");
     let new = NewRun {

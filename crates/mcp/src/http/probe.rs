@@ -15,6 +15,8 @@ use milepost_metrics::{Journal, Now};
 use super::oauth::METADATA;
 use super::reply;
 use super::sessions::Sessions;
+use tokio::runtime::Handle;
+
 use crate::workflows::Face;
 
 /// Where it is told whether the server is well, to anybody who may reach it.
@@ -42,14 +44,16 @@ impl Probe {
 
     /// Whether runs can be read. Nothing else is told: nobody had to say who asks.
     pub(super) async fn health(&self) -> Response {
-        match self.looked(Face::is_healthy).await.unwrap_or(self.face.is_none()) {
+        match self.looked(async |face| face.is_healthy().await).await.unwrap_or(self.face.is_none())
+        {
             true => reply::json(StatusCode::OK, OK.to_vec()),
             false => reply::json(StatusCode::SERVICE_UNAVAILABLE, UNWELL.to_vec()),
         }
     }
 
     pub(super) async fn metrics(&self) -> Response {
-        let journal: Option<Journal> = self.looked(Face::standing).await.flatten();
+        let journal: Option<Journal> =
+            self.looked(async |face| face.standing().await).await.flatten();
         let now = Now {
             version: env!("CARGO_PKG_VERSION"),
             uptime: self.began.elapsed(),
@@ -66,10 +70,10 @@ impl Probe {
     /// Asks the journal where a disk that hangs keeps nobody else waiting.
     async fn looked<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&Face) -> T + Send + 'static,
+        look: impl AsyncFnOnce(Face) -> T + Send + 'static,
     ) -> Option<T> {
-        let face = self.face.clone()?;
-        let looking = tokio::task::spawn_blocking(move || look(&face));
+        let (face, runtime) = (self.face.clone()?, Handle::current());
+        let looking = tokio::task::spawn_blocking(move || runtime.block_on(look(face)));
         tokio::time::timeout(PATIENCE, looking).await.ok()?.ok()
     }
 }

@@ -191,13 +191,13 @@ impl Face {
     }
 
     /// Whether runs can be read.
-    pub(crate) fn is_healthy(&self) -> bool {
-        self.operations().is_healthy()
+    pub(crate) async fn is_healthy(&self) -> bool {
+        self.operations().is_healthy().await
     }
 
     /// How all runs stand, unless they cannot be read.
-    pub(crate) fn standing(&self) -> Option<Journal> {
-        self.operations().standing().ok()
+    pub(crate) async fn standing(&self) -> Option<Journal> {
+        self.operations().standing().await.ok()
     }
 
     /// Takes up runs that nobody drives, for as long as the process lives.

@@ -3,7 +3,7 @@
 
 use milepost_engine::command::Call as StepCall;
 use milepost_engine::event::Answer;
-use milepost_engine::pilot::Outcome;
+use milepost_engine::interpreter::Outcome;
 use milepost_engine::{Failure, Trouble};
 use milepost_model::problem::{Code, Problem};
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use super::hush;
 use crate::call::Alone;
 use crate::inputs::resolve_inputs::{self, ResolveInputs};
 use crate::later::Later;
-use crate::run::caller::failure;
+use crate::run::errors::failure_of as failure;
 use crate::workflow::save::{self, Save};
 use crate::workflow::validate::of_document;
 use crate::workflow::{self, Violation};

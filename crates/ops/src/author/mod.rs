@@ -15,7 +15,8 @@ use serde_json::{Map, Value, json};
 
 pub(crate) use self::hush::of_run as no_secrets;
 use crate::call::Call;
-use crate::run::begin::{self, Wish};
+use crate::run::begin::{self, StartOptions};
+use crate::run::errors::of_run;
 use crate::run::view::RunView;
 use crate::writer::Writer;
 
@@ -66,17 +67,17 @@ struct Orchestration {
 impl Orchestration {
     /// Begins it: on disk when this returns.
     async fn begin(self, writer: &Writer, call: &dyn Call) -> Result<RunView, Problem> {
-        let drive = writer.drive()?;
-        let wish = Wish {
+        let runs = writer.runs()?;
+        let wish = StartOptions {
             manifest: Some(self.manifest()),
             inputs: self.given(),
             own: true,
-            ..Wish::default()
+            ..StartOptions::default()
         };
-        let beginning = begin::run(writer, &drive, call, wish).await?;
-        let run = drive.start(beginning).await?;
+        let prepared = begin::run(writer, call, wish).await?;
+        let run = runs.start(prepared).await.map_err(|error| of_run(&error))?;
         // It is a task: whoever wants to know more follows it.
-        drive.inner.sight.view(&run)
+        crate::run::view(runs, &run).await
     }
 
     fn given(&self) -> Map<String, Value> {

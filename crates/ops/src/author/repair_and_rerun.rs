@@ -1,10 +1,12 @@
 //! `workflow.repair_and_rerun`: a workflow that failed is corrected and run anew.
 
+use milepost_driver::{RunError, Snapshot};
+use milepost_engine::ports::RunFilter;
 use milepost_engine::state::{End, State};
 use milepost_engine::{Failure, Key};
+use milepost_model::digest::Digest;
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
-use milepost_store::runs::RunFilter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -14,8 +16,7 @@ use super::{DRAFT, INPUTS, Orchestration, SAVE, errand, hush};
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
-use crate::run::drive::Drive;
-use crate::run::journal::{self, Loaded, Source, of_runs};
+use crate::run::errors::{of_journal, of_run};
 use crate::run::view::RunView;
 use crate::tool::{Task, Tool};
 use crate::workflow;
@@ -64,7 +65,7 @@ impl Later for RepairAndRerun {
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<RunView, Problem> {
         let broken = match (request.run_id, request.manifest) {
-            (Some(run), None) => failed(writer, &run)?,
+            (Some(run), None) => failed(writer, &run).await?,
             (None, Some(text)) => Broken { text, why: String::new(), inputs: Map::new() },
             _ => {
                 let hint = "name the run that failed";
@@ -107,35 +108,45 @@ impl Later for RepairAndRerun {
 }
 
 /// A run that failed. Of an orchestration it is what it ran that is to be corrected.
-fn failed(writer: &Writer, run: &str) -> Result<Broken, Problem> {
-    let drive = writer.drive()?;
-    let run = drive.inner.sight.find(run)?;
-    let loaded = journal::load(&drive.inner.runs, &run)?;
-    let Some(End::Failed(failure)) = &loaded.state.end else { return Err(not_failed(&run)) };
-    if !super::is_orchestration(&loaded.state.head.workflow) {
-        return Broken::of(&drive, &loaded, failure);
+async fn failed(writer: &Writer, run: &str) -> Result<Broken, Problem> {
+    let runs = writer.reader.runs();
+    let run = crate::run::find(runs, run).await?;
+    let snapshot = runs.snapshot(&run).await.map_err(|error| of_run(&error))?;
+    let Some(End::Failed(failure)) = &snapshot.state.end else { return Err(not_failed(&run)) };
+    if !super::is_orchestration(&snapshot.state.head.workflow) {
+        return Broken::of(writer, &snapshot, failure).await;
     }
     let filter = RunFilter { parent: Some(run.clone()), ..RunFilter::default() };
-    let child = drive.inner.sight.list(&filter, 1)?.runs.into_iter().next();
-    if let Some(child) = child {
-        let child = journal::load(&drive.inner.runs, &child.id)?;
+    let child = runs.list(&filter, 1).await.map_err(|error| of_run(&error))?;
+    if let Some(child) = child.runs.into_iter().next() {
+        let child = runs.snapshot(&child.id).await.map_err(|error| of_run(&error))?;
         return match &child.state.end {
-            Some(End::Failed(failure)) => Broken::of(&drive, &child, failure),
+            Some(End::Failed(failure)) => Broken::of(writer, &child, failure).await,
             _ => Err(not_failed(&run)),
         };
     }
-    Broken::before_it_ran(writer, &loaded.state, failure)
-        .ok_or_else(|| journal::damaged(&run, "the workflow that it was to run is gone"))
+    Broken::before_it_ran(writer, &snapshot.state, failure)
+        .ok_or_else(|| gone(&run, "the workflow that it was to run is gone"))
+}
+
+fn gone(run: &RunId, reason: &str) -> Problem {
+    of_run(&RunError::Damaged { run: run.clone(), reason: reason.to_owned() })
 }
 
 impl Broken {
     /// The workflow of a run, as it was run.
-    fn of(drive: &Drive, loaded: &Loaded, failure: &Failure) -> Result<Broken, Problem> {
-        let run = &loaded.row.id;
-        let text = Source::text(&drive.inner.runs, loaded.row.text);
-        let text = text.map_err(|error| of_runs(&error))?;
-        let text = text.ok_or_else(|| journal::damaged(run, "its text is gone"))?;
-        Ok(Broken { text, why: why(failure), inputs: plain(&loaded.state) })
+    async fn of(
+        writer: &Writer,
+        snapshot: &Snapshot,
+        failure: &Failure,
+    ) -> Result<Broken, Problem> {
+        let (run, state) = (&snapshot.run, &*snapshot.state);
+        let hash = Digest::parse(&state.head.text_hash);
+        let hash = hash.ok_or_else(|| gone(run, "its text has no hash"))?;
+        let text = writer.reader.ports().journal.text(hash).await;
+        let text = text.map_err(|error| of_journal(&error))?;
+        let text = text.ok_or_else(|| gone(run, "its text is gone"))?;
+        Ok(Broken { text, why: why(failure), inputs: plain(state) })
     }
 
     /// The workflow of an orchestration that did not come as far as to run it.

@@ -53,7 +53,7 @@ impl Later for Remove {
     const DESCRIPTION: &'static str = include_str!("remove.md");
     const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL), Door::Command("catalog remove")];
 
-    fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
+    async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
         let id = meant(writer, request)?;
         let Ok(Some(record)) = writer.reader.shelf().known(&id) else {
             let kept = writer.catalogs.kept(&id).ok().flatten();

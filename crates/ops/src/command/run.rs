@@ -162,7 +162,7 @@ impl Later for Run {
     const DOORS: &'static [Door] =
         &[Door::Tool(Tool::CORE.calls_out().destroys()), Door::Command("command run")];
 
-    fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
+    async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
         let (loaded, row) = writer.reader.shelf().command(&request.command)?;
         let deletes = loaded.table.rows[row].method == Method::Delete && !request.dry_run;
         let spelling = loaded.spelling(row);

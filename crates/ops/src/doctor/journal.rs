@@ -7,8 +7,8 @@ use milepost_store::FileError;
 use milepost_store::runs::{Examination, FILE, RunsError, RunsReader};
 
 use super::{Check, access, count, or_ok};
-use crate::run::clock::now_ms;
 use crate::writer::Writer;
+use milepost_driver::clock::now_ms;
 
 /// Runs that are named; of more, how many there are.
 const NAMED: usize = 20;

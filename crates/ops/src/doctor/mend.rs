@@ -8,8 +8,8 @@ use milepost_store::runs::{OpenOptions, Runs, RunsReader};
 
 use super::count;
 use crate::problems;
-use crate::run::clock::now_ms;
 use crate::writer::Writer;
+use milepost_driver::clock::now_ms;
 
 /// What was done, and what could not be.
 #[derive(Default)]

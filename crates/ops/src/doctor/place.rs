@@ -151,8 +151,9 @@ pub(super) fn disk(writer: &Writer) -> Vec<Check> {
 }
 
 fn free(path: &Path) -> Option<u64> {
+    // Tests say how much room there seems to be; no release build asks.
     #[cfg(debug_assertions)]
-    if let Some(bytes) = crate::run::fail::free_bytes() {
+    if let Some(bytes) = std::env::var("MILEPOST_DISK").ok().and_then(|text| text.parse().ok()) {
         return Some(bytes);
     }
     health::free_bytes(path)

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use milepost_driver::clock::now_ms;
+use milepost_driver::{new_nonce, new_run_id};
 use milepost_engine::event::{Actor, ActorKind, Budget, Parent, Presence, RunCreated};
+use milepost_engine::ports::{ChildRun, Durability, PreparedRun, RememberedInputs, RunContext};
 use milepost_engine::sentinel;
 use milepost_model::guide::Confirmation;
 use milepost_model::id::{InputName, RunId};
@@ -12,15 +15,13 @@ use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Secret;
 use milepost_model::step::Action;
 use milepost_model::workflow::Workflow;
-use milepost_store::runs::{Durability, Remembered, Runs};
 use milepost_store::{Approvals, Budgets, LeastPresence};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::clock::now_ms;
-use super::drive::{Beginning, Child, Drive};
-use super::journal::{Loaded, of_runs};
-use super::past::Journaled;
+use super::errors::{of_journal, of_run};
+use super::past::JournaledPast;
+use super::request_sender::CatalogSender;
 use super::sealed::Sealed;
 use crate::author;
 use crate::call::{Alone, Call, Caller};
@@ -34,7 +35,7 @@ const SECRET_LEAST: usize = 4;
 
 /// What a run is made of.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wish {
+pub(crate) struct StartOptions {
     /// The text of a workflow.
     pub(crate) manifest: Option<Value>,
     /// Or a workflow of the library.
@@ -54,49 +55,45 @@ pub(crate) struct Wish {
 /// A run for a person or an agent.
 pub(crate) async fn run(
     writer: &Writer,
-    drive: &Drive,
     call: &dyn Call,
-    wish: Wish,
-) -> Result<Beginning, Problem> {
-    let id = match &wish.key {
+    options: StartOptions,
+) -> Result<PreparedRun, Problem> {
+    let id = match &options.key {
         Some(key) => keyed(&workspace(writer), key),
-        None => Runs::new_id().map_err(|error| of_runs(&error))?,
+        None => new_run_id().map_err(|error| of_run(&error))?,
     };
     let place = Place { id, above: None, actor: actor(call), rest: BTreeMap::new() };
-    beginning(writer, drive, call, wish, place).await
+    prepared(writer, writer.sender()?, call, options, place).await
 }
 
 /// A run for a step of another run. It is what its parent is: a mock, relaxed, in the same place.
 pub(crate) async fn child(
-    drive: &Drive,
-    child: &Child,
-    parent: Parent,
-    above: &Loaded,
-) -> Result<Beginning, Problem> {
-    let writer = drive.inner.caller.writer();
+    writer: &Writer,
+    sender: &CatalogSender,
+    child: ChildRun,
+) -> Result<PreparedRun, Problem> {
     let (workflow_id, inputs) = match child.workflow == author::CHOSEN {
         true => author::chosen(&child.inputs),
-        false => (Some(child.workflow.clone()), child.inputs.clone()),
+        false => (Some(child.workflow), child.inputs),
     };
-    let wish = Wish {
+    let options = StartOptions {
         manifest: None,
         workflow_id,
         inputs,
-        mock: above.state.head.mock,
-        relaxed: above.row.durability == Durability::Relaxed,
+        mock: child.above.mock,
+        relaxed: child.durability == Durability::Relaxed,
         key: None,
         own: false,
     };
-    let actor = above.state.head.actor.clone();
-    let above = Some((parent, above.state.head.seal.clone()));
-    let place = Place { id: child.run.clone(), above, actor, rest: child.rest.clone() };
-    beginning(writer, drive, &Alone, wish, place).await
+    let above = Some((child.parent, child.above));
+    let place = Place { id: child.run, above, actor: child.actor, rest: child.rest };
+    prepared(writer, sender, &Alone, options, place).await
 }
 
 struct Place {
     id: RunId,
-    /// The step it is for, and the seal of that step's run.
-    above: Option<(Parent, String)>,
+    /// The step it is for, and the run of that step.
+    above: Option<(Parent, RunContext)>,
     actor: Actor,
     /// What is left to spend above it.
     rest: BTreeMap<Budget, u64>,
@@ -110,23 +107,24 @@ fn keyed(workspace: &str, key: &str) -> RunId {
     RunId::from_bytes(bytes)
 }
 
-async fn beginning(
+async fn prepared(
     writer: &Writer,
-    drive: &Drive,
+    sender: &CatalogSender,
     call: &dyn Call,
-    wish: Wish,
+    options: StartOptions,
     place: Place,
-) -> Result<Beginning, Problem> {
-    let compiled = compiled(writer, &wish)?;
+) -> Result<PreparedRun, Problem> {
+    let compiled = compiled(writer, &options)?;
     let workflow = &*compiled.workflow;
-    let past = Journaled { runs: &drive.inner.runs };
+    let reader = &writer.reader;
+    let past = JournaledPast::of(reader.ports(), reader.workspace(), workflow).await;
     let given = match &place.above {
-        Some((parent, seal)) => handed(drive, parent, seal, workflow, wish.inputs)?,
-        None => wish.inputs,
+        Some((_, above)) => handed(sender, above, workflow, options.inputs)?,
+        None => options.inputs,
     };
     let resolved = inputs::resolve(writer, call, workflow, given, &past).await?;
-    remember(writer, drive, workflow, &resolved.values)?;
-    let seal = seal()?;
+    remember(writer, workflow, &resolved.values).await?;
+    let seal = new_nonce().map_err(|error| of_run(&error))?;
     let env = env(writer, workflow, &resolved.secrets, &seal)?;
     let is_default = |name: &&String| resolved.provenance.get(*name) == Some(&Origin::Env);
     let defaulted = resolved.secrets.keys().filter(is_default).cloned().collect();
@@ -136,7 +134,7 @@ async fn beginning(
     }
     let config = writer.reader.config()?;
     let budget = budget(workflow, &config.budget, &place.rest);
-    let person = super::person::key(writer, drive)?;
+    let person = super::person::key(writer).await?;
     let presence = presence(writer, workflow, &config.approvals, person.is_some())?;
     let created = RunCreated {
         run: place.id.as_str().to_owned(),
@@ -155,26 +153,29 @@ async fn beginning(
         presence,
         person,
         deadline_ms: now_ms() + compiled.flow.allowed_ms(),
-        mock: wish.mock,
+        mock: options.mock,
     };
+    if created.person.is_none() {
+        writer.unsigned().add(place.id.clone());
+    }
+    sender.keep(&place.id, resolved.secrets);
     let title = workflow.display_title().to_owned();
     let id = workflow.id.value.clone();
-    Ok(Beginning {
+    Ok(PreparedRun {
         id: place.id,
         workflow: id,
         title,
         text: compiled.text.clone(),
         flow: compiled.flow.clone(),
         created,
-        secrets: resolved.secrets,
-        durability: if wish.relaxed { Durability::Relaxed } else { Durability::Full },
+        durability: if options.relaxed { Durability::Relaxed } else { Durability::Full },
     })
 }
 
 /// The workflow that is wished for.
-fn compiled(writer: &Writer, wish: &Wish) -> Result<Arc<Compiled>, Problem> {
-    let (manifest, id) = (wish.manifest.as_ref(), wish.workflow_id.as_deref());
-    match manifest.filter(|_| wish.own) {
+fn compiled(writer: &Writer, options: &StartOptions) -> Result<Arc<Compiled>, Problem> {
+    let (manifest, id) = (options.manifest.as_ref(), options.workflow_id.as_deref());
+    match manifest.filter(|_| options.own) {
         Some(own) => {
             let compiled = Compiled::of(Subject::own(own)?.document);
             compiled.map(Arc::new).ok_or_else(nothing_to_run)
@@ -184,9 +185,8 @@ fn compiled(writer: &Writer, wish: &Wish) -> Result<Arc<Compiled>, Problem> {
 }
 
 /// Keeps the values that later runs take as defaults.
-fn remember(
+async fn remember(
     writer: &Writer,
-    drive: &Drive,
     workflow: &Workflow,
     values: &Map<String, Value>,
 ) -> Result<(), Problem> {
@@ -195,8 +195,9 @@ fn remember(
         return Ok(());
     }
     let (workspace, workflow) = (workspace(writer), workflow.id.value.clone());
-    let what = Remembered { workspace, workflow, values, at_ms: now_ms() };
-    drive.inner.runs.remember_inputs(what).map_err(|error| of_runs(&error))
+    let what = RememberedInputs { workspace, workflow, values, at_ms: now_ms() };
+    let remembered = writer.reader.ports().history.remember_inputs(what).await;
+    remembered.map_err(|error| of_journal(&error))
 }
 
 /// The values that later runs take as defaults: those of inputs that ask for it, never a secret.
@@ -281,12 +282,12 @@ pub(crate) fn env(
     let read = allowed.iter().filter(is_named).filter_map(|name| {
         let mut text = writer.variable(name)?;
         if hidden.contains(name.as_str()) {
-            text = sentinel(seal, &format!("{}{name}", super::caller::ENV));
+            text = sentinel(seal, &format!("{}{name}", super::request_sender::ENV));
         }
         for (input, secret) in secrets {
             let own = secret.reveal();
             if own == text || own.len() >= SECRET_LEAST && text.contains(own) {
-                let name = format!("{}{input}", super::caller::INPUT);
+                let name = format!("{}{input}", super::request_sender::INPUT);
                 text = text.replace(own, &sentinel(seal, &name));
             }
         }
@@ -298,13 +299,12 @@ pub(crate) fn env(
 /// What a step hands to the run it starts. A secret is handed on to an input that is a secret too,
 /// and to no other: it would be in that run's journal.
 fn handed(
-    drive: &Drive,
-    above: &Parent,
-    seal: &str,
+    sender: &CatalogSender,
+    above: &RunContext,
     workflow: &Workflow,
     inputs: Map<String, Value>,
 ) -> Result<Map<String, Value>, Problem> {
-    let sealed = Sealed(seal.to_owned());
+    let sealed = Sealed(above.nonce.clone());
     let handed = inputs.into_iter().map(|(name, value)| {
         let wanted = sealed.names(&value);
         if wanted.is_empty() {
@@ -317,7 +317,7 @@ fn handed(
         }
         let mut known = BTreeMap::new();
         for secret in wanted {
-            let value = drive.inner.caller.handed(&above.run, &secret)?;
+            let value = sender.handed(above, &secret)?;
             known.insert(secret, value);
         }
         Ok((name, sealed.reveal(&value, &known)))
@@ -342,12 +342,6 @@ pub(crate) fn actor(call: &dyn Call) -> Actor {
         }
         Caller::Agent => Actor { kind: ActorKind::Agent, name: principal.unwrap_or_default() },
     }
-}
-
-/// What nobody outside can know.
-fn seal() -> Result<String, Problem> {
-    let id = Runs::new_id().map_err(|error| of_runs(&error))?;
-    Ok(id.as_str().trim_start_matches("run_").to_owned())
 }
 
 /// What is said about a request without a workflow.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::begin;
 use super::view::RunView;
-use crate::call::Call;
+use crate::call::{Alone, Call};
 use crate::later::Later;
 use crate::operation::Door;
 use crate::tool::Tool;
@@ -44,20 +44,20 @@ impl Later for Cancel {
     const DESCRIPTION: &'static str = include_str!("cancel.md");
     const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL.repeats()), Door::Command("cancel")];
 
-    fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
-        let drive = writer.drive()?;
-        let run = drive.inner.sight.find(&request.run_id)?;
-        let ended = drive.inner.sight.view(&run)?.next.is_none();
+    async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
+        let runs = writer.reader.runs();
+        let run = super::find(runs, &request.run_id).await?;
+        let ended = super::view(runs, &run).await?.next.is_none();
         Ok((!ended).then(|| format!("This stops run `{run}` where it is.")))
     }
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<RunView, Problem> {
-        let drive = writer.drive()?;
-        let run = drive.inner.sight.find(&request.run_id)?;
+        let runs = writer.runs()?;
+        let run = super::find(runs, &request.run_id).await?;
         let by = begin::actor(call);
         let signal = Signal::Cancel { by, reason: request.reason };
-        super::tell(&drive, &run, &signal).await?;
-        drive.inner.sight.follow(&run, PATIENCE).await
+        super::tell(runs, &run, signal).await?;
+        super::follow(runs, &Alone, &run, PATIENCE).await
     }
 
     fn example() -> Request {

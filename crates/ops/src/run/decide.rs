@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::begin;
+use super::errors::of_run;
 use super::view::{RunView, WaitingView};
-use super::{begin, journal};
-use crate::call::{Call, Caller};
+use crate::call::{Alone, Call, Caller};
 use crate::later::Later;
 use crate::operation::Door;
 use crate::writer::Writer;
@@ -106,11 +107,10 @@ async fn decide(
         let message = "a decision in a client says what was shown there";
         return Err(Problem::new(Code::ParamsInvalid, message, "give the digest of the question"));
     }
-    let drive = writer.drive()?;
-    let runs = &drive.inner.runs;
-    let run = drive.inner.sight.find(&request.run_id)?;
-    let loaded = journal::load(runs, &run)?;
-    let view = RunView::of(&loaded.flow, &loaded.state, false);
+    let runs = writer.runs()?;
+    let run = super::find(runs, &request.run_id).await?;
+    let snapshot = runs.snapshot(&run).await.map_err(|error| of_run(&error))?;
+    let view = RunView::of(&snapshot);
     let question = question(&view, request.step_id.as_deref())?;
     let asked = question.digest.clone().unwrap_or_default();
     let digest = request.digest.unwrap_or(asked);
@@ -124,9 +124,9 @@ async fn decide(
         presence: Presence::Policy,
         signature: None,
     };
-    super::person::present(writer, call, &loaded.state.head, &mut decided)?;
-    super::tell(&drive, &run, &Signal::Decide(decided)).await?;
-    drive.inner.sight.follow(&run, super::AFTER).await
+    super::person::present(writer, call, &snapshot.state.head, &mut decided)?;
+    super::tell(runs, &run, Signal::Decide(decided)).await?;
+    super::follow(runs, &Alone, &run, super::AFTER).await
 }
 
 /// The open question of a run.

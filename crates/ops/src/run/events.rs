@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use milepost_driver::{News, Until, Wait};
 use milepost_engine::into_shown;
 use milepost_engine::state::Status;
 use milepost_model::problem::{Code, Problem};
@@ -9,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::sight::{News, Until};
+use super::errors::of_run;
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
@@ -82,26 +83,29 @@ impl Later for Events {
 
     async fn run(reader: &Reader, _: &dyn Call, request: Request) -> Result<Response, Problem> {
         let runs = reader.runs();
-        let run = runs.find(&request.run_id)?;
+        let run = super::find(runs, &request.run_id).await?;
         if request.wait_s > 0 {
             let patience = Duration::from_secs(request.wait_s.min(super::WAIT_MAX_S));
             let until = if request.until_rest { Until::Rest } else { Until::News };
-            runs.until(&run, request.after_seq, patience, until).await?;
-            let moment = Duration::from_millis(request.gather_ms.min(GATHER_MAX_MS));
-            runs.gather(&run, moment).await;
+            let gather = Duration::from_millis(request.gather_ms.min(GATHER_MAX_MS));
+            let wait = Wait { after: request.after_seq, until, patience, gather };
+            runs.wait(&run, wait).await.map_err(|error| of_run(&error))?;
         }
-        let News { entries, seal, status } = runs.news(&run, request.after_seq)?;
+        let news = runs.events(&run, request.after_seq).await;
+        let News { entries, nonce, status } = news.map_err(|error| of_run(&error))?;
         let events = entries.iter().map(|entry| {
             let mut event = serde_json::to_value(&entry.event)?;
             if let Some(map) = event.as_object_mut() {
                 // Whoever knows it could forge the place of a secret.
                 map.remove("seal");
+                // Which messages wait for a verdict concerns nobody but the driver.
+                map.remove("messages");
                 // When a step goes on; when the event happened stands beside it.
                 if let Some(due) = map.remove("at_ms") {
                     map.insert("due_ms".to_owned(), due);
                 }
             }
-            let event = into_shown(&seal, event);
+            let event = into_shown(&nonce, event);
             Ok(EventView { seq: entry.seq, at_ms: entry.at_ms, event })
         });
         let events: Result<Vec<EventView>, serde_json::Error> = events.collect();

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
+use milepost_driver::clock::now_ms;
+use milepost_engine::ports::{Forgetting, Forgotten, PurgeFilter};
 use milepost_model::id::{InputName, WorkflowId};
 use milepost_model::problem::{Code, Problem};
-use milepost_store::runs::{Forgetting, Forgotten, PurgeFilter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::clock::now_ms;
-use super::journal::of_runs;
+use super::errors::of_journal;
 use crate::call::{Call, Caller};
 use crate::later::Later;
 use crate::operation::Door;
@@ -52,8 +52,8 @@ impl Later for Backup {
         _: &dyn Call,
         request: BackupRequest,
     ) -> Result<BackupResponse, Problem> {
-        let drive = writer.drive()?;
-        drive.inner.runs.backup(Path::new(&request.to)).map_err(|error| of_runs(&error))?;
+        let copied = writer.reader.ports().history.backup(Path::new(&request.to)).await;
+        copied.map_err(|error| of_journal(&error))?;
         Ok(BackupResponse { path: request.to })
     }
 
@@ -101,13 +101,12 @@ impl Later for Purge {
         "Remove runs that ended, with their journals and what only they referred to.";
     const DOORS: &'static [Door] = &[Door::Command("runs purge")];
 
-    fn loss(writer: &Writer, request: &PurgeRequest) -> Result<Option<String>, Problem> {
+    async fn loss(writer: &Writer, request: &PurgeRequest) -> Result<Option<String>, Problem> {
         if request.dry_run {
             return Ok(None);
         }
-        let drive = writer.drive()?;
-        let report = drive.inner.runs.purgeable(&filter(request)?);
-        let count = report.map_err(|error| of_runs(&error))?.runs;
+        let report = writer.reader.ports().history.purgeable(filter(request)?).await;
+        let count = report.map_err(|error| of_journal(&error))?.runs;
         Ok((count > 0).then(|| format!("{count} runs and their journals would be gone.")))
     }
 
@@ -116,13 +115,13 @@ impl Later for Purge {
         _: &dyn Call,
         request: PurgeRequest,
     ) -> Result<PurgeResponse, Problem> {
-        let drive = writer.drive()?;
+        let history = &writer.reader.ports().history;
         let filter = filter(&request)?;
         let report = match request.dry_run {
-            true => drive.inner.runs.purgeable(&filter),
-            false => drive.inner.runs.purge(&filter),
+            true => history.purgeable(filter).await,
+            false => history.purge(filter).await,
         };
-        let report = report.map_err(|error| of_runs(&error))?;
+        let report = report.map_err(|error| of_journal(&error))?;
         Ok(PurgeResponse { runs: report.runs, dry_run: request.dry_run })
     }
 
@@ -209,9 +208,10 @@ impl Later for Forget {
         Err(Problem::new(Code::ParamsInvalid, message, hint))
     }
 
-    fn loss(writer: &Writer, request: &ForgetRequest) -> Result<Option<String>, Problem> {
-        let runs = &writer.drive()?.inner.runs;
-        if !runs.remembers_inputs(&forgetting(request)?).map_err(|error| of_runs(&error))? {
+    async fn loss(writer: &Writer, request: &ForgetRequest) -> Result<Option<String>, Problem> {
+        let history = &writer.reader.ports().history;
+        let remembers = history.remembers_inputs(forgetting(request)?).await;
+        if !remembers.map_err(|error| of_journal(&error))? {
             return Ok(None);
         }
         let whose = request.workflow_id.as_ref();
@@ -228,9 +228,9 @@ impl Later for Forget {
         _: &dyn Call,
         request: ForgetRequest,
     ) -> Result<ForgetResponse, Problem> {
-        let drive = writer.drive()?;
-        let what = forgetting(&request)?;
-        let forgotten = drive.inner.runs.forget_inputs(what).map_err(|error| of_runs(&error))?;
+        let history = &writer.reader.ports().history;
+        let forgotten = history.forget_inputs(forgetting(&request)?).await;
+        let forgotten = forgotten.map_err(|error| of_journal(&error))?;
         let removed = forgotten.iter().map(|forgotten| forgotten.values).sum();
         let entries = forgotten.into_iter().map(ForgottenInput::from).collect();
         Ok(ForgetResponse { removed, entries })

@@ -1,15 +1,16 @@
 //! `runs.list`: runs, newest first.
 
+use milepost_driver::RunReader;
+use milepost_driver::clock::now_ms;
+use milepost_engine::ports::{Cursor, RunFilter, RunRecord, RunStatus};
 use milepost_engine::state::Status;
 use milepost_engine::view::WaitingKind;
 use milepost_model::id::WorkflowId;
 use milepost_model::problem::{Code, Problem};
-use milepost_store::runs::{Cursor, RunFilter, RunRow, RunStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::clock::now_ms;
-use super::sight::Sight;
+use super::errors::of_run;
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
@@ -90,7 +91,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    fn of(row: &RunRow) -> Listed {
+    fn of(row: &RunRecord) -> Listed {
         Listed {
             run_id: row.id.as_str().to_owned(),
             workflow: row.workflow.as_str().to_owned(),
@@ -119,49 +120,56 @@ fn of_index(status: RunStatus) -> Status {
 }
 
 /// Rows of the index, each with whether somebody drives it.
-pub(crate) fn listed(runs: &Sight, rows: &[RunRow]) -> Result<Vec<Listed>, Problem> {
-    let listed = rows.iter().map(|row| {
-        let mut listed = Listed::of(row);
-        let moves = matches!(row.standing.status, RunStatus::Pending | RunStatus::Running);
-        if let Some(waiting) = moves.then(|| stands(runs, row)).transpose()?.flatten() {
+pub(crate) async fn listed(
+    runs: &dyn RunReader,
+    records: &[RunRecord],
+) -> Result<Vec<Listed>, Problem> {
+    let mut all = Vec::with_capacity(records.len());
+    for record in records {
+        let mut listed = Listed::of(record);
+        if record.standing.status.is_moving()
+            && let Some(waiting) = waits_below(runs, record).await?
+        {
             listed.status = Status::Waiting;
             listed.waiting = Some(waiting);
         }
-        if let Some(waiting) = lapsed(runs, row)? {
+        if let Some(waiting) = lapsed(runs, record).await? {
             listed.waiting = Some(waiting);
         }
-        Ok(listed)
-    });
-    listed.collect()
+        all.push(listed);
+    }
+    Ok(all)
 }
 
 /// What a run waits for that has something to do: the run of a step, or somebody who takes it up.
-fn stands(runs: &Sight, row: &RunRow) -> Result<Option<String>, Problem> {
+async fn waits_below(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>, Problem> {
     if row.quarantined {
         return Ok(None);
     }
     let filter =
         RunFilter { parent: Some(row.id.clone()), open_only: true, ..RunFilter::default() };
-    if !runs.list(&filter, 1)?.runs.is_empty() {
-        let view = runs.view(&row.id)?;
+    let open = runs.list(&filter, 1).await.map_err(|error| of_run(&error))?;
+    if !open.runs.is_empty() {
+        let view = super::view(runs, &row.id).await?;
         let below = view.waiting.iter().find_map(|waiting| waiting.run_id.clone());
         if below.is_some() {
             return Ok(below);
         }
     }
-    Ok(runs.is_adrift(&row.id)?.then(|| WaitingKind::Adrift.name().to_owned()))
+    let orphaned = runs.is_orphaned(&row.id).await.map_err(|error| of_run(&error))?;
+    Ok(orphaned.then(|| WaitingKind::Adrift.name().to_owned()))
 }
 
 /// What a run waits for whose time has come, where that was the time to answer a question. Without
 /// anybody who drives the run, the index does not know of it.
-fn lapsed(runs: &Sight, row: &RunRow) -> Result<Option<String>, Problem> {
+async fn lapsed(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>, Problem> {
     let is_due = row.standing.wake_ms.is_some_and(|at| at <= now_ms());
     let waiting = row.standing.waiting.as_deref().filter(|_| is_due && !row.quarantined);
     let Some(waiting) = waiting.filter(|waiting| waiting.contains(WaitingKind::Approval.name()))
     else {
         return Ok(None);
     };
-    let view = runs.view(&row.id)?;
+    let view = super::view(runs, &row.id).await?;
     let words = waiting.split(", ").map(|word| {
         let step = word.strip_prefix(WaitingKind::Approval.name()).map(str::trim_start);
         let is_over = |step: &&str| {
@@ -211,7 +219,7 @@ impl Later for List {
             let hint = "give a limit in between";
             return Err(Problem::new(Code::ParamsInvalid, message, hint));
         }
-        page(&reader.runs(), filter, open, limit)
+        page(reader.runs(), filter, open, limit).await
     }
 
     fn example() -> Request {
@@ -221,17 +229,17 @@ impl Later for List {
 
 /// A page of runs: all that the filter lets through and that are listed with the status, where one
 /// is wanted.
-fn page(
-    runs: &Sight,
+async fn page(
+    runs: &dyn RunReader,
     mut filter: RunFilter,
     status: Option<RunStatus>,
     limit: usize,
 ) -> Result<Response, Problem> {
     let mut found = Vec::new();
     loop {
-        let page = runs.list(&filter, limit - found.len())?;
+        let page = runs.list(&filter, limit - found.len()).await.map_err(|error| of_run(&error))?;
         let fits = |run: &Listed| status.is_none_or(|status| run.status == of_index(status));
-        found.extend(listed(runs, &page.runs)?.into_iter().filter(fits));
+        found.extend(listed(runs, &page.runs).await?.into_iter().filter(fits));
         let next_cursor = page.next.map(|next| next.get().to_string());
         if next_cursor.is_none() || found.len() == limit {
             return Ok(Response { runs: found, next_cursor });

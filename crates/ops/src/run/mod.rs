@@ -1,46 +1,41 @@
 //! Durable runs: the engine of this process, and its operations, one file each.
 
-pub(crate) mod again;
 pub(crate) mod begin;
-pub(crate) mod caller;
 pub mod cancel;
-pub(crate) mod clock;
 pub mod decide;
-pub(crate) mod drive;
+pub(crate) mod errors;
 pub mod events;
 pub mod execute;
-#[cfg(debug_assertions)]
-pub(crate) mod fail;
-pub(crate) mod journal;
 pub mod keep;
 pub mod list;
 pub mod next;
+pub(crate) mod open;
 pub mod overview;
 mod past;
 pub mod pause;
 pub(crate) mod person;
 pub mod pin;
+pub(crate) mod request_sender;
 pub mod resume;
 mod sealed;
 pub mod settle;
-pub(crate) mod sight;
 pub mod start;
 pub mod status;
 pub mod submit;
-mod task;
-mod trace;
 pub mod view;
 
 use std::time::Duration;
 
-use milepost_engine::Failure;
+use milepost_driver::{RunReader, RunService, Tell};
+use milepost_engine::Key;
 use milepost_engine::signal::{Reply, Signal};
+use milepost_engine::state::StepStatus;
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
-use milepost_store::runs::{InboxId, Runs};
 
-use drive::Drive;
-use journal::of_runs;
+use crate::call::Call;
+use errors::{of_run, refused};
+use view::RunView;
 
 /// Seconds that an answer may be waited for.
 const WAIT_MAX_S: u64 = 25;
@@ -50,34 +45,54 @@ pub(crate) const AFTER: Duration = Duration::from_millis(500);
 const TAKES: Duration = Duration::from_secs(10);
 
 /// Tells a run something that it takes in at once.
-pub(crate) async fn tell(drive: &Drive, run: &RunId, signal: &Signal) -> Result<(), Problem> {
-    let id = message_id("signal")?;
-    match drive.tell(run, &id, signal, TAKES).await? {
+pub(crate) async fn tell(
+    runs: &dyn RunService,
+    run: &RunId,
+    signal: Signal,
+) -> Result<(), Problem> {
+    match send(runs, run, signal, TAKES).await? {
         Some(Reply::Refused { failure }) => Err(refused(&failure, run)),
         Some(_) => Ok(()),
-        None => {
-            let message = format!("run `{run}` has not taken it in yet");
-            let hint =
-                "it will when the process that drives it has time; look with `milepost show`";
-            Err(Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str()))
-        }
+        None => Err(not_taken_in(run)),
     }
 }
 
-/// A message that is new.
-pub(crate) fn message_id(kind: &str) -> Result<InboxId, Problem> {
-    let random = Runs::new_id().map_err(|error| of_runs(&error))?;
-    let text = format!("{kind}:{random}");
-    InboxId::parse(&text).map_err(|error| drive::internal(&error.to_string()))
+/// Tells a run something, and waits for its answer for a time.
+pub(crate) async fn send(
+    runs: &dyn RunService,
+    run: &RunId,
+    signal: Signal,
+    patience: Duration,
+) -> Result<Option<Reply>, Problem> {
+    let tell = Tell { signal, id: None, text: None, patience };
+    runs.send(run, tell).await.map_err(|error| of_run(&error))
 }
 
-/// What a run does not take in, as a problem.
-pub(crate) fn refused(failure: &Failure, run: &RunId) -> Problem {
-    let code =
-        Code::ALL.iter().copied().find(|code| failure.is(*code)).unwrap_or(Code::RunConflict);
-    let mut problem = Problem::new(code, &failure.message, &failure.hint);
-    for (name, value) in failure.context.iter().flat_map(|context| context.iter()) {
-        problem = problem.context(name, value.clone());
-    }
-    problem.context("run_id", run.as_str())
+pub(crate) fn not_taken_in(run: &RunId) -> Problem {
+    let message = format!("run `{run}` has not taken it in yet");
+    let hint = "it will when the process that drives it has time; look with `milepost show`";
+    Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
+}
+
+/// A run by its id or the beginning of it.
+pub(crate) async fn find(runs: &dyn RunReader, named: &str) -> Result<RunId, Problem> {
+    runs.find(named).await.map_err(|error| of_run(&error))
+}
+
+/// A run as it is now.
+pub(crate) async fn view(runs: &dyn RunReader, run: &RunId) -> Result<RunView, Problem> {
+    let snapshot = runs.snapshot(run).await.map_err(|error| of_run(&error))?;
+    Ok(RunView::of(&snapshot))
+}
+
+/// A run once it has ended or waits for somebody, at most after a time.
+pub(crate) async fn follow(
+    runs: &dyn RunReader,
+    call: &dyn Call,
+    run: &RunId,
+    patience: Duration,
+) -> Result<RunView, Problem> {
+    let told = |key: &Key, does: StepStatus| call.progress(&format!("`{key}` is {does}"));
+    let snapshot = runs.follow(run, patience, &told).await;
+    Ok(RunView::of(&snapshot.map_err(|error| of_run(&error))?))
 }

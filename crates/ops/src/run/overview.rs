@@ -1,13 +1,14 @@
 //! How things stand: the open runs, who has to do what, and the one command to type next.
 
+use milepost_engine::ports::{RunFilter, RunStatus};
 use milepost_engine::state::Status;
 use milepost_engine::view::WaitingKind;
 use milepost_model::id::RunId;
 use milepost_model::problem::Problem;
-use milepost_store::runs::{RunFilter, RunStatus};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
+use super::errors::of_run;
 use super::list::{Listed, listed};
 use super::next::{Deed, Next};
 use super::view::{RunView, WaitingView};
@@ -85,11 +86,12 @@ impl Serialize for AskedKind {
 }
 
 /// Looks at all runs; makes nothing.
-pub fn overview(reader: &Reader) -> Result<Overview, Problem> {
+pub async fn overview(reader: &Reader) -> Result<Overview, Problem> {
     let runs = reader.runs();
-    let page = runs.list(&RunFilter { open_only: true, ..RunFilter::default() }, OPEN_MAX)?;
+    let open = RunFilter { open_only: true, ..RunFilter::default() };
+    let page = runs.list(&open, OPEN_MAX).await.map_err(|error| of_run(&error))?;
     let mut overview = Overview {
-        open: listed(&runs, &page.runs)?,
+        open: listed(runs, &page.runs).await?,
         more: page.next.is_some(),
         waits_on_you: Vec::new(),
         waits_on_agent: Vec::new(),
@@ -110,13 +112,13 @@ pub fn overview(reader: &Reader) -> Result<Overview, Problem> {
                 message: "its journal is damaged, and it was set aside".to_owned(),
                 next: "milepost doctor".to_owned(),
             });
-        } else if let Some(view) = RunId::parse(&run.run_id).ok().map(|id| runs.view(&id)) {
-            let (person, agent) = asked(&view?);
+        } else if let Ok(id) = RunId::parse(&run.run_id) {
+            let (person, agent) = asked(&super::view(runs, &id).await?);
             overview.waits_on_you.extend(person);
             overview.waits_on_agent.extend(agent);
         }
     }
-    overview.next = next(reader, &overview)?;
+    overview.next = next(reader, &overview).await?;
     Ok(overview)
 }
 
@@ -145,7 +147,7 @@ fn asked(view: &RunView) -> (Vec<Asked>, Vec<Asked>) {
 }
 
 /// The one command that is of most use now.
-fn next(reader: &Reader, overview: &Overview) -> Result<String, Problem> {
+async fn next(reader: &Reader, overview: &Overview) -> Result<String, Problem> {
     if overview.fault.is_some() {
         return Ok("milepost doctor".to_owned());
     }
@@ -162,7 +164,8 @@ fn next(reader: &Reader, overview: &Overview) -> Result<String, Problem> {
     if let Some(run) = overview.open.first() {
         return Ok(format!("milepost logs {} --follow", run.run_id));
     }
-    let newest = reader.runs().list(&RunFilter::default(), 1)?;
+    let newest = reader.runs().list(&RunFilter::default(), 1).await;
+    let newest = newest.map_err(|error| of_run(&error))?;
     Ok(match newest.runs.first() {
         None => FIRST.to_owned(),
         Some(run) if run.standing.status == RunStatus::Failed => {

@@ -36,11 +36,11 @@ impl Later for Pause {
     const DOORS: &'static [Door] = &[Door::Command("pause")];
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<RunView, Problem> {
-        let drive = writer.drive()?;
-        let run = drive.inner.sight.find(&request.run_id)?;
+        let runs = writer.runs()?;
+        let run = super::find(runs, &request.run_id).await?;
         let by = begin::actor(call);
-        super::tell(&drive, &run, &Signal::Pause { by }).await?;
-        drive.inner.sight.view(&run)
+        super::tell(runs, &run, Signal::Pause { by }).await?;
+        super::view(runs, &run).await
     }
 
     fn example() -> Request {

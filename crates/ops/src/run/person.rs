@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use milepost_engine::event::{Event, Presence, Proof, RunCreated};
+use milepost_engine::ports::RunFilter;
 use milepost_engine::signal::Decided;
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
 use milepost_store::person::{self, Person, PersonError};
 
-use super::drive::Drive;
-use super::journal;
+use super::errors::of_journal;
 use crate::call::{Call, Caller, Untyped};
 use crate::problems;
 use crate::writer::Writer;
@@ -25,9 +25,9 @@ const UNSIGNED: usize = 1_024;
 
 /// The key that decisions in new runs are signed with, when the person set a PIN. One that was
 /// there and is gone is missed: without it anything with a terminal could decide.
-pub(crate) fn key(writer: &Writer, drive: &Drive) -> Result<Option<String>, Problem> {
+pub(crate) async fn key(writer: &Writer) -> Result<Option<String>, Problem> {
     let known = of(writer).key().map_err(|error| of_person(&error))?;
-    if known.is_none() && was_signed(drive)? {
+    if known.is_none() && was_signed(writer).await? {
         let message = "decisions were signed with a PIN until now, and `person.json` is gone";
         let hint = "restore it from a backup, or set a PIN with `milepost person set-pin`";
         return Err(Problem::new(Code::PresenceRequired, message, hint));
@@ -36,16 +36,17 @@ pub(crate) fn key(writer: &Writer, drive: &Drive) -> Result<Option<String>, Prob
 }
 
 /// Whether decisions in one of the last runs need a signature.
-fn was_signed(drive: &Drive) -> Result<bool, Problem> {
-    let runs = &drive.inner.runs;
-    let last = runs.newest(EARLIER).map_err(|error| journal::of_runs(&error))?;
-    let last = drive.inner.unsigned.without(last);
-    let firsts = runs.beginnings(&last).map_err(|error| journal::of_runs(&error))?;
-    for (run, first) in last.into_iter().zip(firsts) {
-        let Some(first) = first else { continue };
-        match serde_json::from_slice(&first.data) {
-            Ok(Event::RunCreated(head)) if head.person.is_some() => return Ok(true),
-            _ => drive.inner.unsigned.add(run),
+async fn was_signed(writer: &Writer) -> Result<bool, Problem> {
+    let journal = &writer.reader.ports().journal;
+    let last = journal.list(&RunFilter::default(), EARLIER).await;
+    let last = last.map_err(|error| of_journal(&error))?.runs;
+    let last = last.into_iter().map(|record| record.id).collect();
+    for run in writer.unsigned().without(last) {
+        // One that cannot be read says nothing.
+        let Ok(first) = journal.events(&run, 0, 1).await else { continue };
+        match first.entries.into_iter().next().map(|entry| entry.event) {
+            Some(Event::RunCreated(head)) if head.person.is_some() => return Ok(true),
+            _ => writer.unsigned().add(run),
         }
     }
     Ok(false)
@@ -161,7 +162,7 @@ pub(crate) fn of_person(error: &PersonError) -> Problem {
         PersonError::Damaged { .. } => "restore it from a backup",
         PersonError::NoRandomness => "look at the system",
         PersonError::File(error) => return problems::of_file(error),
-        PersonError::Chain(error) => return journal::of_runs(error),
+        PersonError::Chain(error) => return of_journal(error),
     };
     Problem::new(Code::PresenceRequired, message, hint)
 }

@@ -1,14 +1,16 @@
 //! `workflow.resume`: a run goes on; what that means is told first.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use milepost_driver::clock::now_ms;
+use milepost_driver::{RunService, Snapshot, Tell, Until, Wait, plan_continuation};
 use milepost_engine::event::{Budget, Resumption};
 use milepost_engine::resume::{
     self, Forecast, Needs, Origin, ResumePlan, ResumeRequest, StepPlan, Tally, Verdict, VerdictKind,
 };
-use milepost_engine::signal::{Signal, resumed_text};
+use milepost_engine::signal::{Reply, Signal, resumed_text};
 use milepost_engine::state::{End, Phase, State, Status};
-use milepost_engine::view;
 use milepost_engine::{Flow, Key, sentinel};
 use milepost_model::id::RunId;
 use milepost_model::plan;
@@ -19,17 +21,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::clock::now_ms;
-use super::drive::Drive;
-use super::journal::{self, Loaded, of_runs};
-use super::past::Journaled;
+use super::errors::{of_run, refused};
+use super::past::JournaledPast;
 use super::view::RunView;
 use super::{begin, person};
 use crate::author::no_secrets;
-use crate::call::{Call, Caller};
+use crate::call::{Alone, Call, Caller};
 use crate::inputs::Origin::Given;
 use crate::inputs::{self, Subject};
-use crate::later::Later;
+use crate::later::{Later, Waiting};
 use crate::operation::Door;
 use crate::tool::Tool;
 use crate::writer::Writer;
@@ -214,58 +214,37 @@ impl Later for Resume {
     const DOORS: &'static [Door] = &[Door::Tool(Tool::WORK.calls_out()), Door::Command("resume")];
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let drive = writer.drive()?;
-        let run = drive.inner.sight.find(&request.run_id)?;
-        let loaded = journal::load(&drive.inner.runs, &run)?;
-        if request.is_plain() && is_open(&loaded) {
-            let run = go_on(&drive, call, &run, &loaded).await?;
+        let runs = writer.runs()?;
+        let run = super::find(runs, &request.run_id).await?;
+        let snapshot = runs.snapshot(&run).await.map_err(|error| of_run(&error))?;
+        if request.is_plain() && is_open(&snapshot) {
+            let run = go_on(runs, call, &snapshot).await?;
             return Ok(Response { plan: Vec::new(), forecast: None, run });
         }
-        let view = drive.inner.sight.view(&run)?;
+        let view = RunView::of(&snapshot);
         if request.plan_only && request.changes_nothing() && view.goes_on_by_itself() {
-            return ahead(&drive, &loaded, view);
+            return ahead(writer, &snapshot, view);
         }
         no_secrets(writer, &view, request.inputs.values().chain(request.overrides.values()))?;
-        let wanted = Wanted::of(writer, call, &drive, &request, &loaded).await?;
+        let wanted = Wanted::of(writer, call, &request, &snapshot).await?;
         let planned = resume::plan(
-            &loaded.flow,
+            &snapshot.flow,
             &wanted.flow,
-            &loaded.state,
-            &drive.inner.caller,
+            &snapshot.state,
+            writer.sender()?,
             &wanted.request,
         );
         let planned = planned.map_err(|failure| match view.is_left() {
-            true if failure.code == Code::RunConflict.name() => left_alone(&run),
-            _ => super::refused(&failure, &run),
+            true if failure.is(Code::RunConflict) => left_alone(&run),
+            _ => refused(&failure, &run),
         })?;
-        let (plan, forecast) = with_children(&drive, &loaded.state, &planned);
+        let (plan, forecast) = with_children(writer, &snapshot.state, &planned).await?;
         if !request.plan_only {
-            let mut resumption = Box::new(planned.resumption);
-            resumption.given = wanted.given;
-            let seq = loaded.state.seq;
-            let head = &loaded.state.head;
-            match needs(&drive, &wanted.flow, &loaded.state, &resumption) {
-                Needs::Person(deed) | Needs::Proof(deed) if call.caller() != Caller::Person => {
-                    return Err(for_a_person(&deed, &run));
-                }
-                Needs::Nobody | Needs::Person(_) => {}
-                Needs::Proof(deed) => {
-                    let (deed, text) = (
-                        format!("{deed} in run `{run}`"),
-                        resumed_text(&head.run, seq, &resumption),
-                    );
-                    resumption.proof = Some(person::proof(writer, call, head, &deed, &text)?);
-                }
-            }
-            drive.inner.caller.keep(run.as_str(), wanted.secrets);
-            if let Some(text) = wanted.text {
-                drive.inner.runs.keep_text(text).map_err(|error| of_runs(&error))?;
-            }
-            super::tell(&drive, &run, &Signal::Resume { seq, resumption }).await?;
+            carry_out(writer, call, &snapshot, wanted, planned.resumption).await?;
         }
         let run = match request.plan_only {
-            true => drive.inner.sight.view(&run)?,
-            false => drive.inner.sight.follow(&run, super::AFTER).await?,
+            true => super::view(runs, &run).await?,
+            false => super::follow(runs, &Alone, &run, super::AFTER).await?,
         };
         Ok(Response { plan, forecast: Some(forecast), run })
     }
@@ -304,11 +283,43 @@ impl Request {
     }
 }
 
+/// Lets a run go on as it was planned, once whoever has to be there has shown to be.
+async fn carry_out(
+    writer: &Writer,
+    call: &dyn Call,
+    snapshot: &Snapshot,
+    wanted: Wanted,
+    resumption: Resumption,
+) -> Result<(), Problem> {
+    let (run, state) = (&snapshot.run, &*snapshot.state);
+    let mut resumption = Box::new(Resumption { given: wanted.given, ..resumption });
+    let (seq, head) = (state.seq, &state.head);
+    match needs(writer, &wanted.flow, state, &resumption).await {
+        Needs::Person(deed) | Needs::Proof(deed) if call.caller() != Caller::Person => {
+            return Err(for_a_person(&deed, run));
+        }
+        Needs::Nobody | Needs::Person(_) => {}
+        Needs::Proof(deed) => {
+            let deed = format!("{deed} in run `{run}`");
+            let text = resumed_text(&head.run, seq, &resumption);
+            resumption.proof = Some(person::proof(writer, call, head, &deed, &text)?);
+        }
+    }
+    writer.sender()?.keep(run, wanted.secrets);
+    let signal = Signal::Resume { seq, resumption };
+    let tell = Tell { signal, id: None, text: wanted.text, patience: super::TAKES };
+    match writer.runs()?.send(run, tell).await.map_err(|error| of_run(&error))? {
+        Some(Reply::Refused { failure }) => Err(refused(&failure, run)),
+        Some(_) => Ok(()),
+        None => Err(super::not_taken_in(run)),
+    }
+}
+
 /// Who has to be there for a run to go on. One that a step started has its share of the budget
 /// above it; once that step has its end, what it spends is counted nowhere.
-fn needs(drive: &Drive, flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
+async fn needs(writer: &Writer, flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
     let own = resume::needs(flow, state, resumption);
-    let Some(above) = uncounted(drive, state) else { return own };
+    let Some(above) = uncounted(writer, state).await else { return own };
     let deed = format!("spend what the budget of run `{above}` no longer covers");
     match own {
         Needs::Proof(own) => Needs::Proof(format!("{own}, {deed}")),
@@ -317,39 +328,40 @@ fn needs(drive: &Drive, flow: &Flow, state: &State, resumption: &Resumption) -> 
 }
 
 /// The run with a budget whose step a run was for, when that step no longer waits for it.
-fn uncounted(drive: &Drive, state: &State) -> Option<RunId> {
+async fn uncounted(writer: &Writer, state: &State) -> Option<RunId> {
     let parent = state.head.parent.as_ref()?;
     let above = RunId::parse(&parent.run).ok()?;
     // One that is gone has nothing left to spend.
-    let loaded = journal::load(&drive.inner.runs, &above).ok()?;
+    let snapshot = writer.reader.runs().snapshot(&above).await.ok()?;
     let waits =
-        matches!(loaded.state.phase(&parent.key), Phase::Child(run) if *run == state.head.run);
-    (!waits && !loaded.state.head.budget.is_empty()).then_some(above)
+        matches!(snapshot.state.phase(&parent.key), Phase::Child(run) if *run == state.head.run);
+    (!waits && !snapshot.state.head.budget.is_empty()).then_some(above)
 }
 
 /// A run that is paused, or that only nobody drives, goes on as it is.
-fn is_open(loaded: &Loaded) -> bool {
-    loaded.state.end.is_none() && loaded.state.parked.is_none()
+fn is_open(snapshot: &Snapshot) -> bool {
+    snapshot.state.end.is_none() && snapshot.state.parked.is_none()
 }
 
 /// Lets a run go on as it is.
 async fn go_on(
-    drive: &Drive,
+    runs: &dyn RunService,
     call: &dyn Call,
-    run: &RunId,
-    loaded: &Loaded,
+    snapshot: &Snapshot,
 ) -> Result<RunView, Problem> {
-    let (flow, state, sight) = (&loaded.flow, &loaded.state, &drive.inner.sight);
-    if view::status(flow, state) == Status::Paused {
-        super::tell(drive, run, &Signal::Unpause { by: begin::actor(call) }).await?;
+    let run = &snapshot.run;
+    if snapshot.status() == Status::Paused {
+        super::tell(runs, run, Signal::Unpause { by: begin::actor(call) }).await?;
     } else {
-        drive.take_up(run).await?;
+        runs.acquire(run).await.map_err(|error| of_run(&error))?;
         // A question that lapsed stays open until whoever drives the run writes that down.
-        if RunView::of(flow, state, false).has_lapsed() {
-            sight.beyond(run, state.seq, super::TAKES).await?;
+        if RunView::of(snapshot).has_lapsed() {
+            let (after, patience) = (snapshot.state.seq, super::TAKES);
+            let wait = Wait { after, until: Until::News, patience, gather: Duration::ZERO };
+            runs.wait(run, wait).await.map_err(|error| of_run(&error))?;
         }
     }
-    sight.follow(run, super::AFTER).await
+    super::follow(runs, &Alone, run, super::AFTER).await
 }
 
 /// What is wanted, with everything it refers to looked up.
@@ -366,11 +378,10 @@ impl Wanted {
     async fn of(
         writer: &Writer,
         call: &dyn Call,
-        drive: &Drive,
         request: &Request,
-        loaded: &Loaded,
+        snapshot: &Snapshot,
     ) -> Result<Wanted, Problem> {
-        let state = &loaded.state;
+        let state = &*snapshot.state;
         let mut wish = ResumeRequest::of(state, begin::actor(call));
         wish.origin = match request.from.as_deref() {
             None | Some("failed") => Origin::Failed,
@@ -385,7 +396,7 @@ impl Wanted {
         for (name, limit) in &request.budget {
             wish.budget.insert(budget(name)?, *limit);
         }
-        let (mut flow, mut text) = (loaded.flow.clone(), None);
+        let (mut flow, mut text) = (snapshot.flow.clone(), None);
         if request.is_latest() {
             let id = state.head.workflow.as_str();
             let document = Subject::find(&writer.reader, None, Some(id))?.document;
@@ -404,7 +415,9 @@ impl Wanted {
             let mut given = state.head.inputs.clone();
             state.head.secrets.iter().for_each(|name| drop(given.remove(name)));
             given.extend(request.inputs.clone());
-            let past = Journaled { runs: &drive.inner.runs };
+            let reader = &writer.reader;
+            let workspace = reader.workspace();
+            let past = JournaledPast::of(reader.ports(), workspace, flow.workflow()).await;
             let resolved = inputs::resolve(writer, call, flow.workflow(), given, &past).await?;
             secrets = resolved.secrets;
             let is_given = |name: &&String| resolved.provenance.get(*name) == Some(&Given);
@@ -428,10 +441,10 @@ impl Wanted {
 }
 
 /// What a run would do that nobody drives. It goes on as it is, so there is nothing to decide.
-fn ahead(drive: &Drive, loaded: &Loaded, run: RunView) -> Result<Response, Problem> {
-    let (flow, state) = (&loaded.flow, &loaded.state);
-    let planned = resume::ahead(flow, state, &drive.inner.caller, now_ms());
-    let (steps, forecast) = planned.map_err(|failure| super::refused(&failure, &loaded.row.id))?;
+fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Response, Problem> {
+    let (flow, state) = (&snapshot.flow, &*snapshot.state);
+    let planned = resume::ahead(flow, state, writer.sender()?, now_ms());
+    let (steps, forecast) = planned.map_err(|failure| refused(&failure, &snapshot.run))?;
     let mut forecast = forecast_view(&forecast);
     let has_children = state.open().any(|(_, step)| matches!(step.phase, Phase::Child(_)));
     if has_children || forecast.children.most != Some(0) {
@@ -468,37 +481,46 @@ fn budget(name: &str) -> Result<Budget, Problem> {
 }
 
 /// What becomes of the steps and what that costs, with the runs of steps that go on.
-fn with_children(
-    drive: &Drive,
-    state: &State,
-    planned: &ResumePlan,
-) -> (Vec<StepPlanView>, ForecastView) {
-    let (mut steps, mut forecast) = told(planned);
-    let mut going_on = 0;
-    for (key, run) in left(state, &planned.resumption) {
-        let Some((plan, below)) = continued(drive, &run) else { continue };
-        going_on += 1;
-        forecast.add(&below);
-        if let Some(step) = steps.iter_mut().find(|step| step.step == key.top()) {
-            step.why = format!("{}; run `{run}` goes on", step.why);
-            step.write = step.write.take().or_else(|| plan.into_iter().find_map(|step| step.write));
+fn with_children<'a>(
+    writer: &'a Writer,
+    state: &'a State,
+    planned: &'a ResumePlan,
+) -> Waiting<'a, (Vec<StepPlanView>, ForecastView)> {
+    Box::pin(async move {
+        let (mut steps, mut forecast) = told(planned);
+        let mut going_on = 0;
+        for (key, run) in left(state, &planned.resumption) {
+            let Some((plan, below)) = continued(writer, &run).await? else { continue };
+            going_on += 1;
+            forecast.add(&below);
+            if let Some(step) = steps.iter_mut().find(|step| step.step == key.top()) {
+                step.why = format!("{}; run `{run}` goes on", step.why);
+                step.write =
+                    step.write.take().or_else(|| plan.into_iter().find_map(|step| step.write));
+            }
         }
-    }
-    if forecast.children.most.is_none_or(|most| most > going_on) {
-        forecast.is_open();
-    }
-    (steps, forecast)
+        if forecast.children.most.is_none_or(|most| most > going_on) {
+            forecast.is_open();
+        }
+        Ok((steps, forecast))
+    })
 }
 
 /// What going on with the run of a step costs; nothing when it cannot go on.
-fn continued(drive: &Drive, run: &RunId) -> Option<(Vec<StepPlanView>, ForecastView)> {
-    let loaded = journal::load(&drive.inner.runs, run).ok()?;
-    if matches!(loaded.state.end, Some(End::Succeeded(_))) {
+async fn continued(
+    writer: &Writer,
+    run: &RunId,
+) -> Result<Option<(Vec<StepPlanView>, ForecastView)>, Problem> {
+    let Ok(snapshot) = writer.reader.runs().snapshot(run).await else { return Ok(None) };
+    if matches!(snapshot.state.end, Some(End::Succeeded(_))) {
         // Somebody let it go on by itself: its end is all that the step waits for.
-        return Some((Vec::new(), ForecastView::default()));
+        return Ok(Some((Vec::new(), ForecastView::default())));
     }
-    let planned = super::again::planned(drive, run, &loaded, &BTreeMap::new()).ok()?;
-    Some(with_children(drive, &loaded.state, &planned))
+    let (flow, state) = (&snapshot.flow, &*snapshot.state);
+    match plan_continuation(writer.sender()?, flow, state, &BTreeMap::new()) {
+        Ok(planned) => with_children(writer, state, &planned).await.map(Some),
+        Err(_) => Ok(None),
+    }
 }
 
 /// The runs of steps that go on when these are begun again with what they were given.

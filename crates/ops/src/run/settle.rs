@@ -10,9 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::errors::of_run;
 use super::view::RunView;
-use super::{begin, journal, person};
-use crate::call::{Call, Caller};
+use super::{begin, person};
+use crate::call::{Alone, Call, Caller};
 use crate::later::Later;
 use crate::operation::Door;
 use crate::writer::Writer;
@@ -66,16 +67,16 @@ impl Later for Settle {
             let message = "only a person can decide this";
             return Err(Problem::new(Code::PresenceRequired, message, hint));
         }
-        let drive = writer.drive()?;
-        let run = drive.inner.sight.find(&request.run_id)?;
-        let loaded = journal::load(&drive.inner.runs, &run)?;
+        let runs = writer.runs()?;
+        let run = super::find(runs, &request.run_id).await?;
+        let snapshot = runs.snapshot(&run).await.map_err(|error| of_run(&error))?;
         let key = match request.step_id {
             Some(step) => step,
-            None => waiting(&RunView::of(&loaded.flow, &loaded.state, false))?,
+            None => waiting(&RunView::of(&snapshot))?,
         };
         let key = Key::of_walk(&key);
         // The word is about the try that is shown now, and about no later one.
-        let asked = loaded.state.step(&key).and_then(|step| step.asked);
+        let asked = snapshot.state.step(&key).and_then(|step| step.asked);
         let decision = match request.outcome {
             OutcomeWord::Happened => {
                 let output = request.output.ok_or_else(|| untold(&key))?;
@@ -85,7 +86,7 @@ impl Later for Settle {
             OutcomeWord::GiveUp => Settlement::GiveUp,
         };
         let by = begin::actor(call);
-        let head = &loaded.state.head;
+        let head = &snapshot.state.head;
         let word = match request.outcome {
             OutcomeWord::Happened => "happened",
             OutcomeWord::DidNotHappen => "did not happen and is done again",
@@ -95,8 +96,8 @@ impl Later for Settle {
         let text = settled_text(&head.run, &key, asked, &decision);
         let proof = Some(person::proof(writer, call, head, &deed, &text)?);
         let signal = Signal::Settle { key, by, decision, asked, proof };
-        super::tell(&drive, &run, &signal).await?;
-        drive.inner.sight.follow(&run, super::AFTER).await
+        super::tell(runs, &run, signal).await?;
+        super::follow(runs, &Alone, &run, super::AFTER).await
     }
 
     fn example() -> Request {

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::begin::{self, Wish};
+use super::begin::{self, StartOptions};
+use super::errors::of_run;
 use super::view::RunView;
 use crate::call::Call;
 use crate::inputs::Violation;
@@ -72,8 +73,8 @@ impl Later for Start {
             let hint = "ask for the requests of the workflow instead";
             return Err(Problem::new(Code::ParamsInvalid, "this starts runs", hint));
         }
-        let drive = writer.drive()?;
-        let wish = Wish {
+        let runs = writer.runs()?;
+        let wish = StartOptions {
             manifest: request.manifest,
             workflow_id: request.workflow_id,
             inputs: request.inputs,
@@ -82,10 +83,10 @@ impl Later for Start {
             key: request.idempotency_key,
             own: false,
         };
-        let beginning = begin::run(writer, &drive, call, wish).await?;
-        let run = drive.start(beginning).await?;
+        let prepared = begin::run(writer, call, wish).await?;
+        let run = runs.start(prepared).await.map_err(|error| of_run(&error))?;
         let patience = Duration::from_secs(request.wait_s.min(super::WAIT_MAX_S));
-        drive.inner.sight.follow_for(call, &run, patience).await
+        super::follow(runs, call, &run, patience).await
     }
 
     fn example() -> Request {

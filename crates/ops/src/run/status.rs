@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use milepost_driver::{Until, Wait};
+use milepost_engine::ports::RunFilter;
 use milepost_model::problem::Problem;
-use milepost_store::runs::RunFilter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::errors::of_run;
 use super::list::{Listed, listed};
 use super::view::RunView;
 use crate::call::Call;
@@ -71,18 +73,19 @@ impl Later for Status {
         let Some(named) = &request.run_id else {
             let workspace = Some(reader.workspace().display().to_string());
             let filter = RunFilter { workspace, open_only: true, ..RunFilter::default() };
-            let page = runs.list(&filter, OPEN_MAX)?;
-            return Ok(Response::Open { runs: listed(&runs, &page.runs)? });
+            let page = runs.list(&filter, OPEN_MAX).await.map_err(|error| of_run(&error))?;
+            return Ok(Response::Open { runs: listed(runs, &page.runs).await? });
         };
-        let run = runs.find(named)?;
+        let run = super::find(runs, named).await?;
         let patience = Duration::from_secs(request.wait_s.min(super::WAIT_MAX_S));
         let view = match request.after_seq {
-            _ if patience.is_zero() => runs.view(&run)?,
+            _ if patience.is_zero() => super::view(runs, &run).await?,
             Some(after) => {
-                runs.beyond(&run, after, patience).await?;
-                runs.view(&run)?
+                let wait = Wait { after, until: Until::News, patience, gather: Duration::ZERO };
+                runs.wait(&run, wait).await.map_err(|error| of_run(&error))?;
+                super::view(runs, &run).await?
             }
-            None => runs.follow_for(call, &run, patience).await?,
+            None => super::follow(runs, call, &run, patience).await?,
         };
         Ok(Response::Run(Box::new(view)))
     }

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::begin;
+use super::errors::refused;
 use super::view::{IssueView, RunView};
 use crate::author::no_secrets;
-use crate::call::Call;
+use crate::call::{Alone, Call};
 use crate::later::Later;
 use crate::operation::Door;
 use crate::tool::Tool;
@@ -72,9 +73,9 @@ impl Later for Submit {
     const DOORS: &'static [Door] = &[Door::Tool(Tool::WORK.calls_out()), Door::Command("submit")];
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<Response, Problem> {
-        let drive = writer.drive()?;
-        let run = drive.inner.sight.find(&request.run_id)?;
-        let view = drive.inner.sight.view(&run)?;
+        let runs = writer.runs()?;
+        let run = super::find(runs, &request.run_id).await?;
+        let view = super::view(runs, &run).await?;
         let context = Value::Object(request.context.clone());
         no_secrets(writer, &view, request.output.iter().chain([&context]))?;
         let submitted = Submitted {
@@ -85,8 +86,7 @@ impl Later for Submit {
             by: begin::actor(call),
         };
         let signal = Signal::Submit(submitted);
-        let id = super::message_id("submit")?;
-        let reply = drive.tell(&run, &id, &signal, PATIENCE).await?;
+        let reply = super::send(runs, &run, signal, PATIENCE).await?;
         let (accepted, issues, attempts_left) = match reply {
             None => (None, Vec::new(), None),
             Some(Reply::Done | Reply::Accepted { .. }) => (Some(true), Vec::new(), None),
@@ -94,10 +94,10 @@ impl Later for Submit {
                 let issues = issues.into_iter().map(IssueView::of).collect();
                 (Some(false), issues, Some(attempts_left))
             }
-            Some(Reply::Refused { failure }) => return Err(super::refused(&failure, &run)),
+            Some(Reply::Refused { failure }) => return Err(refused(&failure, &run)),
         };
         // What follows at once belongs into the answer: it spares the caller a call.
-        let run = drive.inner.sight.follow(&run, super::AFTER).await?;
+        let run = super::follow(runs, &Alone, &run, super::AFTER).await?;
         Ok(Response { accepted, issues, attempts_left, run })
     }
 

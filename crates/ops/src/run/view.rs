@@ -1,5 +1,7 @@
 //! A run as people and agents see it: one shape for every door.
 
+use milepost_driver::Snapshot;
+use milepost_driver::clock::now_ms;
 pub use milepost_engine::event::Presence;
 use milepost_engine::event::{Actor, ActorKind, Request, RunCreated};
 use milepost_engine::state::{End, Phase, State, StepState};
@@ -13,7 +15,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::clock::now_ms;
 use super::next::{Deed, Next};
 
 /// A run.
@@ -212,8 +213,20 @@ pub struct IssueView {
 }
 
 impl RunView {
-    /// Of a run as its journal has it.
-    pub(crate) fn of(flow: &Flow, state: &State, relaxed: bool) -> RunView {
+    /// A run as it is at one moment, with what only its surroundings tell.
+    pub(crate) fn of(snapshot: &Snapshot) -> RunView {
+        let mut view = RunView::alone(&snapshot.flow, &snapshot.state, snapshot.relaxed);
+        if !snapshot.below.is_empty() {
+            view.next = None;
+            snapshot.below.iter().for_each(|child| view.waits_with(RunView::of(child)));
+        } else if snapshot.orphaned {
+            view.is_adrift();
+        }
+        view
+    }
+
+    /// A run as its journal has it.
+    fn alone(flow: &Flow, state: &State, relaxed: bool) -> RunView {
         let status = view::status(flow, state);
         let seal = state.head.seal.as_str();
         let (final_output, problem) = match &state.end {

@@ -55,7 +55,7 @@ impl Later for Delete {
     const DESCRIPTION: &'static str = include_str!("delete.md");
     const DOORS: &'static [Door] = &[Door::Tool(Tool::FULL), Door::Command("workflow delete")];
 
-    fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
+    async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>, Problem> {
         let id = id_of(&request.workflow_id)?;
         let path = match writer.reader.found(id.as_str())? {
             Some(Found::Workflow(entry)) if entry.source == SourceKind::Runtime => {

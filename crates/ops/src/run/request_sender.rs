@@ -3,7 +3,7 @@
 //! The engine decides on tries, so nothing here tries again.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,8 +12,11 @@ use milepost_catalog::mock::{Documented, Mock, MockRequest, Settings};
 use milepost_catalog::request::{Arguments, Payload, Prepared as PreparedCommand, Request};
 use milepost_engine::command::Call as StepCall;
 use milepost_engine::event::Answer;
-use milepost_engine::pilot::{Outcome, Prepared, World};
-use milepost_engine::{Failure, Ready, Trouble};
+use milepost_engine::interpreter::{Outcome, Prepared, World};
+use milepost_engine::ports::{
+    BoxFuture, ChildRun, PreparedRun, RequestSender, RunContext, Sending,
+};
+use milepost_engine::{Failure, Trouble};
 use milepost_model::document::hex;
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
@@ -22,7 +25,7 @@ use milepost_model::step::Action;
 use milepost_model::target::Target;
 use milepost_model::workflow::Workflow;
 use milepost_outbound::{
-    CallError, Called, Fault, Outcome as Tried, Outgoing, Oversize, Response, Sending,
+    CallError, Called, Fault, Outcome as Tried, Outgoing, Oversize, Response, Sending as Transfer,
 };
 use milepost_store::catalogs::Idempotency;
 use milepost_store::secrets::SecretName;
@@ -30,7 +33,8 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::drive::internal;
+use super::begin;
+use super::errors::failure_of;
 use super::sealed::Sealed;
 use crate::author::errand::Errand;
 use crate::call::Alone;
@@ -48,14 +52,40 @@ pub(crate) const INPUT: &str = "input:";
 pub(crate) const ENV: &str = "env:";
 /// Characters of an answer's body that a failure quotes.
 const EXCERPT: usize = 1024;
+/// Drafted requests that are kept until they are sent.
+const DRAFTS: usize = 512;
 
-/// What sends the requests of runs.
+/// Requests that were drafted lately, by their digest: what is sent is what was recorded, whatever
+/// has become of its catalog meanwhile, and it is drafted once.
+#[derive(Debug, Default)]
+struct Drafts {
+    by_digest: HashMap<String, Arc<Drafted>>,
+    /// The oldest first.
+    order: VecDeque<String>,
+}
+
+impl Drafts {
+    fn keep(&mut self, digest: String, drafted: Arc<Drafted>) {
+        if self.by_digest.insert(digest.clone(), drafted).is_some() {
+            return;
+        }
+        self.order.push_back(digest);
+        if self.order.len() > DRAFTS
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.by_digest.remove(&oldest);
+        }
+    }
+}
+
+/// Sends the requests of runs to the APIs of catalogs.
 #[derive(Debug)]
-pub(crate) struct Caller {
+pub(crate) struct CatalogSender {
     writer: Writer,
+    drafts: Mutex<Drafts>,
     /// Secret inputs of runs that this process started.
-    inputs: Mutex<HashMap<String, BTreeMap<String, Secret>>>,
-    mocks: Mutex<HashMap<(String, String), Played>>,
+    inputs: Mutex<HashMap<RunId, BTreeMap<String, Secret>>>,
+    mocks: Mutex<HashMap<(RunId, String), Played>>,
 }
 
 struct Played(Mock);
@@ -66,46 +96,29 @@ impl std::fmt::Debug for Played {
     }
 }
 
-/// Which run a request belongs to.
-#[derive(Debug, Clone)]
-pub(crate) struct Context {
-    pub(crate) run: String,
-    pub(crate) sealed: Sealed,
-    pub(crate) mock: bool,
-    /// Which try of the step it is, from 1.
-    pub(crate) attempt: u32,
-    /// What tells a server that two requests are one.
-    pub(crate) idempotency_key: String,
-}
-
-impl Caller {
-    pub(crate) fn new(writer: Writer) -> Caller {
-        Caller { writer, inputs: Mutex::default(), mocks: Mutex::default() }
-    }
-
-    pub(crate) fn writer(&self) -> &Writer {
-        &self.writer
+impl CatalogSender {
+    pub(crate) fn new(writer: Writer) -> CatalogSender {
+        let (drafts, inputs, mocks) = (Mutex::default(), Mutex::default(), Mutex::default());
+        CatalogSender { writer, drafts, inputs, mocks }
     }
 
     /// Keeps the secret inputs of a run, for as long as this process lives.
-    pub(crate) fn keep(&self, run: &str, secrets: BTreeMap<String, Secret>) {
+    pub(crate) fn keep(&self, run: &RunId, secrets: BTreeMap<String, Secret>) {
+        if secrets.is_empty() {
+            return;
+        }
         let mut inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
-        inputs.entry(run.to_owned()).or_default().extend(secrets);
+        inputs.entry(run.clone()).or_default().extend(secrets);
     }
 
-    pub(crate) fn forget(&self, run: &str) {
-        self.inputs.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
-        let mut mocks = self.mocks.lock().unwrap_or_else(PoisonError::into_inner);
-        mocks.retain(|(owner, _), _| owner != run);
-    }
-
-    /// Sends a request once, as it was made ready.
-    pub(crate) async fn call(&self, context: &Context, call: &StepCall, ready: &Ready) -> Outcome {
-        match self.attempt(context, call, ready).await {
+    /// Sends a request once.
+    async fn sent(&self, sending: &Sending) -> Outcome {
+        match self.attempt(sending).await {
             Ok(Outcome::Answered { mut answer, duration_ms }) => {
                 // What an API sends back is data: it cannot have a secret put where no author did.
-                if !context.sealed.names(&answer.output).is_empty() {
-                    answer.output = context.sealed.broken(&answer.output);
+                let sealed = Sealed(sending.context.nonce.clone());
+                if !sealed.names(&answer.output).is_empty() {
+                    answer.output = sealed.broken(&answer.output);
                 }
                 Outcome::Answered { answer, duration_ms }
             }
@@ -114,54 +127,66 @@ impl Caller {
         }
     }
 
-    async fn attempt(
-        &self,
-        context: &Context,
-        call: &StepCall,
-        ready: &Ready,
-    ) -> Result<Outcome, Problem> {
+    async fn attempt(&self, sending: &Sending) -> Result<Outcome, Problem> {
+        let Sending { context, call, .. } = sending;
         if let Some(errand) = Errand::of(&call.command) {
             // In a box of its own: few requests are one, and each would be as large.
             return Ok(Box::pin(errand.run(&self.writer, call)).await);
         }
-        let wanted = context.sealed.names_of(call);
+        let wanted = Sealed(context.nonce.clone()).names_of(call);
         if let Some(problem) = self.lacks(context, &wanted) {
-            let trouble = Trouble::Withheld;
-            let failure = failure(&problem);
-            return Ok(Outcome::Failed { failure, trouble, unsent: true, retry_after_ms: None });
+            return Ok(unsent(&problem, Trouble::Withheld));
         }
-        let drafted =
-            ready.get::<Drafted>().ok_or_else(|| internal("a request was not drafted"))?;
+        let Some(drafted) = self.recorded(sending)? else {
+            return Ok(unsent(&changed(call), Trouble::Changed));
+        };
         let (loaded, command) = (&drafted.loaded, drafted.prepared.command());
-        let (built, mask) = self.built(context, call, &drafted, &wanted)?;
+        let (built, mask) = self.built(sending, &drafted, &wanted)?;
         let request = send::outgoing(&built);
         if context.mock {
             return self.mocked(context, loaded, &built, &request);
         }
         let sender = command::run::sender(&self.writer, loaded, None).await?;
-        let sending = Sending {
+        let transfer = Transfer {
             timeout: Duration::from_millis(call.timeout_ms),
             oversize: Oversize::Cut,
             mask,
-            attempt: context.attempt,
-            ..Sending::default()
+            attempt: sending.attempt,
+            ..Transfer::default()
         };
-        let called = sender.send_once(command, &request, sending).await;
+        let called = sender.send_once(command, &request, transfer).await;
         Ok(match called {
             Ok(called) => told_by(command, self.answered(&built, &called)?),
             Err(error) => failed(&error, command),
         })
     }
 
+    /// The request that was recorded: as it was drafted then, or drafted once more. `None` when it
+    /// would be another one by now.
+    fn recorded(&self, sending: &Sending) -> Result<Option<Arc<Drafted>>, Problem> {
+        let drafts = self.drafts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(drafted) = drafts.by_digest.get(&sending.digest) {
+            return Ok(Some(Arc::clone(drafted)));
+        }
+        drop(drafts);
+        let drafted = self.draft(&sending.call)?;
+        Ok((digest(&drafted.built) == sending.digest).then(|| Arc::new(drafted)))
+    }
+
+    fn draft(&self, call: &StepCall) -> Result<Drafted, Problem> {
+        let (loaded, row) = self.writer.reader.shelf().command(&call.command)?;
+        Drafted::of(loaded, row, call)
+    }
+
     /// A drafted request with its secrets in their places, its files read and its key, and what
     /// hides the secrets again.
     fn built<'d>(
         &self,
-        context: &Context,
-        call: &StepCall,
+        sending: &Sending,
         drafted: &'d Drafted,
         wanted: &[String],
     ) -> Result<(Cow<'d, Request>, Mask), Problem> {
+        let Sending { context, call, .. } = sending;
         let Drafted { loaded, prepared, .. } = drafted;
         let mut mask = Mask::new();
         let mut built = Cow::Borrowed(&drafted.built);
@@ -172,7 +197,7 @@ impl Caller {
                 mask.add(name, &secret);
                 values.insert(name.clone(), secret);
             }
-            let revealed = context.sealed.revealed(call, &values);
+            let revealed = Sealed(context.nonce.clone()).revealed(call, &values);
             built = Cow::Owned(drafted.build(&revealed)?);
         }
         if built.body.as_ref().is_some_and(Payload::has_files) {
@@ -183,21 +208,21 @@ impl Caller {
             }
         }
         if let Some(header) = keyed(&built, loaded, prepared.command()) {
-            built.to_mut().headers.push((header.to_owned(), context.idempotency_key.clone()));
+            built.to_mut().headers.push((header.to_owned(), sending.idempotency_key.clone()));
         }
         Ok((built, mask))
     }
 
     /// What this process is not told and cannot find out, though another one was or could.
-    fn lacks(&self, context: &Context, wanted: &[String]) -> Option<Problem> {
-        let mut own = wanted.iter().filter_map(|name| self.own(&context.run, name));
+    fn lacks(&self, context: &RunContext, wanted: &[String]) -> Option<Problem> {
+        let mut own = wanted.iter().filter_map(|name| self.own(context, name));
         own.find_map(Result::err)
     }
 
     /// A secret that a run may hand on to one that its step starts. One of the vault is bound to
     /// where it is sent, and is not handed on.
-    pub(crate) fn handed(&self, run: &str, name: &str) -> Result<Secret, Problem> {
-        self.own(run, name).unwrap_or_else(|| {
+    pub(crate) fn handed(&self, above: &RunContext, name: &str) -> Result<Secret, Problem> {
+        self.own(above, name).unwrap_or_else(|| {
             let message = format!("the secret `{name}` cannot be handed to another workflow");
             let hint = "let that workflow read it with `secret()`";
             Err(Problem::new(Code::SecretNotFound, message, hint))
@@ -205,7 +230,8 @@ impl Caller {
     }
 
     /// A secret of a run itself, not of the vault: what it was given, or what the environment has.
-    fn own(&self, run: &str, name: &str) -> Option<Result<Secret, Problem>> {
+    fn own(&self, context: &RunContext, name: &str) -> Option<Result<Secret, Problem>> {
+        let run = &context.run;
         if let Some(variable) = name.strip_prefix(ENV) {
             let found = self.variable(variable);
             return Some(found.ok_or_else(|| {
@@ -220,9 +246,9 @@ impl Caller {
         let given = inputs.get(run).and_then(|own| own.get(input)).cloned();
         drop(inputs);
         let known = given.or_else(|| {
-            let run = RunId::parse(run).ok()?;
-            let flow = self.writer.reader.runs().defaults(&run, input)?;
-            inputs::secret_default(&self.writer.reader, flow.workflow(), input)
+            let defaulted = context.defaulted.iter().any(|name| name == input);
+            let workflow = context.flow.workflow();
+            defaulted.then(|| inputs::secret_default(&self.writer.reader, workflow, input))?
         });
         Some(known.ok_or_else(|| {
             let message = format!("the secret input `{input}` was given to another process");
@@ -238,8 +264,8 @@ impl Caller {
         value.and_then(|name| self.writer.variable(name)).map(Secret::new)
     }
 
-    fn secret(&self, context: &Context, loaded: &Loaded, name: &str) -> Result<Secret, Problem> {
-        if let Some(own) = self.own(&context.run, name) {
+    fn secret(&self, context: &RunContext, loaded: &Loaded, name: &str) -> Result<Secret, Problem> {
+        if let Some(own) = self.own(context, name) {
             return own;
         }
         let parsed = SecretName::parse(name).map_err(|_| {
@@ -275,7 +301,7 @@ impl Caller {
     /// The answer of the catalog's mock; each run has its own.
     fn mocked(
         &self,
-        context: &Context,
+        context: &RunContext,
         loaded: &Arc<Loaded>,
         built: &Request,
         request: &Outgoing,
@@ -319,27 +345,27 @@ impl Caller {
                 target: String::new(),
                 write: errand.writes(),
                 repeatable: true,
-                ready: Ready::default(),
             });
         }
-        let (loaded, row) = self.writer.reader.shelf().command(&call.command)?;
-        let drafted = Drafted::of(loaded, row, call)?;
+        let drafted = Arc::new(self.draft(call)?);
         let (built, command) = (&drafted.built, drafted.prepared.command());
         // Its arguments are shown beside it, and a secret may be among them.
         let (method, path) = (built.method.name(), &built.path_template);
         let whole = drafted.base.as_str().trim_end_matches('/');
-        Ok(Prepared {
+        let prepared = Prepared {
             digest: digest(built),
             request: format!("{method} {path}"),
             target: format!("{method} {whole}{path}"),
             write: is_write(command),
             repeatable: call.idempotent.unwrap_or(command.may_repeat),
-            ready: Ready::new(drafted),
-        })
+        };
+        let mut drafts = self.drafts.lock().unwrap_or_else(PoisonError::into_inner);
+        drafts.keep(prepared.digest.clone(), Arc::clone(&drafted));
+        Ok(prepared)
     }
 }
 
-impl Caller {
+impl CatalogSender {
     /// The texts of a workflow and of all that it runs, by id; nothing for one that is not there.
     fn texts(&self, workflow: &str, known: &mut BTreeMap<String, Option<String>>) {
         if known.contains_key(workflow) {
@@ -364,6 +390,7 @@ impl Caller {
 
 /// A request as it is written down, and all it was made with: the catalog may be another one by
 /// the time it is sent.
+#[derive(Debug)]
 struct Drafted {
     loaded: Arc<Loaded>,
     prepared: Arc<PreparedCommand>,
@@ -417,9 +444,9 @@ fn digest(built: &Request) -> String {
     hex(&digest.finalize())
 }
 
-impl World for Caller {
+impl World for CatalogSender {
     fn prepare(&self, call: &StepCall, _mock: bool) -> Result<Prepared, Failure> {
-        self.prepared(call).map_err(|problem| failure(&problem))
+        self.prepared(call).map_err(|problem| failure_of(&problem))
     }
 
     fn text_of(&self, workflow: &str) -> Option<String> {
@@ -442,18 +469,29 @@ impl World for Caller {
     }
 }
 
-/// A problem as the journal keeps it.
-pub(crate) fn failure(problem: &Problem) -> Failure {
-    let mut failure = Failure::new(problem.code, &problem.message, &problem.hint);
-    for (name, value) in problem.context.iter() {
-        failure = failure.with(name, value.clone());
+impl RequestSender for CatalogSender {
+    fn send(&self, sending: Sending) -> BoxFuture<'_, Outcome> {
+        Box::pin(async move { self.sent(&sending).await })
     }
-    if !problem.arguments.is_empty() {
-        let told: Vec<String> =
-            problem.arguments.iter().map(|fault| fault.message.clone()).collect();
-        failure = failure.with("arguments", told);
+
+    fn prepare_child(&self, child: ChildRun) -> BoxFuture<'_, Result<PreparedRun, Failure>> {
+        Box::pin(async move {
+            let prepared = begin::child(&self.writer, self, child).await;
+            prepared.map_err(|problem| failure_of(&problem))
+        })
     }
-    failure
+
+    fn forget(&self, run: &RunId) {
+        self.inputs.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
+        let mut mocks = self.mocks.lock().unwrap_or_else(PoisonError::into_inner);
+        mocks.retain(|(owner, _), _| owner != run);
+    }
+}
+
+/// Somebody changed the catalog after the request was recorded.
+fn changed(call: &StepCall) -> Problem {
+    let message = format!("`{}` is another request than the one that was recorded", call.command);
+    Problem::new(Code::RunConflict, message, "it is decided on again")
 }
 
 fn arguments(call: &StepCall) -> Arguments {
@@ -529,12 +567,15 @@ fn failed(error: &CallError, command: &Command) -> Outcome {
         },
     };
     let unsent = error.certainly_not_sent();
-    Outcome::Failed { failure: failure(&problem), trouble, unsent, retry_after_ms: None }
+    Outcome::Failed { failure: failure_of(&problem), trouble, unsent, retry_after_ms: None }
 }
 
 fn unsendable(problem: &Problem) -> Outcome {
-    let trouble = Trouble::Unsendable;
-    Outcome::Failed { failure: failure(problem), trouble, unsent: true, retry_after_ms: None }
+    unsent(problem, Trouble::Unsendable)
+}
+
+fn unsent(problem: &Problem, trouble: Trouble) -> Outcome {
+    Outcome::Failed { failure: failure_of(problem), trouble, unsent: true, retry_after_ms: None }
 }
 
 fn asked_pause(response: &Response) -> Option<u64> {
@@ -624,31 +665,65 @@ mod tests {
         let locations = Locations::resolve(&variable, home.path());
         let writer = Writer::open(Reader::open(locations), Environment::default());
         import(&writer, home.path(), &serve("old")).await;
-        let caller = Caller::new(writer.clone());
-        let call = StepCall {
+        let caller = CatalogSender::new(writer.clone());
+        let call = list();
+        let before = caller.prepare(&call, false).expect("can be sent");
+        import(&writer, home.path(), &serve("new")).await;
+        let after = caller.prepare(&call, false).expect("can be sent");
+        assert_ne!(before.digest, after.digest);
+        for (prepared, from) in [(before, "old"), (after, "new")] {
+            match caller.sent(&sending(&call, prepared.digest)).await {
+                Outcome::Answered { answer, .. } => assert_eq!(answer.output, from),
+                Outcome::Failed { failure, .. } => panic!("{failure:?}"),
+            }
+        }
+    }
+
+    fn sending(call: &StepCall, digest: String) -> Sending {
+        let run = RunId::from_bytes([1; 16]);
+        let text = "workflow: w\nsteps: [{id: a, run: shop items:list}]\n";
+        let flow = milepost_driver::compile(text).expect("is a workflow");
+        let (nonce, defaulted) = ("nonce".to_owned(), Vec::new());
+        Sending {
+            context: RunContext { run, nonce, defaulted, flow, mock: false },
+            call: call.clone(),
+            digest,
+            attempt: 1,
+            idempotency_key: "run_1/list".to_owned(),
+        }
+    }
+
+    /// A process that did not draft the request drafts it once more, and sends it only when it is
+    /// still the one that was recorded.
+    #[tokio::test]
+    async fn a_request_that_would_be_another_one_is_not_sent() {
+        let home = tempfile::tempdir().expect("a folder");
+        let variable = |name: &str| (name == "HOME").then(|| home.path().display().to_string());
+        let locations = Locations::resolve(&variable, home.path());
+        let writer = Writer::open(Reader::open(locations), Environment::default());
+        import(&writer, home.path(), &serve("old")).await;
+        let call = list();
+        let before = CatalogSender::new(writer.clone()).prepare(&call, false).expect("is drafted");
+        let next = CatalogSender::new(writer.clone());
+        match next.sent(&sending(&call, before.digest.clone())).await {
+            Outcome::Answered { answer, .. } => assert_eq!(answer.output, "old"),
+            Outcome::Failed { failure, .. } => panic!("{failure:?}"),
+        }
+        import(&writer, home.path(), "http://127.0.0.1:9").await;
+        let outcome = next.sent(&sending(&call, before.digest)).await;
+        let is_unsent =
+            matches!(outcome, Outcome::Failed { trouble: Trouble::Changed, unsent: true, .. });
+        assert!(is_unsent, "{outcome:?}");
+    }
+
+    fn list() -> StepCall {
+        StepCall {
             command: "shop items:list".to_owned(),
             with: Map::new(),
             body: None,
             headers: Map::new(),
             idempotent: None,
             timeout_ms: 5_000,
-        };
-        let before = caller.prepare(&call, false).expect("can be sent");
-        import(&writer, home.path(), &serve("new")).await;
-        let after = caller.prepare(&call, false).expect("can be sent");
-        assert_ne!(before.digest, after.digest);
-        let context = Context {
-            run: "run_1".to_owned(),
-            sealed: Sealed("seal".to_owned()),
-            mock: false,
-            attempt: 1,
-            idempotency_key: "run_1/list".to_owned(),
-        };
-        for (prepared, from) in [(before, "old"), (after, "new")] {
-            match caller.call(&context, &call, &prepared.ready).await {
-                Outcome::Answered { answer, .. } => assert_eq!(answer.output, from),
-                Outcome::Failed { failure, .. } => panic!("{failure:?}"),
-            }
         }
     }
 }

@@ -1,0 +1,113 @@
+//! Errors about runs as problems.
+
+use milepost_driver::RunError;
+use milepost_engine::Failure;
+use milepost_engine::ports::JournalError;
+use milepost_model::id::RunId;
+use milepost_model::problem::{Code, Problem};
+
+/// An error of the service as a problem.
+pub(crate) fn of_run(error: &RunError) -> Problem {
+    let message = error.to_string();
+    match error {
+        RunError::Journal(error) => of_journal(error),
+        RunError::Stalled { run, error } => stalled(run, error),
+        RunError::Unknown { named, none_at_all } => {
+            let (message, hint) = match none_at_all {
+                true => ("there are no runs yet".to_owned(), "start one with `milepost run`"),
+                false => (message, "list the runs with `milepost runs`"),
+            };
+            Problem::new(Code::RunNotFound, message, hint).context("run_id", named.as_str())
+        }
+        RunError::Ambiguous { named, some } => {
+            let some: Vec<&str> = some.iter().map(RunId::as_str).collect();
+            let hint = format!("give more of it: {}", some.join(", "));
+            Problem::new(Code::RunNotFound, message, hint).context("run_id", named.as_str())
+        }
+        RunError::Damaged { run, .. } => damaged(message, run),
+        RunError::Refused { run, failure } => refused(failure, run),
+        RunError::Illegal(_) => internal(&message),
+        RunError::NoRandomness => {
+            Problem::new(Code::StorageFailed, message, "look at the system, then try again")
+        }
+    }
+}
+
+/// An error of the journal as a problem.
+pub(crate) fn of_journal(error: &JournalError) -> Problem {
+    let message = error.to_string();
+    match error {
+        JournalError::NotFound { run } => {
+            let hint = "list the runs with `milepost runs`";
+            Problem::new(Code::RunNotFound, message, hint).context("run_id", run.as_str())
+        }
+        JournalError::Fenced { run } | JournalError::OutOfOrder { run, .. } => {
+            let hint = "look at the run again";
+            Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
+        }
+        JournalError::Corrupt { run, .. }
+        | JournalError::Undecodable { run, .. }
+        | JournalError::Quarantined { run } => damaged(message, run),
+        JournalError::Full => {
+            let hint = "make room on the disk, then say it again";
+            Problem::new(Code::StorageFailed, message, hint)
+        }
+        JournalError::Busy => Problem::new(Code::StorageFailed, message, "say it again"),
+        JournalError::Exists { .. } => {
+            let hint = "name a folder that is not there yet";
+            Problem::new(Code::FileRefused, message, hint)
+        }
+        JournalError::OtherRun { .. }
+        | JournalError::TooLarge { .. }
+        | JournalError::Failed
+        | JournalError::Unusable(_) => {
+            let hint = "look at the disk, and run `milepost doctor`; then start the program anew";
+            Problem::new(Code::StorageFailed, message, hint)
+        }
+    }
+}
+
+fn damaged(message: String, run: &RunId) -> Problem {
+    let hint = "the other runs are not affected; restore this one from a backup";
+    Problem::new(Code::StorageFailed, message, hint).context("run_id", run.as_str())
+}
+
+/// A run that cannot be written down any further: nothing of it is lost, and it goes on from there.
+fn stalled(run: &RunId, error: &JournalError) -> Problem {
+    let before = match error {
+        JournalError::Full => "make room on the disk",
+        _ => "look at the disk",
+    };
+    let mut problem = of_journal(error).context("run_id", run.as_str());
+    problem.hint = format!("{before}, then go on with `milepost resume {run}`");
+    problem
+}
+
+/// What a run does not take in, as a problem.
+pub(crate) fn refused(failure: &Failure, run: &RunId) -> Problem {
+    let code =
+        Code::ALL.iter().copied().find(|code| failure.is(*code)).unwrap_or(Code::RunConflict);
+    let mut problem = Problem::new(code, &failure.message, &failure.hint);
+    for (name, value) in failure.context.iter().flat_map(|context| context.iter()) {
+        problem = problem.context(name, value.clone());
+    }
+    problem.context("run_id", run.as_str())
+}
+
+/// A problem as the journal keeps it.
+pub(crate) fn failure_of(problem: &Problem) -> Failure {
+    let mut failure = Failure::new(problem.code, &problem.message, &problem.hint);
+    for (name, value) in problem.context.iter() {
+        failure = failure.with(name, value.clone());
+    }
+    if !problem.arguments.is_empty() {
+        let told: Vec<String> =
+            problem.arguments.iter().map(|fault| fault.message.clone()).collect();
+        failure = failure.with("arguments", told);
+    }
+    failure
+}
+
+pub(crate) fn internal(why: &str) -> Problem {
+    Problem::new(Code::Internal, why, "report this with the workflow and its journal")
+}

@@ -1,0 +1,43 @@
+//! Where this process finds its runs: the one place that chooses a journal.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use milepost_driver::RunWatcher;
+use milepost_driver::clock::now_ms;
+use milepost_engine::ports::{Dispatch, History, Journal};
+use milepost_store::runs::{JournalOptions, SqliteJournal};
+
+/// What runs are kept in, as this process uses it. Nothing is opened before it is needed, and
+/// looking creates nothing. A clone is the same.
+#[derive(Debug, Clone)]
+pub(crate) struct RunPorts {
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) dispatch: Arc<dyn Dispatch>,
+    pub(crate) history: Arc<dyn History>,
+    pub(crate) watcher: Arc<RunWatcher>,
+}
+
+impl RunPorts {
+    /// The runs of a data directory.
+    pub(crate) fn at(data: &Path) -> RunPorts {
+        let journal = SqliteJournal::at(data.to_owned(), options());
+        let journal: Arc<SqliteJournal> = Arc::new(journal);
+        RunPorts {
+            watcher: Arc::new(RunWatcher::new(Arc::clone(&journal) as Arc<dyn Journal>)),
+            dispatch: Arc::clone(&journal) as Arc<dyn Dispatch>,
+            history: Arc::clone(&journal) as Arc<dyn History>,
+            journal,
+        }
+    }
+}
+
+fn options() -> JournalOptions {
+    #[cfg_attr(not(debug_assertions), expect(unused_mut, reason = "tests ask for faults"))]
+    let mut options = JournalOptions { clock: Some(now_ms), ..JournalOptions::default() };
+    #[cfg(debug_assertions)]
+    if let Ok(wanted) = std::env::var("MILEPOST_FAIL") {
+        options.open.faults = milepost_store::runs::faults(&wanted);
+    }
+    options
+}
