@@ -15,6 +15,15 @@ use crate::session::{Session, print};
 use crate::target;
 use crate::terminal::{Terminal, safe, shell_quoted};
 
+/// The files of a project, in the order in which they are written.
+const FILES: &[(&str, &str)] = &[
+    ("README.md", include_str!("init/README.md")),
+    (".gitignore", include_str!("init/gitignore")),
+    (DOCUMENT, include_str!("../../../examples/shop.yaml")),
+    ("workflows/order-report.yaml", include_str!("../../../examples/order-report.yaml")),
+    ("config.toml", include_str!("init/config.toml")),
+];
+
 /// What was made.
 #[derive(Debug, Serialize)]
 struct Begun {
@@ -32,7 +41,7 @@ pub(crate) fn run(arguments: &Init, terminal: &mut Terminal) -> Result<Exit, Fai
     let json = arguments.json.json;
     let working = target::locations()?.working;
     let folder = arguments.dir.as_ref().map_or_else(|| working.clone(), |dir| working.join(dir));
-    let laid = init::lay(&folder)?;
+    let laid = init::lay(&folder, FILES)?;
     let (mut made, mut kept) = (laid.made, laid.kept);
     let record = folder.join(FOLDER).join("catalogs").join(format!("{CATALOG}.toml"));
     if record.exists() {

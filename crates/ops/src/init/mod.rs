@@ -1,5 +1,6 @@
 //! A project to begin with: a configuration, an API, and a workflow that runs on the mock of it.
-//! What is there already stays as it is.
+//! What is there already stays as it is. What its files say is for the door to write: they are
+//! read by people who use it.
 
 use std::path::{Path, PathBuf};
 
@@ -17,16 +18,6 @@ pub const FOLDER: &str = ".milepost";
 /// The document of the catalog, below that.
 pub const DOCUMENT: &str = "shop.yaml";
 
-/// Path below [`FOLDER`] and text of each file. The configuration is the last one: a folder without
-/// it is no project.
-const FILES: &[(&str, &str)] = &[
-    ("README.md", include_str!("README.md")),
-    (".gitignore", include_str!("gitignore")),
-    (DOCUMENT, include_str!("../../../../examples/shop.yaml")),
-    ("workflows/order-report.yaml", include_str!("../../../../examples/order-report.yaml")),
-    ("config.toml", include_str!("config.toml")),
-];
-
 /// What became of the files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Laid {
@@ -36,12 +27,13 @@ pub struct Laid {
     pub kept: Vec<PathBuf>,
 }
 
-/// Writes the files of a project into a folder, which is made if there is none.
-pub fn lay(folder: &Path) -> Result<Laid, Problem> {
+/// Writes the files of a project into a folder, which is made if there is none: each by its path
+/// below [`FOLDER`] and its text, the configuration last. A folder without it is no project.
+pub fn lay(folder: &Path, files: &[(&str, &str)]) -> Result<Laid, Problem> {
     let of_file = |error: FileError| problems::of_file(&error);
     let root = folder.join(FOLDER);
     let mut laid = Laid::default();
-    for (name, text) in FILES {
+    for (name, text) in files {
         let path = root.join(name);
         health::make(path.parent().unwrap_or(&root), false).map_err(of_file)?;
         match write_atomic(&path, text.as_bytes(), false) {
