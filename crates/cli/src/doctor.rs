@@ -9,6 +9,7 @@ use crate::install;
 use crate::session::print;
 use crate::target;
 use crate::terminal::{Terminal, count, safe};
+use crate::wording;
 
 pub(crate) fn run(arguments: &Doctor, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let writer = target::writer(None)?;
@@ -52,7 +53,7 @@ fn line(check: &Check, terminal: &mut Terminal) -> Result<(), Failure> {
         terminal.line(&format!("         where: {place}"))?;
     }
     if let Some(fix) = &check.fix {
-        terminal.line(&format!("         fix: {}", safe(fix)))?;
+        terminal.line(&format!("         fix: {}", safe(&wording::said(fix))))?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::io;
 
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::{Argument, Code, Problem};
 use milepost_model::violation;
 use milepost_store::FileError;
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::terminal::{Terminal, safe};
+use crate::wording;
 
 /// Why a command did not finish.
 #[derive(Debug)]
@@ -51,8 +53,9 @@ impl Failure {
         if let Failure::Problem(problem) = &mut self
             && problem.code == Code::WorkflowInvalid
         {
-            let target = target.to_string_lossy();
-            problem.hint = format!("see every fault with `milepost workflow validate {target}`");
+            let path = target.to_string_lossy().into_owned();
+            let validate = Invocation::of("workflow.validate").with("path", path);
+            problem.hint = Hint::text("see every fault with ").call(validate);
         }
         self
     }
@@ -72,7 +75,8 @@ impl Failure {
                     terminal.complain(&as_json(&problem).to_string());
                 } else {
                     let more: Vec<String> = told(&problem).iter().map(as_line).collect();
-                    trouble(problem.code.name(), &problem.message, &more, &problem.hint, terminal);
+                    let hint = wording::said(&problem.hint);
+                    trouble(problem.code.name(), &problem.message, &more, &hint, terminal);
                 }
                 exit
             }
@@ -119,10 +123,11 @@ fn argument_json(argument: &Argument) -> Value {
         "rule": argument.rule,
         "message": argument.message,
     });
+    let suggestion = wording::said(&argument.suggestion);
     let more = [
         ("expected", &argument.expected),
         ("actual", &argument.actual),
-        ("suggestion", &argument.suggestion),
+        ("suggestion", &suggestion),
     ];
     for (key, text) in more {
         if !text.is_empty() {
@@ -138,7 +143,7 @@ fn as_json(problem: &Problem) -> Value {
         "category": problem.code.category().name(),
         "message": problem.message,
         "context": problem.context,
-        "suggested_action": problem.hint,
+        "suggested_action": wording::said(&problem.hint),
     });
     if !problem.violations.is_empty() {
         error["violations"] = violation::to_values(&problem.violations);

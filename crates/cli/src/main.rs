@@ -32,6 +32,7 @@ mod status;
 mod table;
 mod target;
 mod terminal;
+mod wording;
 mod workflow;
 
 use std::process::ExitCode;

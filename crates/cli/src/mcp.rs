@@ -20,6 +20,7 @@ use crate::args::{Json, Mcp, McpCommand, McpErrors, McpNames, McpShown, McpSurfa
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
+use crate::wording::CommandLine;
 use crate::{install, table, target};
 
 /// Threads that work on calls at a time: one that waits for a disk must not keep others waiting.
@@ -156,6 +157,7 @@ pub(crate) fn look(shown: &McpShown, surface: Surface) -> Look {
             McpTools::Core => Profile::Core,
             McpTools::Work => Profile::Work,
         },
+        typed: &CommandLine,
         spelling: if dotted { Spelling::Dotted } else { Spelling::Underscore },
         errors: match shown.errors {
             Some(McpErrors::Jsonrpc) => Errors::JsonRpc,

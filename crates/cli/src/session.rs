@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::person::Person;
 use crate::target;
 use crate::terminal::{Terminal, safe_json};
+use crate::wording;
 
 /// How long somebody who wants to leave waits without being told what for.
 const AT_ONCE: Duration = Duration::from_millis(200);
@@ -161,7 +162,7 @@ fn runtime(builder: &mut Builder) -> Result<Runtime, Failure> {
 
 /// Prints a response as it is.
 pub(crate) fn print(response: &impl Serialize, terminal: &mut Terminal) -> Result<(), Failure> {
-    let json = serde_json::to_string(response).map_err(|error| {
+    let json = wording::scoped(|| serde_json::to_string(response)).map_err(|error| {
         let message = format!("the answer cannot be written: {error}");
         Problem::new(Code::Internal, message, "report this with the command")
     })?;

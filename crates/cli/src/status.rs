@@ -10,6 +10,7 @@ use crate::session::{print, waiting_for};
 use crate::table::cut;
 use crate::target;
 use crate::terminal::{Terminal, safe};
+use crate::wording;
 
 /// Lines of each kind that are shown; the commands that list them show all.
 const SHOWN: usize = 10;
@@ -40,7 +41,7 @@ fn show(found: &Overview, terminal: &mut Terminal) -> Result<(), Failure> {
     }
     waiting("waits on you", "milepost inbox", &found.waits_on_you, terminal)?;
     waiting("waits on an agent", "milepost runs --open", &found.waits_on_agent, terminal)?;
-    terminal.line(&format!("next: {}", safe(&found.next)))?;
+    terminal.line(&format!("next: {}", safe(&wording::typed(&found.next))))?;
     Ok(())
 }
 

@@ -21,6 +21,7 @@ use milepost_store::{
 };
 
 use crate::failure::Failure;
+use crate::wording;
 
 /// A document and where it came from.
 pub(crate) struct Loaded {
@@ -86,7 +87,7 @@ pub(crate) fn writer_at(locations: Locations) -> Writer {
 
 /// The operations of this user and working directory.
 pub(crate) fn operations() -> Result<Operations, Failure> {
-    Ok(Operations::new(writer(None)?))
+    Ok(Operations::new(writer(None)?).worded(wording::shared()))
 }
 
 /// The text of the file that the user named, if there is one and it is plain text.

@@ -9,6 +9,7 @@ use milepost_engine::resume::{self, Needs, ResumePlan, ResumeRequest};
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{End, State};
 use milepost_engine::{Failure, Flow, Key, Spent, engine};
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
 use milepost_model::problem::Code;
 
@@ -103,7 +104,8 @@ impl Driver {
         let resumption = planned.resumption;
         if let Needs::Person(deed) | Needs::Proof(deed) = resume::needs(flow, state, &resumption) {
             let message = format!("only a person can decide to {deed}");
-            let hint = format!("go on with `milepost resume {run}` first");
+            let resume = Invocation::of("workflow.resume").with("run_id", run.as_str());
+            let hint = Hint::text("go on with ").call(resume).then(" first");
             return Err(Failure::new(Code::PresenceRequired, message, hint));
         }
         let signal = Signal::Resume { seq: state.seq, resumption: Box::new(resumption) };

@@ -44,7 +44,7 @@ pub enum RunError {
         reason: String,
     },
     /// The run does not take it in.
-    #[error("{}", failure.message)]
+    #[error("{}", failure.message())]
     Refused {
         /// The run.
         run: RunId,

@@ -11,12 +11,13 @@ use serde_json::{Map, Value, json};
 use crate::command::{Asking, Call, Calling, Command, Deed, Starting};
 use crate::event::{Actor, ActorKind, Event, Issue, Verdict};
 use crate::failure::Failure;
+use crate::failures::Cause;
 use crate::flow::Node;
 use crate::key::Key;
 use crate::names::Names;
 use crate::next::{Look, One, is_loop};
 use crate::state::{Phase, StepState};
-use crate::{contract, limits, time, words};
+use crate::{contract, limits, time};
 
 impl<'s> Look<'s> {
     /// Goes on with an execution that has begun.
@@ -83,7 +84,8 @@ impl<'s> Look<'s> {
                 })
             }
             Action::Fail(message) => {
-                one.names.text("fail", message).and_then(|message| Err(words::authored(message)))
+                let message = one.names.text("fail", message);
+                message.and_then(|message| Err(Cause::Authored { message }.into()))
             }
             Action::Loop(_) => Ok(scheduled(&key, Vec::new())),
         };
@@ -231,7 +233,7 @@ impl<'s> Look<'s> {
                     Period::parse(text.trim()).map(|period| now.saturating_add(millis(&period)));
                 let moment = || time::parse(text.trim());
                 period.or_else(moment).ok_or_else(|| {
-                    words::mistyped("wait", "a duration or a moment", &format!("`{text}`"))
+                    Cause::mistyped("wait", "a duration or a moment", &format!("`{text}`"))
                 })?
             }
         };
@@ -266,7 +268,7 @@ impl<'s> Look<'s> {
                             let source = check.check.expr.source().trim();
                             let told = check.message.clone();
                             let told = told.unwrap_or_else(|| format!("`{source}` does not hold"));
-                            failed(&key, words::refuted(told))
+                            failed(&key, Cause::Refuted { message: told }.into())
                         }
                         Err(failure) => failed(&key, failure),
                     });
@@ -336,7 +338,7 @@ impl<'s> Look<'s> {
                 let comment = verdict.comment.clone().unwrap_or_else(|| "no reason".to_owned());
                 let issue = Issue {
                     message: format!("a person did not confirm it: {comment}"),
-                    suggestion: "do the step again with that in mind".to_owned(),
+                    suggestion: "do the step again with that in mind".into(),
                 };
                 let digest = state.submission.as_ref().map(|one| one.digest.clone());
                 let attempt = state.submission.as_ref().map_or(0, |one| one.attempt);
@@ -367,8 +369,11 @@ impl<'s> Look<'s> {
         });
         let target = back.and_then(|back| self.flow.index(back.to.value.as_str()));
         let Some(index) = target else {
-            let failure = if expired { words::expired(key) } else { words::rejected(key, comment) };
-            return Some(failed(key, failure));
+            let cause = match expired {
+                true => Cause::Expired { key: key.clone() },
+                false => Cause::Rejected { key: key.clone(), comment: comment.map(str::to_owned) },
+            };
+            return Some(failed(key, cause.into()));
         };
         let nodes = self.flow.nodes();
         let mut reset: Vec<Key> =
@@ -395,10 +400,12 @@ fn items(one: &One<'_, '_>) -> Result<Command, Failure> {
     let Some(each) = &one.step.for_each else { return Ok(scheduled(one.key, Vec::new())) };
     match one.names.value("for_each", &each.items)? {
         Some(Value::Array(items)) if items.len() <= limits::ITEMS => Ok(scheduled(one.key, items)),
-        Some(Value::Array(items)) => Err(words::too_many_items(items.len(), limits::ITEMS)),
+        Some(Value::Array(items)) => {
+            Err(Cause::TooManyItems { found: items.len(), limit: limits::ITEMS }.into())
+        }
         found => {
             let found = found.as_ref().map_or("nothing", kind_of);
-            Err(words::mistyped("for_each", "a list", found))
+            Err(Cause::mistyped("for_each", "a list", found).into())
         }
     }
 }
@@ -459,7 +466,8 @@ fn polled(key: &Key, repeat: &Repeat, state: &StepState, now: u64) -> Command {
     let late = polls_until(repeat, began).is_some_and(|until| now.saturating_add(every) > until);
     let often = most.is_some_and(|most| state.passes + 1 >= most);
     if late || often {
-        return failed(key, words::polled(key, state.passes + 1, (now - began) / 1000));
+        let (passes, seconds) = (state.passes + 1, (now - began) / 1000);
+        return failed(key, Cause::Polled { key: key.clone(), passes, seconds }.into());
     }
     Command::record(Event::TimerSet { key: key.clone(), at_ms: now.saturating_add(every) })
 }
@@ -476,10 +484,10 @@ fn offered_again(key: &Key, step: &Step, state: &StepState) -> Option<Command> {
 fn refused(key: &Key, state: &StepState, failure: &Failure) -> Command {
     let refuted = failure.is(milepost_model::problem::Code::ClaimRefuted);
     let issue = match refuted {
-        true => Issue { message: failure.message.clone(), suggestion: failure.hint.clone() },
+        true => Issue { message: failure.message().into_owned(), suggestion: failure.hint() },
         false => Issue {
-            message: format!("it could not be checked: {}", failure.message),
-            suggestion: "submit it again when what it is checked against is there".to_owned(),
+            message: format!("it could not be checked: {}", failure.message()),
+            suggestion: "submit it again when what it is checked against is there".into(),
         },
     };
     let submission = state.submission.as_ref();

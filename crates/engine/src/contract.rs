@@ -5,19 +5,23 @@ use serde_json::Value;
 
 use crate::act::kind_of;
 use crate::failure::Failure;
+use crate::failures::Cause;
 use crate::key::Key;
-use crate::words;
 
 /// The first field that is not as the contract has it.
 pub(crate) fn misfit(key: &Key, step: &Step, output: &Value) -> Option<Failure> {
     let contract = step.output_contract.as_ref()?;
+    let broken = |field: &str, expected: &str, found: &str| {
+        let (field, expected) = (field.to_owned(), expected.to_owned());
+        Cause::Contract { key: key.clone(), field, expected, found: found.to_owned() }.into()
+    };
     contract.fields.iter().find_map(|field| {
         let name = field.name.value.as_str();
         let wanted = field.kind.unwrap_or(FieldType::Any);
         match output.get(name) {
             Some(value) if is_of(value, wanted) => None,
-            Some(value) => Some(words::contract(key, name, wanted.name(), kind_of(value))),
-            None => Some(words::contract(key, name, wanted.name(), "it is missing")),
+            Some(value) => Some(broken(name, wanted.name(), kind_of(value))),
+            None => Some(broken(name, wanted.name(), "it is missing")),
         }
     })
 }

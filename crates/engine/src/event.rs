@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use milepost_model::hint::Hint;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -444,7 +445,7 @@ pub struct Issue {
     /// What.
     pub message: String,
     /// What to do.
-    pub suggestion: String,
+    pub suggestion: Hint,
 }
 
 /// What a person is asked.
@@ -618,6 +619,20 @@ impl Resumption {
 }
 
 impl Event {
+    /// Why something failed: its own failure, or that of the run of a step.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Event::AttemptFailed { failure, .. }
+            | Event::AttemptUnknown { failure, .. }
+            | Event::StepFailed { failure, .. }
+            | Event::RunFailed { failure, .. }
+            | Event::ChildFinished { outcome: ChildOutcome::Failed { failure }, .. } => {
+                Some(failure)
+            }
+            _ => None,
+        }
+    }
+
     /// The execution it is about; those that put several back are about the run.
     pub(crate) fn key(&self) -> Option<&Key> {
         match self {

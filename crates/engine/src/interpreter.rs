@@ -25,6 +25,7 @@ use crate::event::{
     ShownCall, Submission, Verdict,
 };
 use crate::failure::Failure;
+use crate::failures::Cause;
 use crate::flow::Flow;
 use crate::key::Key;
 use crate::next::Look;
@@ -32,7 +33,7 @@ use crate::resume::{self, Needs};
 use crate::retry::{self, Tried, Trouble};
 use crate::signal::{Reply, Signal, resumed_text, settled_text};
 use crate::state::{IllegalEvent, Phase, State, Status, StepState};
-use crate::{DEADLINE, judge, limits, sentinel, words};
+use crate::{DEADLINE, judge, limits, sentinel};
 
 /// What the interpreter asks of the world. Both are pure as far as a run is concerned.
 pub trait World {
@@ -446,9 +447,8 @@ impl Turn<'_> {
             |key: &Key, id: &String| state.step(key).is_some_and(|step| step.awaiting.contains(id));
         let ended = state.end.is_some() || state.canceling.is_some();
         for (key, id) in self.awaited.extract_if(.., |(key, id)| !waits(key, id)) {
-            let failure =
-                if ended { words::has_ended() } else { words::not_due(key.as_str(), None) };
-            self.decision.answers.push((id, Reply::Refused { failure }));
+            let cause = if ended { Cause::HasEnded } else { Cause::not_due(key.as_str(), None) };
+            self.decision.answers.push((id, Reply::Refused { failure: cause.into() }));
         }
     }
 
@@ -641,7 +641,7 @@ impl Turn<'_> {
         }
         let depth = self.state().head.parent.as_ref().map_or(0, |parent| parent.depth);
         if depth + 1 >= limits::DEPTH {
-            let failure = words::too_deep(limits::DEPTH);
+            let failure = Cause::TooDeep { limit: limits::DEPTH }.into();
             return self.record(Event::StepFailed { key, failure });
         }
         let given = digest(&json!({"workflow": workflow, "inputs": inputs}));
@@ -777,7 +777,7 @@ impl Turn<'_> {
                 let busy = touched.into_iter().any(|key| self.state().is_busy(key));
                 match self.proven(seq, &resumption) {
                     _ if seq != self.state().seq || busy => {
-                        Reply::Refused { failure: words::moved_on() }
+                        Reply::Refused { failure: Cause::MovedOn.into() }
                     }
                     Ok(()) => self.done(Event::RunResumedFrom(resumption))?,
                     Err(failure) => Reply::Refused { failure },
@@ -803,7 +803,7 @@ impl Turn<'_> {
         // A signed word is about one try, and says which.
         let signed = self.state().head.person.is_some();
         if (asked.is_some() || signed) && asked != current {
-            return Err(words::asked_again(key));
+            return Err(Cause::AskedAgain { key: key.clone() }.into());
         }
         Ok(())
     }
@@ -812,7 +812,9 @@ impl Turn<'_> {
     fn proven(&self, seq: u64, resumption: &Resumption) -> Result<(), Failure> {
         let is_person = resumption.by.kind == ActorKind::Person;
         match resume::needs(&self.interpreter.flow, self.state(), resumption) {
-            Needs::Person(_) | Needs::Proof(_) if !is_person => return Err(words::no_person()),
+            Needs::Person(_) | Needs::Proof(_) if !is_person => {
+                return Err(Cause::NoPerson.into());
+            }
             Needs::Nobody | Needs::Person(_) => return Ok(()),
             Needs::Proof(_) => {}
         }
@@ -828,7 +830,7 @@ impl Turn<'_> {
     /// Lets nothing new begin, or lets the run go on, and the runs of its steps with it.
     fn pauses(&mut self, changes: bool, event: Event) -> Result<Reply, IllegalEvent> {
         if self.state().end.is_some() {
-            return Ok(Reply::Refused { failure: words::has_ended() });
+            return Ok(Reply::Refused { failure: Cause::HasEnded.into() });
         }
         if !changes {
             return Ok(Reply::Done);
@@ -903,7 +905,8 @@ pub(crate) fn lost(state: &State, now_ms: u64) -> Vec<Event> {
         _ => None,
     });
     let lost = calling.map(|attempt| {
-        let (key, failure) = (attempt.key.clone(), words::interrupted(&attempt.request));
+        let cause = Cause::Interrupted { request: attempt.request.clone() };
+        let (key, failure) = (attempt.key.clone(), cause.into());
         match attempt.repeatable {
             true => {
                 let retry_at_ms = Some(now_ms);

@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 
 use crate::event::{Actor, ActorKind, Event, Issue, Presence, Proof, Submission, Verdict};
 use crate::failure::Failure;
+use crate::failures::Cause;
 use crate::flow::Flow;
 use crate::interpreter::{World, digest};
 use crate::key::Key;
 use crate::signal::{Decided, Reply, Submitted};
 use crate::state::{Phase, State, StepState};
-use crate::{view, words};
+use crate::view;
 
 /// What becomes of a submission.
 pub(crate) enum Read {
@@ -42,17 +43,17 @@ fn read(flow: &Flow, state: &State, submitted: Submitted) -> Result<Read, Failur
             return Err(Failure::new(Code::ParamsInvalid, "nothing was submitted", hint));
         }
         if state.end.is_some() {
-            return Err(words::has_ended());
+            return Err(Cause::HasEnded.into());
         }
         let (by, values) = (submitted.by, submitted.context);
         return Ok(Read::Context(Event::ContextAdded { by, values }));
     };
     let wanted = digest(&json!({"output": output, "context": submitted.context}));
     let key = match state.end.is_some() {
-        true => took(state, submitted.step.as_deref(), &wanted).ok_or_else(words::has_ended)?,
+        true => took(state, submitted.step.as_deref(), &wanted).ok_or(Cause::HasEnded)?,
         false => target(flow, state, submitted.step.as_deref(), &wanted)?,
     };
-    let step = state.step(&key).ok_or_else(|| words::not_due(key.as_str(), None))?;
+    let step = state.step(&key).ok_or_else(|| Cause::not_due(key.as_str(), None))?;
     // The same submission has the same answer, however often it is made.
     if let Some(judged) = step.judged.iter().rev().find(|judged| {
         let same = submitted.attempt.is_none_or(|attempt| attempt == judged.attempt);
@@ -68,22 +69,22 @@ fn read(flow: &Flow, state: &State, submitted: Submitted) -> Result<Read, Failur
         }
     }
     if state.end.is_some() || state.canceling.is_some() && !flow.is_finally(&key) {
-        return Err(words::has_ended());
+        return Err(Cause::HasEnded.into());
     }
     let attempt = match &step.phase {
         Phase::Offered(attempt) => *attempt,
         Phase::Verifying => {
             let same = step.submission.as_ref().filter(|own| own.digest == wanted);
             let wait = same.cloned().map(Read::Wait);
-            return wait.ok_or_else(|| words::being_checked(&key));
+            return wait.ok_or_else(|| Cause::BeingChecked { key }.into());
         }
-        _ => return Err(words::not_due(key.as_str(), due(flow, state).first())),
+        _ => return Err(Cause::not_due(key.as_str(), due(flow, state).first()).into()),
     };
     if submitted.attempt.is_some_and(|given| given != attempt) {
-        return Err(words::stale(&key, attempt));
+        return Err(Cause::Stale { key, attempt }.into());
     }
     let Some(Action::Prompt(prompt)) = flow.of_key(&key).map(|step| &step.action) else {
-        return Err(words::not_due(key.as_str(), None));
+        return Err(Cause::not_due(key.as_str(), None).into());
     };
     let submission = Submission {
         key: key.clone(),
@@ -119,7 +120,7 @@ fn judged(
     if !issues.is_empty() {
         let issues = issues
             .into_iter()
-            .map(|issue| Issue { message: issue.message, suggestion: issue.suggestion });
+            .map(|issue| Issue { message: issue.message, suggestion: issue.suggestion.into() });
         return Ok(Read::Take(Event::SubmissionRejected {
             key,
             attempt: submission.attempt,
@@ -146,8 +147,8 @@ fn target(flow: &Flow, state: &State, named: Option<&str>, wanted: &str) -> Resu
     let Some(named) = named else {
         return match due.as_slice() {
             [one] => Ok(one.clone()),
-            [] => Err(words::nothing_due()),
-            _ => Err(words::several_due(&due)),
+            [] => Err(Cause::NothingDue.into()),
+            _ => Err(Cause::SeveralDue { due }.into()),
         };
     };
     // An id stands for its execution that is due, or else for the one that took this very text.
@@ -157,11 +158,12 @@ fn target(flow: &Flow, state: &State, named: Option<&str>, wanted: &str) -> Resu
         return Ok(key);
     }
     if flow.step(Key::of_walk(named).step()).is_some() {
-        return Err(words::not_due(named, due.first()));
+        return Err(Cause::not_due(named, due.first()).into());
     }
     let ids = due.iter().map(Key::as_str);
     let near = suggest::closest(named, ids.chain(state.steps.keys().map(Key::as_str)));
-    Err(words::no_step(named, near.or(due.first().map(Key::as_str))))
+    let near = near.or(due.first().map(Key::as_str)).map(str::to_owned);
+    Err(Cause::NoStep { step: named.to_owned(), near }.into())
 }
 
 /// The execution that took this very text before.
@@ -218,12 +220,12 @@ pub(crate) fn decision(
     }
     let asked = state.step(key).filter(|step| step.phase == Phase::Asking);
     let request = asked.and_then(|step| step.request.as_deref());
-    let request = request.ok_or_else(|| words::not_asked(key))?;
+    let request = request.ok_or_else(|| Cause::NotAsked { key: key.clone() })?;
     if request.digest != decided.digest {
-        return Err(words::asked_again(key));
+        return Err(Cause::AskedAgain { key: key.clone() }.into());
     }
     if decided.by.kind != ActorKind::Person {
-        return Err(words::no_person());
+        return Err(Cause::NoPerson.into());
     }
     let proof = Proof { presence: decided.presence, signature: decided.signature.clone() };
     // A question may be answered where it is asked, in a client too.
@@ -231,7 +233,7 @@ pub(crate) fn decision(
     proven_by(state, world, Presence::Elicitation, Some(&proof), &text)?;
     if let Some(Action::Approve(approve)) = flow.of_key(key).map(|step| &step.action) {
         if !approve.by.is_empty() && !approve.by.contains(&decided.by.name) {
-            return Err(words::not_theirs(key, &approve.by));
+            return Err(Cause::NotTheirs { key: key.clone(), by: approve.by.clone() }.into());
         }
         if let Some(form) = approve.form.as_ref().filter(|_| decided.approve) {
             let answer = decided.answer.clone().unwrap_or(Value::Null);
@@ -266,10 +268,10 @@ fn proven_by(
     let head = &state.head;
     let least = head.presence.max(least);
     let proof = proof.filter(|proof| proof.presence >= least);
-    let proof = proof.ok_or_else(|| words::absent(least))?;
+    let proof = proof.ok_or(Cause::Absent { least })?;
     let signature = proof.signature.as_deref().unwrap_or_default();
     match &head.person {
-        Some(person) if !world.is_signed(person, text, signature) => Err(words::unsigned()),
+        Some(person) if !world.is_signed(person, text, signature) => Err(Cause::Unsigned.into()),
         _ => Ok(()),
     }
 }
@@ -285,23 +287,23 @@ pub(crate) fn is_unattended(flow: &Flow, state: &State, key: &Key) -> bool {
 }
 
 fn fits(form: &milepost_model::json_schema::JsonSchema, answer: &Value) -> Result<(), Failure> {
-    let misfits = form.misfits(answer).map_err(|cause| words::unfit_answer(&cause))?;
+    let misfits = form.misfits(answer).map_err(|error| Cause::UnfitAnswer { error })?;
     match misfits.first() {
         None => Ok(()),
-        Some(first) => Err(words::unfit_answer(&first.message)),
+        Some(first) => Err(Cause::UnfitAnswer { error: first.message.clone() }.into()),
     }
 }
 
 /// Whether a person may say what became of a step.
 pub(crate) fn settlement(flow: &Flow, state: &State, key: &Key, by: &Actor) -> Result<(), Failure> {
     if by.kind != ActorKind::Person {
-        return Err(words::no_person());
+        return Err(Cause::NoPerson.into());
     }
     let unknown = matches!(state.phase(key), Phase::Unknown(_));
     if state.end.is_none() && (unknown || is_exhausted(flow, state, key)) {
         return Ok(());
     }
-    Err(words::not_unknown(key))
+    Err(Cause::NotUnknown { key: key.clone() }.into())
 }
 
 /// Whether no submission was good enough, and no tries are left.

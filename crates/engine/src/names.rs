@@ -8,11 +8,12 @@ use milepost_model::walk::Pass;
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
+use crate::failures::Cause;
 use crate::flow::Flow;
 use crate::key::Key;
 use crate::sentinel::sentinel;
 use crate::state::{State, StepState};
-use crate::{time, words};
+use crate::time;
 
 /// The names of a run, with those of the loop around laid over them.
 #[derive(Clone)]
@@ -91,7 +92,7 @@ impl<'s> Names<'s> {
     /// A value with its expressions evaluated.
     pub(crate) fn value(&self, place: &str, value: &Dynamic) -> Result<Option<Value>, Failure> {
         let outcome = value.render(self, &mut Fuel::default());
-        match outcome.map_err(|error| words::expression(place, &error))? {
+        match outcome.map_err(|error| Cause::expression(place, &error))? {
             Outcome::Value(value) => Ok(Some(value)),
             Outcome::Omit => Ok(None),
         }
@@ -100,7 +101,7 @@ impl<'s> Names<'s> {
     /// A text with its expressions evaluated.
     pub(crate) fn text(&self, place: &str, text: &Templated) -> Result<String, Failure> {
         let outcome = text.template.render(self, &mut Fuel::default());
-        Ok(match outcome.map_err(|error| words::expression(place, &error))? {
+        Ok(match outcome.map_err(|error| Cause::expression(place, &error))? {
             Outcome::Value(Value::String(text)) => text,
             Outcome::Value(other) => other.to_string(),
             Outcome::Omit => String::new(),
@@ -110,7 +111,7 @@ impl<'s> Names<'s> {
     /// Whether an expression holds.
     pub(crate) fn holds(&self, place: &str, bare: &Bare) -> Result<bool, Failure> {
         let held = bare.expr.eval_bool(self, &mut Fuel::default());
-        held.map_err(|error| words::expression(place, &error))
+        held.map_err(|error| Cause::expression(place, &error).into())
     }
 }
 

@@ -17,11 +17,12 @@ use crate::board::Board;
 use crate::command::Command;
 use crate::event::{ActorKind, Event};
 use crate::failure::Failure;
+use crate::failures::Cause;
 use crate::flow::{Flow, Node};
 use crate::key::Key;
 use crate::names::Names;
 use crate::state::{Phase, State, StepState};
-use crate::{view, words};
+use crate::view;
 
 /// The next thing to do; nothing when the run has ended or waits.
 pub fn next(flow: &Flow, state: &State) -> Option<Command> {
@@ -205,7 +206,7 @@ impl<'s> Look<'s> {
             own && counts && !key.as_str().contains("::verify@")
         });
         let first = failed.min_by_key(|(_, step)| step.ended_ms);
-        first.map(|(key, step)| (key.clone(), step.failure.clone().unwrap_or_else(words::canceled)))
+        first.map(|(key, step)| (key.clone(), failure_of(step)))
     }
 
     /// A canceled run lets go of everything that is not on its way.
@@ -327,7 +328,8 @@ impl<'s> Look<'s> {
             return free.then(|| Command::record(Event::StepCanceled { key: key.clone() }));
         }
         let id = self.flow.workflow().id.value.as_str();
-        let failure = words::unwalkable(id, &error.to_string());
+        let (key, error) = (id.to_owned(), error.to_string());
+        let failure = Cause::Unwalkable { key, error }.into();
         Some(Command::record(Event::RunFailed { failure, key: None }))
     }
 
@@ -352,7 +354,7 @@ impl<'s> Look<'s> {
                 && self.flow.of_key(other).is_some_and(|def| def.on_error == OnError::Fail)
         });
         if let Some((_, inner)) = broken {
-            let failure = inner.failure.clone().unwrap_or_else(words::canceled);
+            let failure = failure_of(inner);
             return Some(Command::record(Event::StepFailed { key: key.clone(), failure }));
         }
         let completed = self.completed(Some(key));
@@ -367,7 +369,8 @@ impl<'s> Look<'s> {
                 }
             },
             Err(error) => {
-                let failure = words::unwalkable(key.as_str(), &error.to_string());
+                let (id, error) = (key.as_str().to_owned(), error.to_string());
+                let failure = Cause::Unwalkable { key: id, error }.into();
                 Some(Command::record(Event::StepFailed { key: key.clone(), failure }))
             }
         }
@@ -414,7 +417,7 @@ impl<'s> Look<'s> {
         let failed = |key: Option<Key>, failure: Failure| Event::RunFailed { failure, key };
         if let Some(by) = &self.state.canceling {
             let late = by.kind == ActorKind::Engine && by.name == crate::DEADLINE;
-            return if late { failed(None, words::too_late()) } else { Event::RunCanceled };
+            return if late { failed(None, Cause::TooLate.into()) } else { Event::RunCanceled };
         }
         if let Some((key, failure)) = self.failed() {
             return failed(Some(key), failure);
@@ -424,7 +427,7 @@ impl<'s> Look<'s> {
             && !self.flow.is_walked()
             && !nodes.all(|node| self.state.phase(&node.key).is_closed())
         {
-            return failed(None, words::incomplete(only));
+            return failed(None, Cause::Incomplete { key: only.clone() }.into());
         }
         let Some(authored) = &self.flow.workflow().final_output else {
             return Event::RunSucceeded { output: None };
@@ -507,4 +510,9 @@ pub(crate) fn asks_status(step: &Step, other: &str) -> bool {
 /// What a step does is known to be a list.
 pub(crate) fn is_loop(step: &Step) -> bool {
     matches!(step.action, Action::Loop(_))
+}
+
+/// Why a step failed. One that was stopped on the way has no failure of its own.
+fn failure_of(step: &StepState) -> Failure {
+    step.failure.clone().unwrap_or_else(|| Cause::Canceled.into())
 }

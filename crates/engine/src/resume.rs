@@ -20,11 +20,12 @@ use serde_json::{Map, Value};
 
 use crate::event::{Actor, Budget, Entry, Event, Resumption};
 use crate::failure::Failure;
+use crate::failures::Cause;
 use crate::flow::Flow;
 use crate::interpreter::World;
 use crate::key::Key;
 use crate::state::{Phase, State};
-use crate::{contract, interpreter, judge, words};
+use crate::{contract, interpreter, judge};
 
 use choice::Choice;
 use forecast::{Fate, Outlook};
@@ -298,7 +299,9 @@ fn find<'f>(flow: &'f Flow, named: &str) -> Result<&'f Step, Failure> {
         (_, None) => {
             let ids: Vec<&str> = flow.nodes().iter().map(|node| node.key.as_str()).collect();
             let near = suggest::closest(named, ids.iter().copied());
-            Err(words::unknown_step(named, near, &ids))
+            let (step, near) = (named.to_owned(), near.map(str::to_owned));
+            let all = ids.iter().map(|id| (*id).to_owned()).collect();
+            Err(Cause::UnknownStep { step, near, all }.into())
         }
     }
 }
@@ -453,7 +456,7 @@ impl Teller<'_> {
     fn unknown(&self, key: &Key) -> Option<String> {
         let mut within = self.after.open().filter(|(other, _)| other.is_within(key));
         within.find_map(|(_, step)| match &step.phase {
-            Phase::Unknown(failure) => Some(failure.message.clone()),
+            Phase::Unknown(failure) => Some(failure.message().into_owned()),
             _ => None,
         })
     }

@@ -41,6 +41,7 @@ use crate::event::{
     Actor, Answer, Attempt, Budget, Entry, Event, Resumption, RunCreated, Settlement, Submission,
 };
 use crate::failure::Failure;
+use crate::failures::Cause;
 use crate::key::Key;
 use crate::time;
 
@@ -462,7 +463,7 @@ impl State {
             Settlement::GiveUp => {
                 let told = match &step.phase {
                     Phase::Unknown(failure) => (**failure).clone(),
-                    _ => crate::words::exhausted(key),
+                    _ => Cause::Exhausted { key: key.clone() }.into(),
                 };
                 Phase::Failing(Box::new(told))
             }
@@ -814,7 +815,7 @@ impl State {
         }
         let closed = matches!(step.phase, Phase::Failed | Phase::Succeeded);
         if let Some(failure) = step.failure.as_ref().filter(|_| closed) {
-            let mut error = json!({"code": failure.code, "message": failure.message});
+            let mut error = json!({"code": failure.code, "message": failure.message()});
             let items = failure.context.as_deref().and_then(|context| context.get(ITEMS));
             if let Some(items) = items {
                 error[ITEMS] = items.clone();

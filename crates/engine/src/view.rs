@@ -329,7 +329,7 @@ fn told(state: &State, step: &Step, prompt: &Prompt, key: &Key, variables: &Valu
                 let name = step.for_each.as_ref().and_then(|each| each.name.as_ref());
                 names = names.item(name.map(|name| name.value.as_str()), index, item);
             }
-            names.text("prompt", text).unwrap_or_else(|failure| failure.message)
+            names.text("prompt", text).unwrap_or_else(|failure| failure.message().into_owned())
         }
     }
 }

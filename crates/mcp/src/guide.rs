@@ -5,6 +5,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use milepost_model::problem::{Argument, Code, Problem};
 use milepost_model::violation;
+use milepost_model::wording::Wording;
 use milepost_ops::{
     Alone, Call, OPERATIONS, Operation, Operations, Reader, Response, Safety, Writer,
 };
@@ -84,7 +85,7 @@ impl Contract for Guides {
         let call = Told { warnings: Mutex::default() };
         let called = self.operations.call(operation.name, &call, Value::Object(arguments));
         self.log_new(call.into_warnings(), log);
-        called.map_err(|problem| fault(&problem))
+        called.map_err(|problem| fault(&problem, self.operations.wording()))
     }
 
     fn call_text(
@@ -96,7 +97,7 @@ impl Contract for Guides {
         let call = Told { warnings: Mutex::default() };
         let called = self.operations.call_text(of(tool)?, &call, arguments)?;
         self.log_new(call.into_warnings(), log);
-        Some(called.map_err(|problem| fault(&problem)))
+        Some(called.map_err(|problem| fault(&problem, self.operations.wording())))
     }
 
     fn arrived(&self) {
@@ -197,7 +198,7 @@ fn number(code: Code) -> (i32, &'static str) {
 }
 
 /// A problem as a fault of the contract: the text is fixed, the specifics are data.
-fn fault(problem: &Problem) -> Fault {
+fn fault(problem: &Problem, wording: &dyn Wording) -> Fault {
     let (code, message) = number(problem.code);
     let mut data = Map::new();
     for (key, value) in problem.context.iter() {
@@ -220,7 +221,7 @@ fn fault(problem: &Problem) -> Fault {
         }
         _ => {
             data.insert("details".into(), problem.message.as_str().into());
-            data.entry("suggestion").or_insert_with(|| problem.hint.as_str().into());
+            data.entry("suggestion").or_insert_with(|| problem.hint.worded(wording).into());
         }
     }
     if problem.code == Code::StorageFailed {

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::hint::Hint;
 use crate::violation::Violation;
 
 /// What a caller can do about a problem, roughly.
@@ -200,7 +201,7 @@ pub struct Argument {
     /// What is there.
     pub actual: String,
     /// The one next action about it; empty when `expected` says it all.
-    pub suggestion: String,
+    pub suggestion: Hint,
 }
 
 /// Something a user has to know about.
@@ -213,7 +214,7 @@ pub struct Problem {
     /// Names that say where: `workflow_id`, `path`, `line`.
     pub context: Box<Map<String, Value>>,
     /// The one next action.
-    pub hint: String,
+    pub hint: Hint,
     /// The findings behind it, when a document is the cause.
     pub violations: Vec<Violation>,
     /// What is wrong with the arguments, when they are the cause.
@@ -222,7 +223,7 @@ pub struct Problem {
 
 impl Problem {
     /// A problem without context.
-    pub fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Problem {
+    pub fn new(code: Code, message: impl Into<String>, hint: impl Into<Hint>) -> Problem {
         Problem {
             code,
             message: message.into(),

@@ -6,6 +6,7 @@
 //! opens one when a caller asks before the last one's is back. Prints one JSON object: calls a
 //! second of the best round, how many calls were made, and for them how many connections.
 
+use milepost_model::wording::Neutral;
 use std::error::Error;
 use std::fs;
 use std::io::Write as _;
@@ -143,7 +144,7 @@ async fn call(operations: &Operations, times: usize) -> Result<(), Problem> {
 }
 
 fn words(problem: &Problem) -> String {
-    format!("{}: {}", problem.message, problem.hint)
+    format!("{}: {}", problem.message, problem.hint.worded(&Neutral))
 }
 
 /// The server, on a thread of its own.

@@ -20,6 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use milepost_model::id::WorkflowId;
+use milepost_model::wording::Neutral;
 use milepost_ops::catalog::import::{self, Import};
 use milepost_ops::run::list::{self, List};
 use milepost_ops::run::start::{self, Start};
@@ -101,7 +102,7 @@ fn operations(home: &Path) -> Operations {
 }
 
 fn words(problem: &Problem) -> String {
-    format!("{}: {}", problem.message, problem.hint)
+    format!("{}: {}", problem.message, problem.hint.worded(&Neutral))
 }
 
 fn rate(folder: &Path) -> Outcome<Value> {

@@ -2,6 +2,7 @@
 
 use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
 use jsonschema::{JsonType, Validator};
+use milepost_model::hint::Hint;
 use milepost_model::problem::{Argument, Code, Problem};
 use milepost_model::suggest;
 use schemars::JsonSchema;
@@ -117,7 +118,7 @@ impl Arguments {
                 message: "a list has an element that does not fit, far behind".to_owned(),
                 expected: "elements as the schema says".to_owned(),
                 actual: "another element".to_owned(),
-                suggestion: String::new(),
+                suggestion: Hint::default(),
             });
         }
         faults.truncate(FAULTS);
@@ -152,7 +153,7 @@ impl Arguments {
             message,
             expected,
             actual: shown_value(error.instance()),
-            suggestion: String::new(),
+            suggestion: Hint::default(),
         };
         match error.kind() {
             ValidationErrorKind::Required { property } => {
@@ -163,7 +164,7 @@ impl Arguments {
                     message: format!("{property} is required"),
                     expected: format!("`{property}`"),
                     actual: "missing".to_owned(),
-                    suggestion: String::new(),
+                    suggestion: Hint::default(),
                 });
             }
             ValidationErrorKind::AdditionalProperties { unexpected } => {
@@ -215,7 +216,7 @@ impl Arguments {
             message: format!("{} is not a parameter{hint}", suggest::excerpt(key)),
             expected,
             actual: format!("`{}`", suggest::excerpt(key)),
-            suggestion: String::new(),
+            suggestion: Hint::default(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The configuration key by key, and every place there is. For people, and offered to no model.
 
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::{Code, Problem};
 use milepost_store::person::Person;
 use milepost_store::{ConfigFile, KeyError, Locations, Origin};
@@ -122,8 +123,10 @@ fn of_key(error: &KeyError) -> Problem {
     match error {
         KeyError::Unknown { meant, .. } => {
             let hint = match meant {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => "`milepost config get` lists the keys there are".to_owned(),
+                Some(meant) => problems::meant(meant),
+                None => Hint::default()
+                    .call(Invocation::of("config.get"))
+                    .then(" lists the keys there are"),
             };
             let problem = Problem::new(Code::ParamsInvalid, error.to_string(), hint);
             match meant {

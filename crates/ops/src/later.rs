@@ -3,8 +3,11 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
+use milepost_model::hint::Hint;
 use milepost_model::problem::{Code, Problem};
+use milepost_model::wording::Wording;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,7 +23,7 @@ pub trait Later {
     /// What it is asked.
     type Request: DeserializeOwned + Serialize + JsonSchema + Send;
     /// What it answers.
-    type Response: DeserializeOwned + Serialize + JsonSchema + Send;
+    type Response: Serialize + JsonSchema + Send;
     /// What it is given to work with.
     type Hands: Hands;
 
@@ -72,11 +75,17 @@ mod sealed {
     impl Sealed for crate::writer::Writer {}
 }
 
-/// All hands of a process.
-#[derive(Debug)]
+/// All hands of a process, and the words of the door that it answers.
 pub struct All {
     pub(crate) reader: Reader,
     pub(crate) writer: Writer,
+    pub(crate) wording: Arc<dyn Wording>,
+}
+
+impl std::fmt::Debug for All {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("All").field("writer", &self.writer).finish_non_exhaustive()
+    }
 }
 
 impl Hands for Reader {
@@ -125,13 +134,13 @@ fn confirmed(call: &dyn Call, name: &str, loss: &str) -> Result<(), Problem> {
             Err(Problem::new(Code::ConfirmationRequired, message, hint))
         }
         None if call.caller() == Caller::Person => {
-            let hint = "repeat it with `--yes` if you mean it";
+            let hint = Hint::text("repeat it with ").given("yes", true).then(" if you mean it");
             Err(Problem::new(Code::ConfirmationRequired, sentence(loss), hint)
                 .context("loss", loss))
         }
         None => {
             let message = format!("`{name}` needs a yes: {loss}");
-            let hint = "ask the person, then say it again with `--yes`";
+            let hint = Hint::text("ask the person, then say it again with ").given("yes", true);
             Err(Problem::new(Code::ConfirmationRequired, message, hint).context("loss", loss))
         }
     }

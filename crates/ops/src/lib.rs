@@ -39,7 +39,6 @@ mod standing;
 mod strict;
 mod tool;
 mod trace;
-mod twin;
 pub mod workflow;
 mod writer;
 
@@ -56,5 +55,4 @@ pub use response::Response;
 pub use source::SourceType;
 pub use strict::Strict;
 pub use tool::{Profile, Task, Tool};
-pub use twin::{HintedCall, for_agents};
 pub use writer::Writer;

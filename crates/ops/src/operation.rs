@@ -1,6 +1,6 @@
 //! The table of operations and how one is called.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -30,6 +30,7 @@ use crate::workflow;
 use crate::writer::Writer;
 use milepost_metrics::Journal;
 use milepost_model::problem::{Code, Problem};
+use milepost_model::wording::{self, Neutral, Wording};
 use milepost_store::Confirm;
 
 /// How often a process that stays looks for runs that nobody drives.
@@ -179,7 +180,8 @@ fn run_later<'a, T: Later>(
         let request = serde_json::from_value(arguments).map_err(|error| internal(&error))?;
         let response = later::run::<T>(all, call, request).await?;
         let mut json = Response::new();
-        response.write(&mut json).map_err(|error| internal(&error))?;
+        let written = wording::scoped(&all.wording, || response.write(&mut json));
+        written.map_err(|error| internal(&error))?;
         Ok(json)
     })
 }
@@ -301,7 +303,20 @@ impl Operations {
     /// Nothing is read or compiled before it is needed.
     pub fn new(writer: Writer) -> Operations {
         let arguments = OPERATIONS.iter().map(|_| OnceLock::new()).collect();
-        Operations { all: All { reader: writer.reader.clone(), writer }, arguments }
+        let (reader, wording) = (writer.reader.clone(), Arc::new(Neutral));
+        Operations { all: All { reader, writer, wording }, arguments }
+    }
+
+    /// The same for a door that has words of its own: JSON responses are written in them.
+    #[must_use]
+    pub fn worded(mut self, wording: Arc<dyn Wording>) -> Operations {
+        self.all.wording = wording;
+        self
+    }
+
+    /// The words of the door.
+    pub fn wording(&self) -> &dyn Wording {
+        &*self.all.wording
     }
 
     /// Takes up runs that nobody drives, again and again: for a process that stays. Does nothing

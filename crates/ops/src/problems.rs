@@ -3,6 +3,7 @@
 use milepost_catalog::command::Command;
 use milepost_catalog::request::Misuse;
 use milepost_model::document::Document;
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::CatalogId;
 use milepost_model::judge::Undecidable;
 use milepost_model::problem::{Argument, Code, Problem};
@@ -12,7 +13,7 @@ use milepost_outbound::{AuthError, CallError, Fault, SecretError as SecretPortEr
 use milepost_store::catalogs::{CatalogError, Conflict, SaveError};
 use milepost_store::secrets::SecretError;
 use milepost_store::{Cause, ConfigError, FileError, Invalid, SourceError};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Ids that are offered when a beginning fits several catalogs.
 const OFFERED: usize = 5;
@@ -48,12 +49,11 @@ pub fn of_file(error: &FileError) -> Problem {
 }
 
 pub(crate) fn no_workflow(id: &str, broken: usize, near: Option<&str>) -> Problem {
+    let see = || Hint::text("see ").call(Invocation::of("workflow.list"));
     let hint = match (near, broken) {
-        (Some(near), _) => format!("did you mean `{near}`?"),
-        (None, 0) => "see `milepost workflow list`".to_owned(),
-        (None, _) => {
-            format!("see `milepost workflow list`: {broken} files there are not workflows")
-        }
+        (Some(near), _) => meant(near),
+        (None, 0) => see(),
+        (None, _) => see().then(format!(": {broken} files there are not workflows")),
     };
     let problem =
         Problem::new(Code::WorkflowNotFound, format!("there is no workflow `{id}`"), hint)
@@ -67,12 +67,13 @@ pub(crate) fn no_workflow(id: &str, broken: usize, near: Option<&str>) -> Proble
 /// What is wrong with the only file that has an id.
 pub fn of_invalid(id: &str, invalid: &Invalid) -> Problem {
     let (code, hint) = match invalid.cause {
-        Cause::Text => (
-            Code::WorkflowInvalid,
-            "correct the file; `milepost workflow validate` shows every fault",
-        ),
-        Cause::Place => (Code::FileRefused, "put a regular file inside the directory"),
-        Cause::System => (Code::StorageFailed, "make the file readable, then try again"),
+        Cause::Text => {
+            let validate = Invocation::of("workflow.validate");
+            let hint = Hint::text("correct the file; ").call(validate).then(" shows every fault");
+            (Code::WorkflowInvalid, hint)
+        }
+        Cause::Place => (Code::FileRefused, "put a regular file inside the directory".into()),
+        Cause::System => (Code::StorageFailed, "make the file readable, then try again".into()),
     };
     let message = match invalid.cause {
         Cause::Text => format!("`{}`: {}", invalid.path.display(), invalid.reason),
@@ -112,8 +113,8 @@ pub(crate) fn of_walk(error: &WalkError) -> Problem {
 
 pub(crate) fn no_step(id: &str, near: Option<&str>) -> Problem {
     let hint = match near {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "name a step of the workflow as `workflow_next` gave it".to_owned(),
+        Some(near) => meant(near),
+        None => "name a step of the workflow as `workflow_next` gave it".into(),
     };
     let problem = Problem::new(Code::StepNotFound, format!("there is no step `{id}`"), hint)
         .context("step_id", id);
@@ -130,8 +131,8 @@ pub(crate) fn undecidable(error: &Undecidable) -> Problem {
 
 pub(crate) fn no_operation(name: &str, names: impl Iterator<Item = &'static str>) -> Problem {
     let hint = match milepost_model::suggest::nearest(name, names) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "look at the list of operations".to_owned(),
+        Some(near) => meant(near),
+        None => "look at the list of operations".into(),
     };
     Problem::new(Code::MethodNotFound, format!("there is no operation `{name}`"), hint)
 }
@@ -192,14 +193,14 @@ pub(crate) fn of_save(error: &SaveError) -> Problem {
         SaveError::Exists { id, title, by } => {
             let title = title.as_deref().unwrap_or("unreadable");
             let (message, hint) = match by {
-                Conflict::Id => (
-                    format!("catalog `{id}` ({title}) is there already"),
-                    "say `--overwrite` to replace it (`milepost catalog diff` shows what would \
-                     change), or give another `--vendor` and `--title`",
-                ),
+                Conflict::Id => {
+                    (format!("catalog `{id}` ({title}) is there already"), replace_or_rename())
+                }
                 Conflict::Title => (
                     format!("the title `{title}` is that of catalog `{id}`"),
-                    "give another `--title`, or remove the other catalog first",
+                    Hint::text("give another ")
+                        .argument("catalog_title")
+                        .then(", or remove the other catalog first"),
                 ),
             };
             Problem::new(Code::CatalogExists, message, hint).context("catalog_id", id.as_str())
@@ -213,10 +214,31 @@ pub(crate) fn of_save(error: &SaveError) -> Problem {
     }
 }
 
+fn replace_or_rename() -> Hint {
+    Hint::text("say ")
+        .given("overwrite", true)
+        .then(" to replace it (")
+        .call(Invocation::of("catalog.diff"))
+        .then(" shows what would change), or give another ")
+        .argument("vendor")
+        .then(" and ")
+        .argument("catalog_title")
+}
+
+/// The hint where something of a similar name is there.
+pub(crate) fn meant(near: &str) -> Hint {
+    Hint::text(format!("did you mean `{near}`?"))
+}
+
 pub(crate) fn no_catalog(text: &str, near: Option<&str>) -> Problem {
     let hint = near.map_or_else(
-        || "see `milepost catalog list`, or import it with `milepost catalog import`".to_owned(),
-        |near| format!("did you mean `{near}`?"),
+        || {
+            Hint::text("see ")
+                .call(Invocation::of("catalog.list"))
+                .then(", or import it with ")
+                .call(Invocation::of("catalog.import_openapi"))
+        },
+        meant,
     );
     let message = format!("there is no catalog `{}`", suggest::excerpt(text));
     let problem = Problem::new(Code::CatalogNotFound, message, hint).context("catalog_id", text);
@@ -237,15 +259,14 @@ pub(crate) fn ambiguous_catalog(text: &str, ids: &[&CatalogId]) -> Problem {
 
 pub(crate) fn catalog_disabled(id: &CatalogId) -> Problem {
     let message = format!("catalog `{id}` is disabled");
-    let hint = format!("enable it with `milepost catalog enable {id}`");
+    let enable = Invocation::of("catalog.set_enabled").with("catalog_id", id.as_str());
+    let hint = Hint::text("enable it with ").call(enable.with("enabled", true));
     Problem::new(Code::CatalogDisabled, message, hint).context("catalog_id", id.as_str())
 }
 
 pub(crate) fn no_command(text: &str, near: Option<&str>) -> Problem {
-    let hint = near.map_or_else(
-        || "find it with `milepost command search`".to_owned(),
-        |near| format!("did you mean `{near}`?"),
-    );
+    let hint = near
+        .map_or_else(|| Hint::text("find it with ").call(Invocation::of("command.list")), meant);
     let message = format!("there is no command `{}`", suggest::excerpt(text));
     let problem = Problem::new(Code::CommandNotFound, message, hint).context("command", text);
     match near {
@@ -262,7 +283,9 @@ pub(crate) fn ambiguous_command(text: &str, spellings: &[String]) -> Problem {
 
 pub(crate) fn no_base_url(id: &CatalogId) -> Problem {
     let message = format!("catalog `{id}` has no address to send requests to");
-    let hint = "import its document again with `--overwrite --base-url https://…`";
+    let again = json!({"overwrite": true, "base_url": "https://…"});
+    let again = again.as_object().cloned().unwrap_or_default();
+    let hint = Hint::text("import its document again with ").arguments(again);
     Problem::new(Code::BaseUrlMissing, message, hint).context("catalog_id", id.as_str())
 }
 
@@ -285,7 +308,7 @@ pub(crate) fn of_misuse(command: &Command, faults: &[Misuse]) -> Problem {
             message: fault.to_string(),
             expected: fault.hint(),
             actual: String::new(),
-            suggestion: String::new(),
+            suggestion: Hint::default(),
         })
         .collect();
     problem
@@ -307,20 +330,32 @@ pub(crate) fn of_auth(error: &AuthError) -> Problem {
             problem
         }
         AuthError::Secret(SecretPortError::Missing { name }) => {
-            let hint = format!("set it with `milepost secret set {name}`");
-            Problem::new(Code::SecretNotFound, error.to_string(), hint)
+            Problem::new(Code::SecretNotFound, error.to_string(), set_secret(name))
                 .context("secret", name.as_str())
         }
         AuthError::Secret(SecretPortError::Unreadable { .. }) => {
-            Problem::new(Code::SecretsUnusable, error.to_string(), "see `milepost secret list`")
+            let hint = Hint::text("see ").call(Invocation::of("secret.list"));
+            Problem::new(Code::SecretsUnusable, error.to_string(), hint)
         }
-        AuthError::NoCredentials { catalog, flags, .. } => {
-            let hint =
-                format!("name a secret that is kept: `milepost catalog auth {catalog} {flags}`");
+        AuthError::NoCredentials { catalog, scheme, takes, .. } => {
+            let secrets = takes.iter().map(|part| ((*part).to_owned(), "SECRET".into()));
+            let auth = auth_of(catalog).with("scheme", scheme.as_str());
+            let auth = auth.with("secrets", Value::Object(secrets.collect()));
+            let hint = Hint::text("name a secret that is kept: ").call(auth);
+            Problem::new(Code::AuthFailed, error.to_string(), hint)
+        }
+        AuthError::WrongKind { catalog, .. } => {
+            let hint = Hint::text("give it with ").call(auth_of(catalog));
+            Problem::new(Code::AuthFailed, error.to_string(), hint)
+        }
+        AuthError::UntrustedAuthority { catalog, .. } => {
+            let hint = Hint::text("confirm the token server with ").call(auth_of(catalog));
             Problem::new(Code::AuthFailed, error.to_string(), hint)
         }
         _ => {
-            let hint = "see `milepost catalog auth` for what the catalog uses";
+            let hint = Hint::text("see ")
+                .call(Invocation::of("catalog.auth"))
+                .then(" for what the catalog uses");
             Problem::new(Code::AuthFailed, error.to_string(), hint)
         }
     }
@@ -330,7 +365,7 @@ pub(crate) fn of_auth(error: &AuthError) -> Problem {
 pub(crate) fn of_send(error: &SendError) -> Problem {
     let (code, hint) = match &error.fault {
         Fault::Refused(refusal) if refusal.rule() == "scheme" => {
-            (Code::RequestRefused, "give an http or https URL".to_owned())
+            (Code::RequestRefused, "give an http or https URL".into())
         }
         Fault::Refused(refusal) => (
             Code::RequestRefused,
@@ -338,23 +373,24 @@ pub(crate) fn of_send(error: &SendError) -> Problem {
                 "if you trust it, add the host to `allow_private` in the configuration, or give \
                  the URL yourself ({})",
                 refusal.rule()
-            ),
+            )
+            .into(),
         ),
         Fault::RedirectRefused { .. } | Fault::TooManyRedirects { .. } => {
-            (Code::RequestRefused, "use the address that the server points to".to_owned())
+            (Code::RequestRefused, "use the address that the server points to".into())
         }
-        Fault::Invalid(_) => (Code::ArgumentsInvalid, "change the argument".to_owned()),
+        Fault::Invalid(_) => (Code::ArgumentsInvalid, "change the argument".into()),
         Fault::Timeout { .. } => {
-            (Code::UpstreamTimeout, "try again, or give it more time with `--timeout`".to_owned())
+            let hint = Hint::text("try again, or give it more time with ").argument("timeout_s");
+            (Code::UpstreamTimeout, hint)
         }
-        Fault::TooLarge { .. } => (
-            Code::UpstreamFailed,
-            "ask for less: most APIs take a limit or fewer fields".to_owned(),
-        ),
+        Fault::TooLarge { .. } => {
+            (Code::UpstreamFailed, "ask for less: most APIs take a limit or fewer fields".into())
+        }
         Fault::Dns { .. } | Fault::Connect { .. } | Fault::Tls { .. } => {
-            (Code::UpstreamFailed, "check the address and that the API is up".to_owned())
+            (Code::UpstreamFailed, "check the address and that the API is up".into())
         }
-        _ => (Code::UpstreamFailed, "try again; if it stays, ask the API's operators".to_owned()),
+        _ => (Code::UpstreamFailed, "try again; if it stays, ask the API's operators".into()),
     };
     let message = format!("{} {}: {}", error.method, error.url, error.fault);
     Problem::new(code, message, hint)
@@ -364,7 +400,7 @@ pub(crate) fn of_send(error: &SendError) -> Problem {
 
 pub(crate) fn upstream_status(command: &str, status: u16, body: Option<&Value>) -> Problem {
     let message = format!("`{command}` was answered with {status}");
-    let hint = "look at the answer with `milepost command run`";
+    let hint = Hint::text("look at the answer with ").call(Invocation::of("command.run"));
     let problem = Problem::new(Code::UpstreamFailed, message, hint)
         .context("command", command)
         .context("status", status);
@@ -378,8 +414,7 @@ pub(crate) fn upstream_status(command: &str, status: u16, body: Option<&Value>) 
 pub(crate) fn of_secret(error: &SecretError) -> Problem {
     match error {
         SecretError::NotFound { name } => {
-            let hint = format!("set it with `milepost secret set {}`", name.as_str());
-            Problem::new(Code::SecretNotFound, error.to_string(), hint)
+            Problem::new(Code::SecretNotFound, error.to_string(), set_secret(name.as_str()))
                 .context("secret", name.as_str())
         }
         SecretError::File(error) => of_file(error),
@@ -388,6 +423,14 @@ pub(crate) fn of_secret(error: &SecretError) -> Problem {
         }
         _ => Problem::new(Code::SecretsUnusable, error.to_string(), "do what the message says"),
     }
+}
+
+fn auth_of(catalog: &CatalogId) -> Invocation {
+    Invocation::of("catalog.auth").with("catalog_id", catalog.as_str())
+}
+
+fn set_secret(name: &str) -> Hint {
+    Hint::text("set it with ").call(Invocation::of("secret.set").with("name", name))
 }
 
 /// An operation that cannot be done here and now.

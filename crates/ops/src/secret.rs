@@ -1,5 +1,6 @@
 //! Operations on secrets: names are shown, values never. None of them is offered to models.
 
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Secret;
 use milepost_model::suggest;
@@ -83,8 +84,8 @@ impl Secrets<'_> {
         let all = self.list().unwrap_or_default();
         let meant = suggest::closest(name, all.iter().map(|item| item.name.as_str()));
         let hint = match meant {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => "see which there are with `milepost secret list`".to_owned(),
+            Some(meant) => problems::meant(meant),
+            None => Hint::text("see which there are with ").call(Invocation::of("secret.list")),
         };
         let message = format!("there is no secret `{name}`");
         Problem { message, hint, ..problems::of_secret(error) }

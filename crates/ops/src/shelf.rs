@@ -13,6 +13,7 @@ use milepost_catalog::openapi::Api;
 use milepost_catalog::provider::{self, Provider};
 use milepost_catalog::request::Prepared;
 use milepost_catalog::table::Row;
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::CatalogId;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::source::Format;
@@ -327,8 +328,8 @@ fn keep_mark(derived: &Derived, record: &Record, mark: Mark) {
 fn document(catalogs: &Catalogs, record: &Record) -> Result<Whole, Problem> {
     let stored = catalogs.document(&record.id).map_err(|error| problems::of_catalog(&error))?;
     let broken = |why: String| {
-        let hint =
-            format!("import it again with `milepost catalog import … --overwrite`: {}", record.id);
+        let again = Invocation::of("catalog.import_openapi").with("overwrite", true);
+        let hint = Hint::text("import it again with ").call(again).then(format!(": {}", record.id));
         Problem::new(Code::CatalogInvalid, format!("the document of `{}`: {why}", record.id), hint)
             .context("path", stored.path.display().to_string())
     };

@@ -173,7 +173,7 @@ impl Wanted<'_> {
 
 fn not_allowed(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
-    format!("references to {host} are not followed; `--allow-refs {host}` follows them")
+    format!("references to {host} are not followed unless `allow_refs` names it")
 }
 
 /// Where documents may be read from: a URL that a person typed may lead anywhere.

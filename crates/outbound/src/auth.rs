@@ -100,11 +100,13 @@ pub enum AuthError {
         catalog: CatalogId,
         /// The ways there are; the schemes of one way are joined by ` + `.
         schemes: Vec<String>,
-        /// What the first of them takes, as it is said to `milepost catalog auth`.
-        flags: String,
+        /// The first scheme that lacks them.
+        scheme: String,
+        /// The parts that it takes.
+        takes: &'static [&'static str],
     },
     /// Credentials of another kind than the scheme takes.
-    #[error("the scheme `{scheme}` takes {wants}: give it with `milepost catalog auth {catalog}`")]
+    #[error("the scheme `{scheme}` takes {wants}")]
     WrongKind {
         /// The catalog.
         catalog: CatalogId,
@@ -130,10 +132,7 @@ pub enum AuthError {
         asked: String,
     },
     /// The document names a token server that the user did not.
-    #[error(
-        "the client's secret is not sent to `{url}`, which only the document names: \
-         confirm the token server with `milepost catalog auth {catalog}`"
-    )]
+    #[error("the client's secret is not sent to `{url}`, which only the document names")]
     UntrustedAuthority {
         /// The catalog.
         catalog: CatalogId,
@@ -227,21 +226,21 @@ impl Auth {
         };
         let schemes = ways.iter().map(names).collect();
         let first = ways.first().and_then(|way| way.schemes.iter().find(|one| !has(one)));
-        let flags = first.map(|(name, _)| self.flags(name)).unwrap_or_default();
-        Err(AuthError::NoCredentials { catalog: self.catalog.clone(), schemes, flags })
+        let scheme = first.map(|(name, _)| (*name).to_string()).unwrap_or_default();
+        let takes = self.takes(&scheme);
+        Err(AuthError::NoCredentials { catalog: self.catalog.clone(), schemes, scheme, takes })
     }
 
-    /// How credentials for a scheme are given on the command line.
-    fn flags(&self, name: &str) -> String {
-        let takes = match self.schemes.get(name) {
-            Some(Scheme::ApiKey { .. }) => "--key SECRET",
-            Some(Scheme::Basic) => "--username SECRET --password SECRET",
+    /// The parts that the credentials for a scheme are made of.
+    fn takes(&self, name: &str) -> &'static [&'static str] {
+        match self.schemes.get(name) {
+            Some(Scheme::ApiKey { .. }) => &["key"],
+            Some(Scheme::Basic) => &["username", "password"],
             Some(Scheme::ClientCredentials { .. } | Scheme::OpenIdConnect { .. }) => {
-                "--client-id SECRET --client-secret SECRET"
+                &["client_id", "client_secret"]
             }
-            Some(Scheme::Bearer | Scheme::Other { .. }) | None => "--token SECRET",
-        };
-        format!("--scheme {name} {takes}")
+            Some(Scheme::Bearer | Scheme::Other { .. }) | None => &["token"],
+        }
     }
 
     /// The names of the secrets that a choice needs.
@@ -387,7 +386,8 @@ impl Auth {
         let (scheme, credential) = pair.ok_or_else(|| AuthError::NoCredentials {
             catalog: self.catalog.clone(),
             schemes: vec![name.to_owned()],
-            flags: self.flags(name),
+            scheme: name.to_owned(),
+            takes: self.takes(name),
         })?;
         let by_token_server =
             matches!(scheme, Scheme::ClientCredentials { .. } | Scheme::OpenIdConnect { .. });

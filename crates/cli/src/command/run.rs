@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::person::Person;
 use crate::session::{Session, print};
 use crate::terminal::{Terminal, count, safe};
+use crate::wording;
 
 pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let json = arguments.named.json.json;
@@ -40,7 +41,7 @@ pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Result<Exit, Fail
         show_body(&response, terminal)?;
     }
     for note in &response.notes {
-        terminal.remark(&format!("note: {}", safe(note)));
+        terminal.remark(&format!("note: {}", safe(&wording::said(note))));
     }
     if !response.dry_run {
         terminal.remark(&went(&response));

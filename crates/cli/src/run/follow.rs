@@ -14,6 +14,7 @@ use crate::failure::{Failure, trouble};
 use crate::person::Person;
 use crate::session::{self, Session};
 use crate::terminal::{Terminal, safe};
+use crate::wording;
 
 /// Seconds that one look may take.
 const LOOK_S: u64 = 25;
@@ -147,7 +148,8 @@ fn card(view: &RunView, terminal: &mut Terminal) -> Result<(), Failure> {
     if let Some(problem) = &view.problem {
         let body = problem.context.get("body").and_then(Value::as_str);
         let body: Vec<String> = body.map(|body| format!("  {}", safe(body))).into_iter().collect();
-        trouble(&problem.code, &problem.message, &body, &problem.hint, terminal);
+        let hint = wording::said(&problem.hint);
+        trouble(&problem.code, &problem.message, &body, &hint, terminal);
     }
     let is_asked = view.waiting.iter().any(|one| one.kind.is_question());
     for waiting in &view.waiting {
@@ -168,7 +170,7 @@ fn card(view: &RunView, terminal: &mut Terminal) -> Result<(), Failure> {
         let shown = if std::io::stdout().is_terminal() { safe(&pretty) } else { pretty };
         terminal.line(&shown)?;
     }
-    if let Some(next) = &view.next {
+    if let Some(next) = view.next.as_ref().map(wording::typed) {
         match is_asked {
             true => terminal.complain(&format!("next: {next}")),
             false => terminal.remark(&format!("next: {next}")),

@@ -10,6 +10,12 @@ use crate::failure::Failure;
 use crate::person::Person;
 use crate::session::{self, Session};
 use crate::terminal::{Terminal, safe};
+use crate::wording;
+
+#[derive(Debug, Serialize)]
+struct Inbox {
+    inbox: Vec<Waiting>,
+}
 
 #[derive(Debug, Serialize)]
 struct Waiting {
@@ -38,7 +44,7 @@ pub(crate) fn run(arguments: &args::Inbox, terminal: &mut Terminal) -> Result<Ex
         }
     }
     if json {
-        session::print(&serde_json::json!({"inbox": all}), terminal)?;
+        session::print(&Inbox { inbox: all }, terminal)?;
         return Ok(Exit::Done);
     }
     if all.is_empty() {
@@ -49,7 +55,7 @@ pub(crate) fn run(arguments: &args::Inbox, terminal: &mut Terminal) -> Result<Ex
         // The questions are what was asked for.
         one.asked.iter().for_each(|waiting| terminal.complain(&follow::asked(waiting)));
         let is_asked = one.asked.iter().any(|one| one.kind.is_question());
-        match &one.next {
+        match one.next.as_ref().map(wording::typed) {
             // How to answer belongs to the question.
             Some(next) if is_asked => terminal.complain(&format!("next: {next}")),
             Some(next) => terminal.remark(&format!("next: {next}")),

@@ -29,6 +29,7 @@ use crate::person::Person;
 use crate::session::{self, Session};
 use crate::target;
 use crate::terminal::{Terminal, safe};
+use crate::wording;
 
 pub(crate) use inbox::run as inbox;
 pub(crate) use list::{backup, forget, logs, overview, run as runs};
@@ -257,7 +258,7 @@ pub(crate) fn submit(arguments: &args::Submit, terminal: &mut Terminal) -> Resul
     } else {
         for issue in &answer.issues {
             terminal.complain(&format!("issue: {}", safe(&issue.message)));
-            terminal.complain(&format!("hint: {}", safe(&issue.suggestion)));
+            terminal.complain(&format!("hint: {}", safe(&wording::said(&issue.suggestion))));
         }
     }
     match answer.accepted {

@@ -16,6 +16,7 @@ use crate::person::Person;
 use crate::session::{self, Session};
 use crate::table;
 use crate::terminal::Terminal;
+use crate::wording;
 
 /// Shows the plan, asks where a write may be repeated, and follows the run.
 pub(crate) fn run(arguments: &args::Resume, terminal: &mut Terminal) -> Result<Exit, Failure> {
@@ -52,7 +53,7 @@ fn going_on(run: &RunView, terminal: &mut Terminal) {
         terminal.remark(&follow::asked(waiting));
     }
     if let Some(next) = run.next.as_ref().filter(|_| !run.has_ended()) {
-        terminal.remark(&format!("next: {next}"));
+        terminal.remark(&format!("next: {}", wording::typed(next)));
     }
 }
 

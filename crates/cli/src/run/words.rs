@@ -196,12 +196,13 @@ impl Ended {
 
 #[cfg(test)]
 mod tests {
+    use milepost_model::wording::Worded;
     use serde_json::{Value, json};
 
     use super::*;
 
     fn event(at_ms: u64, event: Value) -> EventView {
-        EventView { seq: 1, at_ms, event }
+        EventView { seq: 1, at_ms, event, hint: Worded::default() }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::session::print;
 use crate::table;
 use crate::terminal::{Terminal, safe};
+use crate::wording;
 
 pub(crate) fn run(arguments: &Inputs, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let Target { target, json } = &arguments.target;
@@ -55,7 +56,8 @@ fn show(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
         terminal.line(&table::render(&headings, &rows, terminal.width()))?;
     }
     for violation in &response.violations {
-        let (message, then) = (safe(&violation.message), safe(&violation.suggestion));
+        let (message, then) =
+            (safe(&violation.message), safe(&wording::said(&violation.suggestion)));
         terminal.complain(&format!("{}: {message}\nhint: {then}", violation.rule));
     }
     for warning in &response.warnings {

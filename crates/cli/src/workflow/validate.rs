@@ -21,6 +21,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::target::{self, Loaded};
 use crate::terminal::{Terminal, safe, wrap};
+use crate::wording;
 
 pub(crate) fn run(arguments: &Validate, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let mut exit = Exit::Done;
@@ -71,7 +72,7 @@ fn missing(target: &OsStr, problem: &Problem) -> Value {
         "problem": {
             "error_code": problem.code.name(),
             "message": problem.message,
-            "suggested_action": problem.hint,
+            "suggested_action": wording::said(&problem.hint),
         },
     })
 }

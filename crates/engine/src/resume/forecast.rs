@@ -15,13 +15,14 @@ use serde_json::{Value, json};
 use super::choice::is_given;
 use crate::act::millis;
 use crate::command::Command;
+use crate::failures::Cause;
 use crate::flow::Flow;
 use crate::interpreter::World;
 use crate::key::Key;
 use crate::names::Names;
 use crate::next::{Look, One, asks_status, context};
 use crate::state::{Phase, State, StepStatus};
-use crate::{limits, sentinel, words};
+use crate::{limits, sentinel};
 
 /// How many of something: so many, or a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -233,7 +234,7 @@ impl<'o> Outlook<'o> {
         }
         if let Some(own) = self.state.step(&node.key).filter(|own| own.is_open()) {
             return match own.has_lapsed() {
-                true => Fate::Fails(words::expired(&node.key).message),
+                true => Fate::Fails(Cause::Expired { key: node.key.clone() }.to_string()),
                 false => Fate::Runs,
             };
         }

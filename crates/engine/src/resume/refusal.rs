@@ -1,5 +1,6 @@
 //! When a run does not go on, and the words for it.
 
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::Code;
 
 use super::choice::Choice;
@@ -7,23 +8,23 @@ use super::{Origin, ResumeRequest, Wish};
 use crate::budget;
 use crate::event::{ActorKind, Budget, Resumption};
 use crate::failure::Failure;
+use crate::failures::Cause;
 use crate::flow::Flow;
 use crate::key::Key;
 use crate::state::{End, IllegalEvent, Phase, State};
 use crate::view::{self, Waiting};
-use crate::words;
 
 /// Whether the run is where it can be resumed at all, and by whom.
 pub(crate) fn of_run(flow: &Flow, state: &State, request: &ResumeRequest) -> Result<(), Failure> {
     let spends = budget::decided(state, &request.by, &request.budget).next().is_some();
     let decides = !request.overrides.is_empty() || spends;
     if decides && request.by.kind != ActorKind::Person {
-        return Err(words::no_person());
+        return Err(Cause::NoPerson.into());
     }
     let reason = request.reason.as_deref().unwrap_or_default();
     if !request.overrides.is_empty() && reason.trim().is_empty() {
         let message = "an output is not replaced without a reason";
-        return Err(refused(message, "say why with `--reason`"));
+        return Err(refused(message, Hint::text("say why with ").argument("reason")));
     }
     if state.end.is_some() {
         return Ok(());
@@ -52,13 +53,13 @@ pub(crate) fn of_wish(flow: &Flow, state: &State, wish: &Wish<'_>) -> Result<(),
     let Some(only) = &wish.only else { return Ok(()) };
     if flow.is_walked() {
         let message = "the steps of a guide are walked one after the other";
-        return Err(refused(message, "resume it without `--only`"));
+        return Err(refused(message, without_only("resume it without ")));
     }
     let Some(index) = flow.index(only.as_str()) else { return Ok(()) };
     let nodes = flow.nodes();
     if nodes[index].finally {
         let message = format!("`{only}` runs at the end of the run, and not by itself");
-        return Err(refused(message, "resume it without `--only`"));
+        return Err(refused(message, without_only("resume it without ")));
     }
     let undone = flow.above(index).into_iter().find(|above| {
         !state.phase(&nodes[*above].key).is_closed()
@@ -69,7 +70,7 @@ pub(crate) fn of_wish(flow: &Flow, state: &State, wish: &Wish<'_>) -> Result<(),
         Some(above) => {
             let above = &nodes[above].key;
             let message = format!("`{only}` waits for `{above}`, which is not done");
-            Err(refused(message, format!("resume from `{above}`, or without `--only`")))
+            Err(refused(message, without_only(&format!("resume from `{above}`, or without "))))
         }
     }
 }
@@ -88,7 +89,7 @@ pub(crate) fn of_choice(
     {
         let asks = &flow.nodes()[asks].key;
         let message = format!("`{only}` would write once more, and `{asks}` has to allow it");
-        return Err(refused(message, "resume it without `--only`"));
+        return Err(refused(message, without_only("resume it without ")));
     }
     let request = wish.request;
     let plain = request.origin == Origin::Failed
@@ -100,7 +101,8 @@ pub(crate) fn of_choice(
         state.phase(&node.key).is_closed() || (flow.is_walked() && state.step(&node.key).is_none())
     });
     if matches!(state.end, Some(End::Succeeded(_))) && plain && !again && over {
-        let hint = "name a step with `--from` or `--redo`, or resume from the start";
+        let hint = Hint::text("name a step with ").argument("from").then(" or ").argument("redo");
+        let hint = hint.then(", or resume from the start");
         return Err(refused("the run succeeded: no step of it failed", hint));
     }
     Ok(())
@@ -112,10 +114,10 @@ pub(crate) fn of_open(state: &State, resumption: &Resumption) -> Result<(), Fail
         state.open().filter(|(key, _)| resumption.reset.iter().any(|reset| key.is_within(reset)));
     for (key, step) in open {
         let hint = match &step.phase {
-            Phase::Unknown(_) => "say what became of it first: see `milepost inbox`",
-            Phase::Asking | Phase::Decided(_) => "approve or reject it: see `milepost inbox`",
+            Phase::Unknown(_) => see_inbox("say what became of it first: see "),
+            Phase::Asking | Phase::Decided(_) => see_inbox("approve or reject it: see "),
             Phase::Offered(_) | Phase::Rejected | Phase::Verifying | Phase::Accepted => {
-                "submit its output with `workflow.submit`"
+                submit("submit its output with ")
             }
             Phase::Calling(_) | Phase::Child(_) | Phase::Answered | Phase::Failing(_) => {
                 let message = format!("`{key}` is under way");
@@ -136,24 +138,30 @@ fn waits(waiting: &Waiting) -> Failure {
     let (message, hint) = match waiting {
         Waiting::Approval(request) => (
             format!("`{}` waits for a person to decide", request.key),
-            "decide with `milepost approve` or `milepost reject`: see `milepost inbox`",
+            Hint::text("decide with ")
+                .call(Invocation::of("workflow.approve"))
+                .then(" or ")
+                .call(Invocation::of("workflow.reject"))
+                .and(see_inbox(": see ")),
         ),
         Waiting::Unknown { key, .. } => (
             format!("nobody knows yet what became of `{key}`"),
-            "say what became of it first: see `milepost inbox`",
+            see_inbox("say what became of it first: see "),
         ),
         Waiting::Exhausted { key, .. } => (
             format!("`{key}` has no tries left, and waits for a person"),
-            "decide what becomes of it first: see `milepost inbox`",
+            see_inbox("decide what becomes of it first: see "),
         ),
         Waiting::Agent(key) => {
-            (format!("`{key}` waits for an agent"), "submit its output with `workflow.submit`")
+            (format!("`{key}` waits for an agent"), submit("submit its output with "))
         }
         Waiting::Variable { step, variable, .. } => (
             format!("`{step}` waits for the variable `{variable}`"),
-            "give it as `context` with `workflow.submit`",
+            submit("give it as `context` with "),
         ),
-        Waiting::Budget(_) => ("the run has spent its budget".to_owned(), "raise the budget"),
+        Waiting::Budget(_) => {
+            ("the run has spent its budget".to_owned(), "raise the budget".into())
+        }
     };
     refused(message, hint)
 }
@@ -182,7 +190,8 @@ pub(crate) fn inside(named: &str) -> Failure {
 /// A yes that no person said.
 pub(crate) fn forged(key: &Key) -> Failure {
     let message = format!("`{key}` asks a person: its answer is not replaced");
-    refused(message, "decide with `milepost approve`").with("step", key.as_str())
+    let hint = Hint::text("decide with ").call(Invocation::of("workflow.approve"));
+    refused(message, hint).with("step", key.as_str())
 }
 
 /// An output that is not what its step promises.
@@ -194,8 +203,13 @@ pub(crate) fn misfit(key: &Key, cause: &str) -> Failure {
 
 /// One step, and which?
 pub(crate) fn only_one() -> Failure {
-    let hint = "name the one step with `--from`, without `--redo` and `--set`";
-    refused("`--only` runs one step", hint)
+    let hint = Hint::text("name the one step with ")
+        .argument("from")
+        .then(", without ")
+        .argument("redo")
+        .then(" and ")
+        .argument("overrides");
+    refused("`only` runs one step", hint)
 }
 
 /// A guide that became a manifest, or the other way round.
@@ -223,6 +237,18 @@ pub(crate) fn illegal(illegal: &IllegalEvent) -> Failure {
     refused(illegal.to_string(), "look at the run again, then resume it")
 }
 
-fn refused(message: impl Into<String>, hint: impl Into<String>) -> Failure {
+fn without_only(text: &str) -> Hint {
+    Hint::text(text).given("mode", "only")
+}
+
+fn see_inbox(text: &str) -> Hint {
+    Hint::text(text).call(Invocation::of("inbox"))
+}
+
+fn submit(text: &str) -> Hint {
+    Hint::text(text).call(Invocation::of("workflow.submit"))
+}
+
+fn refused(message: impl Into<String>, hint: impl Into<Hint>) -> Failure {
     Failure::new(Code::ResumeRefused, message, hint)
 }

@@ -13,6 +13,7 @@ use crate::event::{
     ActorKind, Answer, Attempt, Budget, ChildOutcome, Issue, Request, Submission, Verdict,
 };
 use crate::failure::Failure;
+use crate::failures::Cause;
 use crate::key::Key;
 use crate::limits;
 
@@ -296,7 +297,7 @@ impl StepState {
                 Phase::Answered
             }
             ChildOutcome::Failed { failure } => Phase::Failing(Box::new(failure.clone())),
-            ChildOutcome::Canceled => Phase::Failing(Box::new(crate::words::child_canceled())),
+            ChildOutcome::Canceled => Phase::Failing(Box::new(Cause::ChildCanceled.into())),
         };
     }
 
@@ -336,13 +337,12 @@ impl State {
         });
         let failures: Vec<Option<&Failure>> = failures.collect();
         let told = failures.iter().map(|failure| {
-            failure.map(|failure| json!({"code": failure.code, "message": failure.message}))
+            failure.map(|failure| json!({"code": failure.code, "message": failure.message()}))
         });
         let told: Vec<Value> = told.map(Option::unwrap_or_default).collect();
         let (failed, all) = (failures.iter().flatten().count(), failures.len());
-        let message = format!("{failed} of {all} items failed: {}", first.message);
-        let whole = Failure { message, ..first.clone() };
-        Some(whole.with(ITEMS, told))
+        let message = format!("{failed} of {all} items failed: {}", first.message());
+        Some(first.clone().retold(message).with(ITEMS, told))
     }
 }
 

@@ -9,6 +9,7 @@ mod agents;
 mod approvals;
 mod crash;
 mod ends;
+mod failures;
 mod golden;
 mod guides;
 mod lists;

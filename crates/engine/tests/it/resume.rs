@@ -8,6 +8,7 @@ use milepost_engine::event::{Actor, Budget, Proof, Settlement};
 use milepost_engine::resume::{Origin, ResumeRequest};
 use milepost_engine::signal::Signal;
 use milepost_engine::state::Status;
+use milepost_model::wording::Neutral;
 use serde_json::{Value, json};
 
 use crate::resume_world::{Script, Story, agent, failing, fits, flow, names, person, table};
@@ -134,20 +135,20 @@ fn a_named_step_may_run_alone() {
     check(
         story,
         &request,
-        &expect![[r"
-        RESUME_REFUSED: `refund` waits for `lookup`, which is not done
-        hint: resume from `lookup`, or without `--only`
-    "]],
+        &expect![[r#"
+            RESUME_REFUSED: `refund` waits for `lookup`, which is not done
+            hint: resume from `lookup`, or without `mode: "only"`
+        "#]],
     );
     let story = refund(failing(&["lookup"]));
     let request = ResumeRequest { only: true, ..from(&story, "log") };
     check(
         story,
         &request,
-        &expect![[r"
-        RESUME_REFUSED: `log` runs at the end of the run, and not by itself
-        hint: resume it without `--only`
-    "]],
+        &expect![[r#"
+            RESUME_REFUSED: `log` runs at the end of the run, and not by itself
+            hint: resume it without `mode: "only"`
+        "#]],
     );
 }
 
@@ -174,10 +175,10 @@ fn only_is_the_step_that_failed_unless_one_is_named() {
     check(
         story,
         &request,
-        &expect![[r"
-        RESUME_REFUSED: `--only` runs one step
-        hint: name the one step with `--from`, without `--redo` and `--set`
-    "]],
+        &expect![[r#"
+            RESUME_REFUSED: `only` runs one step
+            hint: name the one step with `from`, without `redo` and `overrides`
+        "#]],
     );
 }
 
@@ -188,10 +189,10 @@ fn a_write_that_a_person_allowed_is_not_repeated_alone() {
     check(
         story,
         &request,
-        &expect![[r"
-        RESUME_REFUSED: `refund` would write once more, and `ok` has to allow it
-        hint: resume it without `--only`
-    "]],
+        &expect![[r#"
+            RESUME_REFUSED: `refund` would write once more, and `ok` has to allow it
+            hint: resume it without `mode: "only"`
+        "#]],
     );
 }
 
@@ -222,10 +223,10 @@ fn a_run_that_succeeded_has_nothing_that_failed() {
     check(
         story,
         &request,
-        &expect![[r"
-        RESUME_REFUSED: the run succeeded: no step of it failed
-        hint: name a step with `--from` or `--redo`, or resume from the start
-    "]],
+        &expect![[r#"
+            RESUME_REFUSED: the run succeeded: no step of it failed
+            hint: name a step with `from` or `redo`, or resume from the start
+        "#]],
     );
 }
 
@@ -296,20 +297,20 @@ fn an_output_that_a_person_gives_is_kept_and_read() {
     check(
         story,
         &request,
-        &expect![[r"
-        RESUME_REFUSED: an output is not replaced without a reason
-        hint: say why with `--reason`
-    "]],
+        &expect![[r#"
+            RESUME_REFUSED: an output is not replaced without a reason
+            hint: say why with `reason`
+        "#]],
     );
     let story = refund(failing(&["refund"]));
     let reason = Some("it was done by hand".to_owned());
     let overrides = BTreeMap::from([("refund".to_owned(), json!({"id": 1}))]);
     let request = ResumeRequest { overrides: overrides.clone(), reason, ..story.request() };
     let by_agent = ResumeRequest { by: agent(), ..request.clone() };
-    expect![[r"
+    expect![[r#"
         PRESENCE_REQUIRED: only a person can decide this
-        hint: stop, and ask the person to run `milepost inbox`
-    "]]
+        hint: stop, and ask the person to run `inbox`
+    "#]]
     .assert_eq(&table(&story.plan(&by_agent)));
     let story = check(
         story,
@@ -331,10 +332,10 @@ fn an_output_that_a_person_gives_is_kept_and_read() {
     check(
         story,
         &request,
-        &expect![[r"
-        RESUME_REFUSED: `ok` asks a person: its answer is not replaced
-        hint: decide with `milepost approve`
-    "]],
+        &expect![[r#"
+            RESUME_REFUSED: `ok` asks a person: its answer is not replaced
+            hint: decide with `workflow.approve`
+        "#]],
     );
 }
 
@@ -487,16 +488,16 @@ fn a_run_that_waits_is_not_resumed() {
         hint: submit its output with `workflow.submit`
     "]]
     .assert_eq(&refused(waits("decide")));
-    expect![[r"
+    expect![[r#"
         RESUME_REFUSED: `ok` waits for a person to decide
-        hint: decide with `milepost approve` or `milepost reject`: see `milepost inbox`
-    "]]
+        hint: decide with `workflow.approve` or `workflow.reject`: see `inbox`
+    "#]]
     .assert_eq(&refused(waits("ok")));
     let lost = Script { lost: names(&["refund"]), ..Script::default() };
-    expect![[r"
+    expect![[r#"
         RESUME_REFUSED: nobody knows yet what became of `refund`
-        hint: say what became of it first: see `milepost inbox`
-    "]]
+        hint: say what became of it first: see `inbox`
+    "#]]
     .assert_eq(&refused(lost));
 }
 
@@ -740,8 +741,9 @@ fn what_is_not_there_is_not_run() {
     let story = refund(failing(&["refund"]));
     let request = from(&story, "nowhere");
     let failure = story.plan(&request).expect_err("there is none");
-    assert!(failure.hint.starts_with("name one of its steps: `"), "{}", failure.hint);
-    assert!(failure.hint.contains("`refund`"), "{}", failure.hint);
+    let hint = failure.hint().worded(&Neutral);
+    assert!(hint.starts_with("name one of its steps: `"), "{hint}");
+    assert!(hint.contains("`refund`"), "{hint}");
 }
 
 /// A step that reads the output of one that is left out cannot be written out: it costs nothing,

@@ -20,6 +20,7 @@ use milepost_model::check;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
 use milepost_model::problem::Code;
+use milepost_model::wording::Neutral;
 use serde_json::{Map, Value, json};
 
 /// The commands of the shop: what is not a `get` or a `list` writes.
@@ -357,7 +358,12 @@ pub(crate) fn table(plan: &Result<ResumePlan, Failure>) -> String {
     let plan = match plan {
         Ok(plan) => plan,
         Err(failure) => {
-            return format!("{}: {}\nhint: {}\n", failure.code, failure.message, failure.hint);
+            return format!(
+                "{}: {}\nhint: {}\n",
+                failure.code,
+                failure.message(),
+                failure.hint().worded(&Neutral)
+            );
         }
     };
     let mut out = String::new();

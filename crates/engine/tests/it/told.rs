@@ -21,7 +21,7 @@ pub(crate) fn stands(rig: &Rig) -> String {
     match &state.end {
         Some(End::Succeeded(None)) => "succeeded".to_owned(),
         Some(End::Succeeded(Some(output))) => format!("succeeded {output}"),
-        Some(End::Failed(failure)) => format!("failed {}: {}", failure.code, failure.message),
+        Some(End::Failed(failure)) => format!("failed {}: {}", failure.code, failure.message()),
         Some(End::Canceled) => "canceled".to_owned(),
         None => {
             let waiting = view::waiting(&rig.flow, state);
@@ -60,9 +60,9 @@ pub(crate) fn line(entry: &Entry) -> String {
         Event::AttemptFailed { key, failure, retry_at_ms, interrupted } => {
             let again = retry_at_ms.map_or("no more".to_owned(), at);
             let lost = if *interrupted { " interrupted" } else { "" };
-            format!("{key} {}, {again}{lost}", failure.message)
+            format!("{key} {}, {again}{lost}", failure.message())
         }
-        Event::AttemptUnknown { key, failure } => format!("{key} {}", failure.message),
+        Event::AttemptUnknown { key, failure } => format!("{key} {}", failure.message()),
         Event::OutcomeDecided { key, decision, .. } => format!("{key} {decision:?}"),
         Event::StepSkipped { key, reason, values } if values.is_empty() => {
             format!("{key}: {reason}")
@@ -74,7 +74,7 @@ pub(crate) fn line(entry: &Entry) -> String {
             format!("{key} {}", output.as_ref().map(ToString::to_string).unwrap_or_default())
         }
         Event::StepFailed { key, failure } => {
-            format!("{key} {}: {}", failure.code, failure.message)
+            format!("{key} {}: {}", failure.code, failure.message())
         }
         Event::StepCanceled { key } | Event::TimerFired { key } => key.to_string(),
         Event::PromptOffered { key, attempt } => format!("{key} #{attempt}"),
@@ -121,7 +121,7 @@ fn rest(event: &Event) -> String {
             };
             match outcome {
                 ChildOutcome::Succeeded { output } => format!("{key} {output}{spent}"),
-                ChildOutcome::Failed { failure } => format!("{key} {}{spent}", failure.message),
+                ChildOutcome::Failed { failure } => format!("{key} {}{spent}", failure.message()),
                 ChildOutcome::Canceled => format!("{key} canceled{spent}"),
             }
         }
@@ -133,7 +133,7 @@ fn rest(event: &Event) -> String {
         }
         Event::RunFailed { failure, key } => {
             let key = key.as_ref().map(|key| format!("{key} ")).unwrap_or_default();
-            format!("{key}{}", failure.message)
+            format!("{key}{}", failure.message())
         }
         Event::RunResumedFrom(resumption) => resumption.from.clone(),
         _ => String::new(),
@@ -149,7 +149,7 @@ pub(crate) fn reply(reply: &Reply) -> String {
             let issues: Vec<&str> = issues.iter().map(|issue| issue.message.as_str()).collect();
             format!("rejected {key}: {}, {attempts_left} left", issues.join("; "))
         }
-        Reply::Refused { failure } => format!("refused {}: {}", failure.code, failure.message),
+        Reply::Refused { failure } => format!("refused {}: {}", failure.code, failure.message()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The one way from a call to what it does: whoever has to be asked is asked first, whether the
 //! call is answered with its result, with a task, or with a question.
 
+use milepost_model::hint::{Hint, Invocation};
 use milepost_ops::{Code, Confirm, Door, Operation, Problem, Safety};
 use rmcp::model::{InputRequests, InputRequiredResult, InputResponses, JsonObject};
 use rmcp::service::{RequestContext, RoleServer};
@@ -229,15 +230,15 @@ pub(super) fn unconfirmed(operation: &Operation) -> Problem {
 
 /// The configuration leaves this to the person, who does it themselves.
 pub(super) fn for_person(operation: &Operation, mut problem: Problem) -> Problem {
-    let command = operation.doors.iter().find_map(|door| match door {
-        Door::Command(name) => Some(format!("`milepost {name}`")),
-        Door::Tool(_) | Door::GuideTool(_) => None,
-    });
-    let command = command.unwrap_or_else(|| "the command line".to_owned());
-    problem.hint = format!(
+    let hint = Hint::text(
         "stop, and tell the user: the configuration (`confirm = \"person\"`) has them do this \
-         themselves, with {command}"
+         themselves, with ",
     );
+    let is_typed = operation.doors.iter().any(|door| matches!(door, Door::Command(_)));
+    problem.hint = match is_typed {
+        true => hint.person(Invocation::of(operation.name)),
+        false => hint.then("the command line"),
+    };
     problem
 }
 

@@ -127,7 +127,7 @@ impl Face {
         match done {
             Ok(response) => {
                 let mut answer = serde_json::from_str(response.json()).unwrap_or_default();
-                next::reword(&mut answer, operation.name, &arguments, self.shared.look);
+                next::told(&mut answer, operation.name, &arguments, self.shared.look);
                 inline::shorten(&mut answer, inline::bound(&arguments));
                 Ok(inline::result(answer, &[], false))
             }

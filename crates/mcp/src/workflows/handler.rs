@@ -201,8 +201,7 @@ impl ServerHandler for Face {
     ) -> Result<GetTaskResult, ErrorData> {
         let who = who::principal(&context);
         let run = tasks::watched(self.operations(), who.as_deref(), &request.task_id).await;
-        let mut run = run.map_err(|problem| self.no_task(&request.task_id, &problem))?;
-        next::run(&mut run, self.shared.look);
+        let run = run.map_err(|problem| self.no_task(&request.task_id, &problem))?;
         let wanted = fulfil::wanted(self, &run, &context).await;
         let requests = wanted.map(|wanted| (wanted.key, wanted.request)).into_iter().collect();
         let mut result = GetTaskResult::new(tasks::detailed(&run, requests));
@@ -354,7 +353,7 @@ impl Face {
             }
             Ok(mut result) => {
                 self.shared.repeats.forget(operation.name);
-                next::reword(&mut result, operation.name, arguments, self.shared.look);
+                next::told(&mut result, operation.name, arguments, self.shared.look);
                 let links = inline::shorten(&mut result, inline::bound(arguments));
                 Ok(inline::result(result, &links, ask::reads_structure(context)).into())
             }

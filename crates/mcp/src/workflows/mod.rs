@@ -37,6 +37,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use milepost_metrics::Journal;
+use milepost_model::wording::{Neutral, Wording};
 use milepost_ops::{Operations, Profile, Tool};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -52,6 +53,7 @@ use blocks::Drafts;
 use changes::Subscriptions;
 use confirm::Tokens;
 use fulfil::Followed;
+use next::Tools;
 use repeats::Repeats;
 
 /// The argument that shows steps before they are due: not for whoever is only to work.
@@ -80,6 +82,8 @@ pub struct Look {
     pub spelling: Spelling,
     /// How failures are told.
     pub errors: Errors,
+    /// How a person types what there is no tool for.
+    pub typed: &'static dyn Wording,
 }
 
 impl Look {
@@ -97,6 +101,7 @@ impl Default for Look {
             profile: Profile::Full,
             spelling: Spelling::default(),
             errors: Errors::default(),
+            typed: &Neutral,
         }
     }
 }
@@ -136,6 +141,7 @@ impl Face {
     /// Over these operations; what people who run the server should know goes to `log`.
     pub fn new(operations: Operations, look: Look, log: Box<dyn Write + Send>) -> Face {
         operations.scattered();
+        let operations = operations.worded(Arc::new(Tools(look)));
         Face {
             shared: Arc::new(Shared {
                 guides: Guides::new(operations),

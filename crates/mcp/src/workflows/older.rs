@@ -12,7 +12,7 @@ use super::act::{Acted, Calling};
 use super::fulfil::Since;
 use super::handler::is_task;
 use super::names::Meant;
-use super::{Face, fulfil, next, tasks, who};
+use super::{Face, fulfil, tasks, who};
 use crate::request::OLDER;
 
 impl Face {
@@ -50,12 +50,6 @@ impl Face {
             }
         };
         answer.map(CustomResult::new)
-    }
-
-    /// A run with what comes next in the words of tools.
-    fn told(&self, mut run: Value) -> Value {
-        next::run(&mut run, self.shared.look);
-        run
     }
 
     /// The tools, each with whether it may be a task.
@@ -132,6 +126,6 @@ impl Face {
             fulfil::follow(self, context, run, Since::Now);
         }
         let run = tasks::ended(self.operations(), who.as_deref(), id).await?;
-        Ok(tasks::legacy_result(&self.told(run)))
+        Ok(tasks::legacy_result(&run))
     }
 }

@@ -7,7 +7,7 @@ use rmcp::model::{ErrorCode, ErrorData};
 use serde_json::{Map, Value, json};
 
 use super::Look;
-use super::next::{self, Next};
+use super::next::{Next, Tools};
 
 /// What `context` may name; everything else a problem knows stands beside it.
 const PLACES: [&str; 6] = ["workflow_id", "run_id", "step_id", "path", "line", "column"];
@@ -49,7 +49,10 @@ pub(super) fn of(
     if !problem.violations.is_empty() {
         object.insert("violations".into(), violation::to_values(&problem.violations));
     } else if !problem.arguments.is_empty() {
-        object.insert("violations".into(), problem.arguments.iter().map(argument).collect());
+        object.insert(
+            "violations".into(),
+            problem.arguments.iter().map(|one| argument(one, look)).collect(),
+        );
     }
     if let Some(next) = next {
         object.insert("next".into(), next.to_value());
@@ -68,14 +71,14 @@ fn action(problem: &Problem, next: Option<&Next>, look: Look) -> String {
     match next {
         Some(next) => next.why.clone(),
         // Whoever may not say yes in the place of a person cannot say it again either.
-        None if problem.hint.contains("`--yes`") => {
+        None if problem.hint.asks_for("yes") => {
             "stop now; tell the user what would be lost, and to do it on the command line".into()
         }
-        None => next::worded(&problem.hint, look),
+        None => problem.hint.worded(&Tools(look)),
     }
 }
 
-fn argument(argument: &Argument) -> Value {
+fn argument(argument: &Argument, look: Look) -> Value {
     let mut value = json!({
         "path": argument.path,
         "rule": argument.rule,
@@ -84,7 +87,7 @@ fn argument(argument: &Argument) -> Value {
         "actual": argument.actual,
     });
     if !argument.suggestion.is_empty() {
-        value["suggestion"] = argument.suggestion.as_str().into();
+        value["suggestion"] = argument.suggestion.worded(&Tools(look)).into();
     }
     value
 }

@@ -53,22 +53,21 @@ impl Face {
             return None;
         }
         self.shared.repeats.forget(operation.name);
-        Some(self.worded(operation, &arguments, response))
+        Some(self.told(operation, &arguments, response))
     }
 
-    /// A response with every hint in the words of tools. Most have none.
-    fn worded(
+    /// A response with what comes next. Most say it themselves.
+    fn told(
         &self,
         operation: &Operation,
         arguments: &Map<String, Value>,
         response: Response,
     ) -> Response {
-        let is_run = operation.name == "workflow.status";
-        if !is_run && !response.json().contains("`milepost ") && !response.json().contains("`--") {
+        if operation.name != STATUS {
             return response;
         }
         let Ok(mut answer) = serde_json::from_str(response.json()) else { return response };
-        next::reword(&mut answer, operation.name, arguments, self.shared.look);
+        next::told(&mut answer, operation.name, arguments, self.shared.look);
         Response::from(answer.to_string())
     }
 }

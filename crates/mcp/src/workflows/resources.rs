@@ -6,7 +6,7 @@ use milepost_ops::{Alone, Code, Operations, Problem, Profile};
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Map, Value, json};
 
-use super::{Look, next};
+use super::Look;
 
 const MARKDOWN: &str = "text/markdown";
 const JSON: &str = "application/json";
@@ -109,13 +109,12 @@ pub(super) async fn read(
     if look.profile == Profile::Work && matches!(named, Named::Manifest(_)) {
         return None;
     }
-    let read = contents(operations, look, &named).await;
+    let read = contents(operations, &named).await;
     Some(read.map(|(text, kind)| ResourceContents::text(text, uri).with_mime_type(kind)))
 }
 
 async fn contents(
     operations: &Operations,
-    look: Look,
     named: &Named,
 ) -> Result<(String, &'static str), Problem> {
     match named {
@@ -149,8 +148,7 @@ async fn contents(
         }
         Named::Providers => Ok(json_of(&called(operations, "provider.list", json!({})).await?)),
         Named::Run(run) => {
-            let mut seen = called(operations, "workflow.status", json!({"run_id": run})).await?;
-            next::run(&mut seen, look);
+            let seen = called(operations, "workflow.status", json!({"run_id": run})).await?;
             Ok(json_of(&seen))
         }
         Named::Output { run, step } => {

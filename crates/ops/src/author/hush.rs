@@ -2,6 +2,7 @@
 //! in one: it is refused before anything is written down.
 
 use milepost_model::document::Document;
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::{Code, Problem};
 use milepost_model::source::Source;
 use milepost_model::workflow::Workflow;
@@ -13,8 +14,12 @@ use crate::workflow;
 use crate::writer::Writer;
 
 /// How a secret reaches a run, for whoever wanted to give one.
-const HOW: &str = "run the workflow with workflow.run or `milepost run`, which keep secrets in \
-    memory, or give the input a default from the environment (`default: {from: env, value: NAME}`)";
+fn how() -> Hint {
+    Hint::text("run the workflow with ").call(Invocation::of("workflow.run")).then(
+        ", which keeps secrets in memory, or give the input a default from the environment \
+         (`default: {from: env, value: NAME}`)",
+    )
+}
 
 /// Refuses the secrets of a workflow of the library.
 pub(super) fn of_workflow(
@@ -72,14 +77,14 @@ pub(super) fn among<'w>(workflow: &'w Workflow, names: &[&str]) -> Vec<&'w str> 
 
 fn refused(name: &str) -> Problem {
     let message = format!("`{name}` is a secret input, and what an orchestration is given is kept");
-    Problem::new(Code::ParamsInvalid, message, HOW).context("input", name)
+    Problem::new(Code::ParamsInvalid, message, how()).context("input", name)
 }
 
 /// What is said when a workflow cannot run without a secret.
 pub(super) fn lacking(names: &[&str]) -> Problem {
     let names = names.join("`, `");
     let message = format!("`{names}` of the workflow is secret, and is not given to a task");
-    Problem::new(Code::InputInvalid, message, HOW)
+    Problem::new(Code::InputInvalid, message, how())
 }
 
 /// Refuses the secrets of the workflow that an orchestration is about to run, in what somebody

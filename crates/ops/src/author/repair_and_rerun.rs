@@ -7,6 +7,7 @@ use milepost_engine::{Failure, Key};
 use milepost_model::digest::Digest;
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
+use milepost_model::wording::Neutral;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -174,7 +175,9 @@ fn not_failed(run: &RunId) -> Problem {
 fn why(failure: &Failure) -> String {
     let details = failure.context.as_deref().map(|details| json!(details).to_string());
     let details = details.map(|details| format!("\n  {details}")).unwrap_or_default();
-    format!("- the run failed: {} ({}){details}", failure.message, failure.hint)
+    // For a model that has no part in how the run goes on.
+    let hint = failure.hint().worded(&Neutral);
+    format!("- the run failed: {} ({hint}){details}", failure.message())
 }
 
 /// The inputs of a run but its secrets, which only whoever gave them knows.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use milepost_catalog::command::Scheme;
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::{Code, Problem};
 use milepost_model::suggest;
 use milepost_store::catalogs::{ClientAuth, Credential, Part, ProfileName, Record};
@@ -200,8 +201,11 @@ fn names_of_secrets(writer: &Writer, said: &Credential) -> Result<(), Problem> {
         let plain = name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
         if !known && (!plain || name.len() > 40) {
             let message = "there is no secret of this name, and it does not look like a name";
-            let hint = "give the NAME of a secret, such as SHOP_TOKEN, and set its value with \
-                `milepost secret set`; if this was the value, change it where it comes from";
+            let hint = Hint::text(
+                "give the NAME of a secret, such as SHOP_TOKEN, and set its value with ",
+            )
+            .call(Invocation::of("secret.set"))
+            .then("; if this was the value, change it where it comes from");
             return Err(Problem::new(Code::SecretNotFound, message, hint));
         }
     }
@@ -264,8 +268,8 @@ fn credential(request: &Request, scheme: &Scheme) -> Result<Credential, Problem>
             ));
         };
         let name = SecretName::parse(name).map_err(|error| {
-            let hint =
-                "name a secret, such as SHOP_TOKEN; its value is set with `milepost secret set`";
+            let hint = Hint::text("name a secret, such as SHOP_TOKEN; its value is set with ")
+                .call(Invocation::of("secret.set"));
             Problem::new(Code::ParamsInvalid, error.to_string(), hint)
         })?;
         secrets.insert(*part, name);

@@ -13,6 +13,7 @@ pub mod set_enabled;
 pub mod validate;
 
 use milepost_catalog::finding::Finding;
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::{Code, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,7 +49,9 @@ pub(crate) fn which<'a>(id: Option<&'a str>, title: Option<&'a str>) -> Result<&
         (Some(id), _) => Ok(id),
         (None, Some(title)) => Ok(title),
         (None, None) => {
-            let hint = "give `catalog_id` or `catalog_title`: `milepost catalog list` shows them";
+            let hint = Hint::text("give `catalog_id` or `catalog_title`: ")
+                .call(Invocation::of("catalog.list"))
+                .then(" shows them");
             Err(Problem::new(Code::ParamsInvalid, "no catalog was named", hint))
         }
     }

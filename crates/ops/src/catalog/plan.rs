@@ -4,6 +4,7 @@ use milepost_catalog::finding::{Finding, Rule};
 use milepost_catalog::import::prefixes;
 use milepost_catalog::openapi::Api;
 use milepost_catalog::text;
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::CatalogId;
 use milepost_model::problem::{Argument, Code, Problem};
 use milepost_model::source::Format;
@@ -96,7 +97,10 @@ impl Asked<'_> {
             [self.vendor.map(str::to_owned), self.title.map(str::to_owned), api.title(), host];
         let mut ids = said.into_iter().flatten().filter_map(|text| id_of(&text));
         ids.next().ok_or_else(|| {
-            let hint = "say what to call it: `--title` or `--vendor`";
+            let hint = Hint::text("say what to call it: ")
+                .argument("catalog_title")
+                .then(" or ")
+                .argument("vendor");
             Problem::new(Code::ParamsInvalid, "the document has no title to name it by", hint)
         })
     }
@@ -176,7 +180,8 @@ pub(crate) fn invalid(source: &str, violations: &[Finding]) -> Problem {
         1 => format!("`{source}` cannot be imported: {first}"),
         count => format!("`{source}` cannot be imported: {first} (and {} more)", count - 1),
     };
-    let hint = "correct the document, then `milepost catalog validate` it";
+    let validate = Invocation::of("catalog.validate_openapi");
+    let hint = Hint::text("correct the document, then ").call(validate).then(" it");
     let mut problem = Problem::new(Code::CatalogInvalid, message, hint).context("source", source);
     problem.arguments = violations
         .iter()
@@ -186,7 +191,7 @@ pub(crate) fn invalid(source: &str, violations: &[Finding]) -> Problem {
             message: finding.message.clone(),
             expected: String::new(),
             actual: String::new(),
-            suggestion: String::new(),
+            suggestion: Hint::default(),
         })
         .collect();
     problem

@@ -6,8 +6,10 @@ use std::time::Duration;
 use milepost_catalog::command::{Command, Method};
 use milepost_catalog::pagination::{self, Answer, Next, Step, Walk};
 use milepost_catalog::request::{self, Arguments};
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Mask;
+use milepost_model::wording::Worded;
 use milepost_outbound::{Called, Outgoing, Sending};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -124,7 +126,8 @@ pub struct Response {
     pub duration_ms: Option<u64>,
     /// What is worth knowing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub notes: Vec<Worded>,
 }
 
 /// A request as it may be shown.
@@ -260,10 +263,15 @@ impl<'a> Calling<'a> {
         let drawn = self.draft.drawn(self.build(arguments)?)?;
         let mut response = self.response(drawn.shown, true);
         response.curl = Some(drawn.curl);
-        response.notes = drawn.notes;
+        response.notes = drawn.notes.into_iter().map(Worded::from).collect();
         match self.draft.sender.can_authenticate(self.command()) {
-            Ok(secrets) => response.notes.extend(self.unready(&secrets)?),
-            Err(problem) => response.notes.push(format!("{} — {}", problem.message, problem.hint)),
+            Ok(secrets) => {
+                response.notes.extend(self.unready(&secrets)?.into_iter().map(Worded::from));
+            }
+            Err(problem) => {
+                let note = Hint::text(format!("{} — ", problem.message)).and(problem.hint);
+                response.notes.push(note.into());
+            }
         }
         Ok(response)
     }
@@ -290,7 +298,7 @@ impl<'a> Calling<'a> {
         let request = send::outgoing(&built);
         let called = self.send(&request, timeout).await?;
         let mut response = self.response(called_as(&request, &called.mask), false);
-        response.notes = built.notes.iter().map(ToString::to_string).collect();
+        response.notes = built.notes.iter().map(|note| note.to_string().into()).collect();
         self.fill(&mut response, &called)?;
         Ok(response)
     }
@@ -323,7 +331,7 @@ impl<'a> Calling<'a> {
             let found = at.and_then(|at| body.pointer(&at)?.as_array().cloned());
             let Some(found) = found else {
                 response.body = Some(body);
-                response.notes.push("the answer holds no list".to_owned());
+                response.notes.push("the answer holds no list".to_owned().into());
                 return Ok(response);
             };
             let wanted = walk.wanted();
@@ -341,13 +349,13 @@ impl<'a> Calling<'a> {
                 Ok(Step::End) => cut,
                 Ok(Step::Full | Step::More(_)) => true,
                 Err(stuck) => {
-                    response.notes.push(stuck.to_string());
+                    response.notes.push(stuck.to_string().into());
                     true
                 }
             };
             if !is_said && pages == 1 {
                 let note = "neither the document nor the answer says how this list pages";
-                response.notes.push(note.to_owned());
+                response.notes.push(note.to_owned().into());
             }
             response.body = Some(Value::Array(items));
             response.pages = Some(pages);
@@ -407,7 +415,10 @@ impl<'a> Calling<'a> {
         response.attempts = Some(called.attempts);
         let elapsed = u64::try_from(answer.elapsed.as_millis());
         response.duration_ms = Some(elapsed.unwrap_or(u64::MAX));
-        match answer::body(answer, &called.mask, &mut response.notes) {
+        let mut notes = Vec::new();
+        let body = answer::body(answer, &called.mask, &mut notes);
+        response.notes.extend(notes.into_iter().map(Worded::from));
+        match body {
             Body::Nothing => {}
             Body::Json(value) => response.body = Some(value),
             Body::Text(text) => response.body = Some(Value::from(text)),
@@ -430,5 +441,6 @@ fn called_as(request: &Outgoing, mask: &Mask) -> Shown {
 /// A command that is not there to be called.
 pub(crate) fn no_list(command: &str) -> Problem {
     let message = format!("`{command}` did not answer with a list");
-    Problem::new(Code::UpstreamFailed, message, "look at its answer with `milepost command run`")
+    let hint = Hint::text("look at its answer with ").call(Invocation::of("command.run"));
+    Problem::new(Code::UpstreamFailed, message, hint)
 }

@@ -1,9 +1,10 @@
 //! The catalogs: their records, their documents, and what is derived from them.
 
+use milepost_model::hint::{Hint, Invocation};
 use milepost_store::FileError;
 use milepost_store::catalogs::{DocumentStanding, Record, Unreadable};
 
-use super::{Check, count, or_ok};
+use super::{Check, count, mended_or, or_ok};
 use crate::problems;
 use crate::writer::Writer;
 
@@ -20,7 +21,7 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
         records.extend(unknown_keys(writer, record));
         documents.extend(document(writer, record));
         if let Some(path) = writer.reader.shelf().damaged(record) {
-            let fix = "run `milepost doctor --fix`; else it is made again when it is needed";
+            let fix = mended_or("; else it is made again when it is needed");
             let what = "what was derived from the catalog is damaged";
             derived.push(Check::warning("catalog.derived", what, fix).at(&path));
         }
@@ -40,11 +41,12 @@ fn unlisted(error: &FileError) -> Check {
 }
 
 fn unreadable(file: &Unreadable) -> Check {
-    let again = match &file.id {
-        Some(id) => format!(", or remove it with `milepost catalog remove {id}` and import again"),
-        None => String::new(),
+    let fix = match &file.id {
+        Some(id) => Hint::text("correct the file, or remove it with ")
+            .call(Invocation::of("catalog.remove").with("catalog_id", id.as_str()))
+            .then(" and import again"),
+        None => "correct the file".into(),
     };
-    let fix = format!("correct the file{again}");
     Check::fault("catalog.record", file.fault.to_string(), fix).at(&file.path)
 }
 
@@ -64,16 +66,17 @@ fn unknown_keys(writer: &Writer, record: &Record) -> Vec<Check> {
 fn document(writer: &Writer, record: &Record) -> Option<Check> {
     const ID: &str = "catalog.document";
     let (id, source) = (&record.id, &record.source);
-    let again = format!("import it again: `milepost catalog import {source} --overwrite`");
+    let again = Invocation::of("catalog.import_openapi").with("source", source.to_string());
+    let again = Hint::text("import it again: ").call(again.with("overwrite", true));
     let check = match writer.catalogs.examine(record) {
         DocumentStanding::Same => return None,
         DocumentStanding::Edited => {
             let what = format!("the document of `{id}` was changed after it was imported");
-            Check::warning(ID, what, format!("{again}, or leave it if you meant it"))
+            Check::warning(ID, what, again.then(", or leave it if you meant it"))
         }
         DocumentStanding::Unfinished => {
             let what = format!("an import of `{id}` died before its end");
-            Check::warning(ID, what, "run `milepost doctor --fix`; else the next use ends it")
+            Check::warning(ID, what, mended_or("; else the next use ends it"))
         }
         DocumentStanding::Missing => {
             Check::fault(ID, format!("the document of `{id}` is gone"), again)

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
 use milepost_store::FileError;
 use milepost_store::runs::{Examination, FILE, RunsError, RunsReader};
 
-use super::{Check, access, count, or_ok};
+use super::{Check, access, backup, count, mended_or, mending, or_ok};
+use crate::run::next::resume;
 use crate::writer::Writer;
 use milepost_driver::clock::now_ms;
 
@@ -14,7 +16,12 @@ use milepost_driver::clock::now_ms;
 const NAMED: usize = 20;
 /// Clocks of machines differ by less.
 const CLOCK_MS: u64 = 60_000;
-const RESTORE: &str = "put the newest copy that `milepost backup` made in the place of the runs";
+
+fn restore() -> Hint {
+    Hint::text("put the newest copy that ")
+        .call(Invocation::of("runs.backup"))
+        .then(" made in the place of the runs")
+}
 
 pub(super) fn checks(writer: &Writer) -> Vec<Check> {
     let data = &*writer.reader.locations().data;
@@ -36,18 +43,17 @@ fn unusable(error: &RunsError, data: &Path, database: &Path) -> Check {
     let key = data.join("chain.key");
     match error {
         RunsError::KeyMissing { .. } => {
-            let fix = "put `chain.key` back from a copy that `milepost backup` made: without it \
-                       no run can be believed";
+            let fix = backup("put `chain.key` back from", ": without it no run can be believed");
             Check::fault("journal.key", "the key of the runs is gone", fix).at(&key)
         }
         RunsError::WrongKey { .. } => {
             let what = "it is not the key that the runs were written with";
-            let fix = "put `chain.key` back from a copy that `milepost backup` made";
+            let fix = backup("put `chain.key` back from", "");
             Check::fault("journal.key", what, fix).at(&key)
         }
         RunsError::KeyExposed { mode, .. } => {
             let what = format!("others may read the key of the runs (mode {mode:03o})");
-            let fix = format!("run `milepost doctor --fix`, or `chmod 600 {}`", key.display());
+            let fix = mended_or(&format!(", or `chmod 600 {}`", key.display()));
             Check::fault("journal.key", what, fix).at(&key)
         }
         RunsError::Newer { found, known, .. } => {
@@ -59,7 +65,7 @@ fn unusable(error: &RunsError, data: &Path, database: &Path) -> Check {
             Check::fault("journal.database", error.to_string(), "make room").at(data)
         }
         error if error.is_damage() => {
-            Check::fault("journal.database", error.to_string(), RESTORE).at(database)
+            Check::fault("journal.database", error.to_string(), restore()).at(database)
         }
         // Runs that cannot be reached may be sound: a copy in their place would lose the newest.
         RunsError::File(FileError::Io { path, .. } | FileError::NotRegular { path }) => {
@@ -77,7 +83,7 @@ fn examined(found: &Examination, data: &Path, database: &Path) -> Vec<Check> {
     if let Some(first) = report.file.first() {
         let more = report.file.len();
         let what = format!("the file is damaged in {}: {first}", count(more, "place"));
-        checks.push(Check::fault("journal.database", what, RESTORE).at(database));
+        checks.push(Check::fault("journal.database", what, restore()).at(database));
         return checks;
     }
     let (runs, events) = (report.runs as usize, report.events as usize);
@@ -102,13 +108,13 @@ fn damaged(found: &Examination) -> Vec<Check> {
             0 => "it is not as it was written".to_owned(),
             seq => format!("event {seq} is not as it was written"),
         };
-        let fix = "the other runs are not affected; for this one, look at a copy that \
-                   `milepost backup` made, or start it again";
+        let before = "the other runs are not affected; for this one, look at";
+        let fix = backup(before, ", or start it again");
         checks.push(of_run(Check::fault("journal.runs", what, fix), run.as_str()));
     }
     let corrupt = |run: &RunId| report.corrupt.iter().any(|(other, _)| other == run);
     for run in found.quarantined.iter().filter(|run| !corrupt(run)).take(NAMED) {
-        let fix = "start it again, or look at a copy that `milepost backup` made";
+        let fix = backup("start it again, or look at", "");
         let what = "it was set aside because its journal was damaged";
         checks.push(of_run(Check::warning("journal.runs", what, fix), run.as_str()));
     }
@@ -122,9 +128,11 @@ fn damaged(found: &Examination) -> Vec<Check> {
 
 fn processes(found: &Examination) -> Vec<Check> {
     let left = found.left.iter().take(NAMED).map(|run| {
-        let fix = format!(
-            "go on with it: `milepost resume {run}`; `milepost doctor --fix` lets others do so"
-        );
+        let fix = Hint::text("go on with it: ")
+            .call(resume(run.as_str()))
+            .then("; ")
+            .call(mending())
+            .then(" lets others do so");
         let what = "it was interrupted: nothing is driving it";
         of_run(Check::warning("journal.leases", what, fix), run.as_str())
     });
@@ -154,6 +162,8 @@ fn clock(newest_ms: u64, now_ms: u64) -> Check {
 mod tests {
     use std::io;
 
+    use milepost_model::wording::Neutral;
+
     use super::*;
 
     /// Only what is damaged is to be replaced: the newest runs are not in any copy.
@@ -165,7 +175,7 @@ mod tests {
                 let path = data.join(name);
                 let error = FileError::Io { path: path.clone(), source: kind.into() };
                 let check = unusable(&error.into(), data, &data.join(FILE));
-                let fix = check.fix.expect("a fix");
+                let fix = check.fix.expect("a fix").worded(&Neutral);
                 assert!(fix.contains(&format!("chmod u+rw {}", path.display())), "{fix}");
                 assert!(!fix.contains("backup"), "{fix}");
                 assert_eq!(check.place, Some(path.display().to_string()));

@@ -1,5 +1,6 @@
 //! The workflows of the library: files that are none, and those that another one hides.
 
+use milepost_model::hint::{Hint, Invocation};
 use std::path::Path;
 
 use milepost_store::{Listing, SourceKind};
@@ -31,13 +32,15 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
 fn invalid(listing: &Listing) -> Vec<Check> {
     let some = listing.invalid.iter().take(NAMED).map(|file| {
         let path = file.path.display();
-        let fix = format!("`milepost workflow validate {path}` shows every fault and its fix");
+        let validate = Invocation::of("workflow.validate").with("path", path.to_string());
+        let fix = Hint::default().call(validate).then(" shows every fault and its fix");
         Check::fault("workflow.invalid", file.reason.clone(), fix).at(&file.path)
     });
     let mut checks: Vec<Check> = some.collect();
     if let Some(more) = listing.invalid.len().checked_sub(NAMED).filter(|more| *more > 0) {
         let what = format!("{more} more files are not workflows");
-        checks.push(Check::fault("workflow.invalid", what, "see `milepost workflow list`"));
+        let fix = Hint::text("see ").call(Invocation::of("workflow.list"));
+        checks.push(Check::fault("workflow.invalid", what, fix));
     }
     checks.extend(listing.sources.iter().filter(|source| source.cut).map(|source| {
         let path = source.path.as_deref().unwrap_or(Path::new(""));
@@ -53,7 +56,8 @@ fn shadowed(listing: &Listing) -> Vec<Check> {
     let hidden = sources.flat_map(|source| {
         source.shadowed.iter().map(|(id, by)| {
             let what = format!("`{id}` is hidden by the one of the {} directory", by.name());
-            let fix = "give one of them another id, or remove it: `milepost workflow sources`";
+            let fix = Hint::text("give one of them another id, or remove it: ")
+                .call(Invocation::of("workflow.sources"));
             let path = source.path.as_deref().unwrap_or(Path::new(""));
             Check::warning("workflow.shadowed", what, fix).at(path)
         })

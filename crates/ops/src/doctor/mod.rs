@@ -12,6 +12,8 @@ mod secrets;
 
 use std::path::{Path, PathBuf};
 
+use milepost_model::hint::{Hint, Invocation};
+use milepost_model::wording::Worded;
 use serde::Serialize;
 
 use crate::writer::Writer;
@@ -55,7 +57,7 @@ pub struct Check {
     pub place: Option<String>,
     /// What mends it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fix: Option<String>,
+    pub fix: Option<Worded>,
 }
 
 /// Everything that was looked at.
@@ -78,24 +80,42 @@ pub struct Report {
 impl Check {
     /// Whether mending does it: its fix says so.
     pub fn is_mendable(&self) -> bool {
-        self.fix.as_deref().is_some_and(|fix| fix.contains("milepost doctor --fix"))
+        let mending = mending();
+        self.fix.as_ref().is_some_and(|fix| fix.calls().any(|call| *call == mending))
     }
 
     fn ok(id: &'static str, what: impl Into<String>) -> Check {
         Check { id, state: State::Ok, what: what.into(), place: None, fix: None }
     }
 
-    fn warning(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Check {
-        Check { state: State::Warning, fix: Some(fix.into()), ..Check::ok(id, what) }
+    fn warning(id: &'static str, what: impl Into<String>, fix: impl Into<Hint>) -> Check {
+        Check { state: State::Warning, fix: Some(Worded(fix.into())), ..Check::ok(id, what) }
     }
 
-    fn fault(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Check {
-        Check { state: State::Fault, fix: Some(fix.into()), ..Check::ok(id, what) }
+    fn fault(id: &'static str, what: impl Into<String>, fix: impl Into<Hint>) -> Check {
+        Check { state: State::Fault, fix: Some(Worded(fix.into())), ..Check::ok(id, what) }
     }
 
     fn at(self, path: &Path) -> Check {
         Check { place: Some(path.display().to_string()), ..self }
     }
+}
+
+/// The call that mends what is safe to mend.
+fn mending() -> Invocation {
+    Invocation::of("doctor").with("fix", true)
+}
+
+/// A fix that mending does, and what else would.
+fn mended_or(otherwise: &str) -> Hint {
+    Hint::text("run ").call(mending()).then(otherwise)
+}
+
+/// A copy of the runs, as it is spoken of.
+fn backup(before: &str, after: &str) -> Hint {
+    Hint::text(format!("{before} a copy that "))
+        .call(Invocation::of("runs.backup"))
+        .then(format!(" made{after}"))
 }
 
 /// Looks at everything, after mending what is safe to mend if asked. `program` is the file of this

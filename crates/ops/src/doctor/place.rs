@@ -1,11 +1,12 @@
 //! The configuration, the directories, and who may read them.
 
+use milepost_model::hint::{Hint, Invocation};
 use std::path::Path;
 
 use milepost_store::health::{self, Exposed, Exposure, Kept, Standing};
 use milepost_store::{Config, ConfigError};
 
-use super::{Check, or_ok};
+use super::{Check, mended_or, or_ok};
 use crate::problems;
 use crate::writer::Writer;
 
@@ -43,8 +44,10 @@ fn one_config(id: &'static str, path: &Path, home: Option<&Path>) -> Vec<Check> 
     };
     let unknown = config.warnings.iter().map(|unknown| {
         let fix = match unknown.meant {
-            Some(meant) => format!("write it as `{meant}`"),
-            None => "remove it; `milepost config get` lists the keys there are".to_owned(),
+            Some(meant) => Hint::text(format!("write it as `{meant}`")),
+            None => Hint::text("remove it; ")
+                .call(Invocation::of("config.get"))
+                .then(" lists the keys there are"),
         };
         let what = format!("{}: `{}` means nothing here", unknown.at, unknown.key);
         Check::warning(id, what, fix).at(path)
@@ -55,8 +58,8 @@ fn one_config(id: &'static str, path: &Path, home: Option<&Path>) -> Vec<Check> 
 fn bad_config(id: &'static str, error: &ConfigError) -> Check {
     match error {
         ConfigError::Fault { fault, .. } => {
-            let fix =
-                "correct the file; every key in it is optional: `milepost docs CONFIG_INVALID`";
+            let page = Invocation::of("docs").with("topic", "CONFIG_INVALID");
+            let fix = Hint::text("correct the file; every key in it is optional: ").call(page);
             Check::fault(id, fault.to_string(), fix)
         }
         ConfigError::File(error) => {
@@ -117,7 +120,7 @@ fn mode(exposed: &Exposed) -> Check {
             "it is a link, and what it leads to may be open to others".to_owned(),
             "put the file or folder itself in the place of the link; what the link leads to is \
              left as it is"
-                .to_owned(),
+                .into(),
         ),
         Exposure::Open(mode) => {
             let by_hand = match exposed.kept {
@@ -125,8 +128,8 @@ fn mode(exposed: &Exposed) -> Check {
                 Kept::Directory => format!("`chmod 700 {path}`"),
             };
             let fix = match exposed.closable {
-                true => format!("run `milepost doctor --fix`, or {by_hand}"),
-                false => format!("it is a link: look where it leads, then {by_hand}"),
+                true => mended_or(&format!(", or {by_hand}")),
+                false => format!("it is a link: look where it leads, then {by_hand}").into(),
             };
             (format!("others may use it (mode {mode:03o})"), fix)
         }
@@ -161,7 +164,9 @@ fn free(path: &Path) -> Option<u64> {
 
 fn room(bytes: u64) -> Check {
     let what = format!("{} MiB are free", bytes >> 20);
-    let fix = "make room on the disk; `milepost runs purge` removes runs that ended";
+    let fix = Hint::text("make room on the disk; ")
+        .call(Invocation::of("runs.purge"))
+        .then(" removes runs that ended");
     match bytes {
         ..ROOM_NONE => Check::fault("disk", what, fix),
         ROOM_NONE..ROOM_SMALL => Check::warning("disk", what, fix),
@@ -177,7 +182,7 @@ pub(super) fn leftovers(writer: &Writer) -> Vec<Check> {
         .iter()
         .map(|path| {
             let what = "a process died while it wrote this file";
-            let fix = "run `milepost doctor --fix`, or remove it";
+            let fix = mended_or(", or remove it");
             Check::warning("leftover", what, fix).at(path)
         })
         .collect();

@@ -1,12 +1,13 @@
 //! Whether secrets can be had, and whether there are those that catalogs name. Names are told,
 //! values never.
 
+use milepost_model::hint::{Hint, Invocation};
 use std::collections::BTreeSet;
 
 use milepost_store::FileError;
 use milepost_store::secrets::{SecretError, SecretName, Vault};
 
-use super::{Check, access, count, or_ok};
+use super::{Check, access, count, mended_or, or_ok};
 use crate::problems;
 use crate::writer::Writer;
 
@@ -38,14 +39,17 @@ fn closed(error: &SecretError) -> Check {
     }
     let fix = match error {
         SecretError::NeedsPassphrase { .. } | SecretError::WrongPassphrase { .. } => {
-            "set `MILEPOST_SECRETS_PASSPHRASE` to the passphrase of the secrets"
+            "set `MILEPOST_SECRETS_PASSPHRASE` to the passphrase of the secrets".into()
         }
-        SecretError::KeyExposed { .. } => "run `milepost doctor --fix`",
+        SecretError::KeyExposed { .. } => mended_or(""),
         SecretError::KeyMissing { .. } | SecretError::WrongKey { .. } => {
-            "put `secrets.key` back, or remove `secrets.age` and set the secrets again"
+            "put `secrets.key` back, or remove `secrets.age` and set the secrets again".into()
         }
-        SecretError::NoKeyring => "run `milepost config set secrets.backend file`",
-        _ => "put a copy back, or remove `secrets.age` and set the secrets again",
+        SecretError::NoKeyring => {
+            let set = Invocation::of("config.set").with("key", "secrets.backend");
+            Hint::text("run ").call(set.with("value", "file"))
+        }
+        _ => "put a copy back, or remove `secrets.age` and set the secrets again".into(),
     };
     match error {
         SecretError::NeedsPassphrase { .. } => {
@@ -81,7 +85,8 @@ fn missing(writer: &Writer, vault: &Vault) -> Vec<Check> {
             if let Err(SecretError::NotFound { .. }) = vault.get(name) {
                 let (id, name) = (&record.id, name.as_str());
                 let what = format!("catalog `{id}` names the secret `{name}`, and there is none");
-                let fix = format!("keep it with `milepost secret set {name}`");
+                let set = Invocation::of("secret.set").with("name", name);
+                let fix = Hint::text("keep it with ").call(set);
                 let path = writer.catalogs.record_path(id);
                 found.push(Check::fault("secret.missing", what, fix).at(&path));
             }

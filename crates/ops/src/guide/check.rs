@@ -2,6 +2,7 @@
 
 use milepost_model::document::Document;
 use milepost_model::finding::Rule;
+use milepost_model::hint::Hint;
 use milepost_model::judge;
 use milepost_model::limits;
 use milepost_model::problem::{Argument, Code, Problem};
@@ -121,7 +122,7 @@ fn bounded(output: &str) -> Result<(), Problem> {
         message,
         expected: format!("at most {limit} bytes"),
         actual: format!("{} bytes", output.len()),
-        suggestion: String::new(),
+        suggestion: Hint::default(),
     });
     Err(problem)
 }

@@ -4,6 +4,7 @@ use milepost_model::finding::Rule;
 use milepost_model::id::WorkflowId;
 use milepost_model::input::Objection;
 use milepost_model::problem::{Argument, Code, Problem};
+use milepost_model::wording::Worded;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,8 +25,9 @@ pub struct Violation {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub actual: String,
     /// The one next action.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub suggestion: String,
+    #[serde(default, skip_serializing_if = "Worded::is_empty")]
+    #[schemars(with = "String")]
+    pub suggestion: Worded,
 }
 
 impl From<&Argument> for Violation {
@@ -36,7 +38,7 @@ impl From<&Argument> for Violation {
             message: fault.message.clone(),
             expected: fault.expected.clone(),
             actual: fault.actual.clone(),
-            suggestion: fault.suggestion.clone(),
+            suggestion: fault.suggestion.clone().into(),
         }
     }
 }
@@ -53,7 +55,7 @@ pub(crate) fn of_objection(name: &str, objection: Objection) -> Argument {
         message: objection.message,
         expected: objection.expected,
         actual: objection.actual,
-        suggestion: objection.suggestion,
+        suggestion: objection.suggestion.into(),
     }
 }
 
@@ -67,7 +69,7 @@ pub(crate) fn missing(name: &str, expected: String, why: Option<String>) -> Argu
         path: path(name),
         rule: Rule::Required.name(),
         message,
-        suggestion: format!("give {expected}"),
+        suggestion: format!("give {expected}").into(),
         expected,
         actual: "nothing".to_owned(),
     }

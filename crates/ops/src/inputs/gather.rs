@@ -2,6 +2,7 @@
 //! here, and nothing is converted; only the environment, which has text alone, is read as text.
 
 use milepost_model::finding::Rule;
+use milepost_model::hint::Hint;
 use milepost_model::id::WorkflowId;
 use milepost_model::input::{DefaultDoc, DefaultFrom, Input};
 use milepost_model::problem::{Argument, Problem};
@@ -9,10 +10,11 @@ use milepost_model::suggest;
 use milepost_model::workflow::{Spelling, Workflow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::fault;
 use super::past::Past;
+use crate::problems;
 use crate::reader::Reader;
 
 /// Where the value of an input came from.
@@ -186,7 +188,8 @@ impl Source<'_> {
                 message: format!("input `{}`: the variable `{name}` holds no {kind}", self.name),
                 expected: format!("a value of type {kind}"),
                 actual: "another text".to_owned(),
-                suggestion: format!("set `{name}` to a value of type {kind}, or give the input"),
+                suggestion: format!("set `{name}` to a value of type {kind}, or give the input")
+                    .into(),
             })
         })
     }
@@ -215,7 +218,9 @@ impl Source<'_> {
         // Whoever has to give a secret, or to set a variable, is a person who types it.
         if remedy.is_some() || input.is_secret() {
             let remedy = remedy.map(|remedy| format!(", or {remedy}")).unwrap_or_default();
-            missing.suggestion = format!("give {} with `-i {name}=…`{remedy}", wanted(input));
+            missing.suggestion = Hint::text(format!("give {} with ", wanted(input)))
+                .given("inputs", json!({name: "…"}))
+                .then(remedy);
         }
         missing
     }
@@ -267,8 +272,8 @@ fn plain_text(value: &Value) -> String {
 fn unknown(workflow: &Workflow, name: &str) -> Argument {
     let names: Vec<&str> = workflow.inputs.names().collect();
     let suggestion = match suggest::nearest(name, names.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "leave it out".to_owned(),
+        Some(near) => problems::meant(near),
+        None => "leave it out".into(),
     };
     let shown = suggest::excerpt(name);
     Argument {

@@ -170,7 +170,7 @@ impl Offer<'_> {
             message,
             expected: format!("choices from `{}`", self.provider.command),
             actual: String::new(),
-            suggestion: suggestion.to_owned(),
+            suggestion: suggestion.into(),
         }
     }
 

@@ -1,10 +1,13 @@
 //! What a person typed as inputs of a workflow, as the values it was meant to be. Models send
 //! JSON, which is what it is: nothing is guessed for them.
 
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::{Code, Problem};
 use milepost_model::suggest;
 use milepost_model::workflow::{Spelling, Workflow};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+use crate::problems;
 
 /// Reads `name=value` pairs by the types of a workflow's inputs; every fault at once. An input that
 /// takes several values may be named several times.
@@ -32,7 +35,8 @@ pub fn read(workflow: &Workflow, pairs: &[String]) -> Result<Map<String, Value>,
 fn value<'p>(pair: &'p str, workflow: &Workflow) -> Result<(&'p str, Value), Box<Problem>> {
     let Some((name, text)) = pair.split_once('=') else {
         let message = format!("`{pair}` has no value");
-        return Err(Box::new(Problem::new(Code::InputInvalid, message, "write `-i name=value`")));
+        let hint = Hint::text("write ").given("inputs", json!({"name": "value"}));
+        return Err(Box::new(Problem::new(Code::InputInvalid, message, hint)));
     };
     let Some(input) = workflow.inputs.get(name) else {
         // A guide declares no inputs: what is given is its context.
@@ -62,8 +66,10 @@ fn twice(name: &str) -> Problem {
 
 fn unknown(name: &str, workflow: &Workflow) -> Problem {
     let hint = match suggest::nearest(name, workflow.inputs.names()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => "see `milepost workflow inputs` for its inputs".to_owned(),
+        Some(meant) => problems::meant(meant),
+        None => Hint::text("see ")
+            .call(Invocation::of("workflow.preview_inputs"))
+            .then(" for its inputs"),
     };
     let message = format!("workflow `{}` has no input `{name}`", workflow.id.value);
     Problem::new(Code::InputInvalid, message, hint).context("input", name)

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use milepost_catalog::provider::Provider;
 use milepost_catalog::request::Arguments;
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::{Code, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -181,7 +182,8 @@ async fn of_input(
     let mut resolved = ResolveInputs::run(writer, call, wish).await?;
     let Some(provided) = resolved.providers.remove(input) else {
         let message = format!("input `{input}` of `{workflow_id}` has no provider");
-        let hint = format!("see `milepost workflow inputs {workflow_id}` for its inputs");
+        let inputs = Invocation::of("workflow.preview_inputs").with("workflow_id", workflow_id);
+        let hint = Hint::text("see ").call(inputs).then(" for its inputs");
         return Err(
             Problem::new(Code::ProviderNotFound, message, hint).context("workflow_id", workflow_id)
         );
@@ -272,6 +274,6 @@ fn chosen(items: &[Value], provider: &Provider, query: Option<&str>) -> Vec<Choi
 
 fn no_provider(spelling: &str) -> Problem {
     let message = format!("`{spelling}` yields no choices");
-    let hint = "see `milepost command providers` for those that do";
+    let hint = Hint::text("see ").call(Invocation::of("provider.list")).then(" for those that do");
     Problem::new(Code::ProviderNotFound, message, hint).context("command", spelling)
 }

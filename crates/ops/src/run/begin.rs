@@ -9,6 +9,7 @@ use milepost_engine::event::{Actor, ActorKind, Budget, Parent, Presence, RunCrea
 use milepost_engine::ports::{ChildRun, Durability, PreparedRun, RememberedInputs, RunContext};
 use milepost_engine::sentinel;
 use milepost_model::guide::Confirmation;
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::{InputName, RunId};
 use milepost_model::input::{DefaultFrom, Input};
 use milepost_model::problem::{Code, Problem};
@@ -261,7 +262,9 @@ fn presence(
         LeastPresence::Pin if pin || !asks => Ok(Presence::Pin),
         LeastPresence::Pin => {
             let message = "the configuration wants a PIN for decisions, and none is set";
-            let hint = "set one with `milepost person set-pin`, then run the workflow";
+            let hint = Hint::text("set one with ")
+                .call(Invocation::of("person.set_pin"))
+                .then(", then run the workflow");
             Err(Problem::new(Code::PresenceRequired, message, hint))
         }
     }

@@ -4,14 +4,15 @@ use milepost_engine::Key;
 use milepost_engine::event::Presence;
 use milepost_engine::signal::{Decided, Signal};
 use milepost_engine::view::WaitingKind;
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::{Code, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::begin;
 use super::errors::of_run;
 use super::view::{RunView, WaitingView};
+use super::{begin, next};
 use crate::call::{Alone, Call, Caller};
 use crate::later::Later;
 use crate::operation::Door;
@@ -99,7 +100,8 @@ async fn decide(
     approve: bool,
 ) -> Result<RunView, Problem> {
     if call.caller() != Caller::Person {
-        let hint = "stop, and tell the person to run `milepost inbox`";
+        let inbox = Invocation::of("inbox");
+        let hint = Hint::text("stop, and tell the person to run ").person(inbox);
         let message = "only a person can decide this";
         return Err(Problem::new(Code::PresenceRequired, message, hint));
     }
@@ -149,11 +151,13 @@ fn question<'v>(view: &'v RunView, step: Option<&str>) -> Result<&'v WaitingView
         let (message, hint) = match late {
             Some(late) => (
                 format!("{}: it is too late to answer", lapse(late)),
-                format!("`milepost resume {run}` lets the run go on without an answer"),
+                Hint::default()
+                    .call(next::resume(run))
+                    .then(" lets the run go on without an answer"),
             ),
             None => (
                 format!("run `{run}` asks nothing"),
-                "see what waits with `milepost inbox`".to_owned(),
+                Hint::text("see what waits with ").call(Invocation::of("inbox")),
             ),
         };
         Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())

@@ -3,6 +3,7 @@
 use milepost_driver::RunError;
 use milepost_engine::Failure;
 use milepost_engine::ports::JournalError;
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
 
@@ -13,9 +14,10 @@ pub(crate) fn of_run(error: &RunError) -> Problem {
         RunError::Journal(error) => of_journal(error),
         RunError::Stalled { run, error } => stalled(run, error),
         RunError::Unknown { named, none_at_all } => {
+            let start = || Hint::text("start one with ").call(Invocation::of("workflow.run"));
             let (message, hint) = match none_at_all {
-                true => ("there are no runs yet".to_owned(), "start one with `milepost run`"),
-                false => (message, "list the runs with `milepost runs`"),
+                true => ("there are no runs yet".to_owned(), start()),
+                false => (message, list()),
             };
             Problem::new(Code::RunNotFound, message, hint).context("run_id", named.as_str())
         }
@@ -38,8 +40,7 @@ pub(crate) fn of_journal(error: &JournalError) -> Problem {
     let message = error.to_string();
     match error {
         JournalError::NotFound { run } => {
-            let hint = "list the runs with `milepost runs`";
-            Problem::new(Code::RunNotFound, message, hint).context("run_id", run.as_str())
+            Problem::new(Code::RunNotFound, message, list()).context("run_id", run.as_str())
         }
         JournalError::Fenced { run } | JournalError::OutOfOrder { run, .. } => {
             let hint = "look at the run again";
@@ -61,10 +62,16 @@ pub(crate) fn of_journal(error: &JournalError) -> Problem {
         | JournalError::TooLarge { .. }
         | JournalError::Failed
         | JournalError::Unusable(_) => {
-            let hint = "look at the disk, and run `milepost doctor`; then start the program anew";
+            let doctor = Invocation::of("doctor");
+            let hint = Hint::text("look at the disk, and run ").call(doctor);
+            let hint = hint.then("; then start the program anew");
             Problem::new(Code::StorageFailed, message, hint)
         }
     }
+}
+
+fn list() -> Hint {
+    Hint::text("list the runs with ").call(Invocation::of("runs.list"))
 }
 
 fn damaged(message: String, run: &RunId) -> Problem {
@@ -79,7 +86,8 @@ fn stalled(run: &RunId, error: &JournalError) -> Problem {
         _ => "look at the disk",
     };
     let mut problem = of_journal(error).context("run_id", run.as_str());
-    problem.hint = format!("{before}, then go on with `milepost resume {run}`");
+    let resume = super::next::resume(run.as_str());
+    problem.hint = Hint::text(before).then(", then go on with ").call(resume);
     problem
 }
 
@@ -87,7 +95,7 @@ fn stalled(run: &RunId, error: &JournalError) -> Problem {
 pub(crate) fn refused(failure: &Failure, run: &RunId) -> Problem {
     let code =
         Code::ALL.iter().copied().find(|code| failure.is(*code)).unwrap_or(Code::RunConflict);
-    let mut problem = Problem::new(code, &failure.message, &failure.hint);
+    let mut problem = Problem::new(code, failure.message(), failure.hint());
     for (name, value) in failure.context.iter().flat_map(|context| context.iter()) {
         problem = problem.context(name, value.clone());
     }
@@ -96,7 +104,7 @@ pub(crate) fn refused(failure: &Failure, run: &RunId) -> Problem {
 
 /// A problem as the journal keeps it.
 pub(crate) fn failure_of(problem: &Problem) -> Failure {
-    let mut failure = Failure::new(problem.code, &problem.message, &problem.hint);
+    let mut failure = Failure::new(problem.code, &problem.message, problem.hint.clone());
     for (name, value) in problem.context.iter() {
         failure = failure.with(name, value.clone());
     }

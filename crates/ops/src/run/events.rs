@@ -3,14 +3,18 @@
 use std::time::Duration;
 
 use milepost_driver::{News, Until, Wait};
+use milepost_engine::event::Entry;
 use milepost_engine::into_shown;
 use milepost_engine::state::Status;
 use milepost_model::problem::{Code, Problem};
+use milepost_model::wording::Worded;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::ser::{Error as _, SerializeMap};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::errors::of_run;
+use super::view::ProblemView;
 use crate::call::Call;
 use crate::later::Later;
 use crate::operation::Door;
@@ -45,7 +49,7 @@ pub struct Request {
 }
 
 /// Events in order.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The run.
     pub run_id: String,
@@ -59,15 +63,65 @@ pub struct Response {
 }
 
 /// What happened.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, JsonSchema)]
 pub struct EventView {
     /// Its number.
     pub seq: u64,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
     /// The event with its fields.
-    #[serde(flatten)]
+    #[schemars(flatten)]
     pub event: Value,
+    /// What to do about the failure that it tells of.
+    #[schemars(skip)]
+    pub hint: Worded,
+}
+
+/// Where an event has its failure: its own, or that of the run of a step.
+const FAILURES: [&str; 2] = ["/failure", "/outcome/failure"];
+
+impl EventView {
+    /// An event as it may be shown: a failure with its sentence, and without what nobody may know.
+    fn of(entry: &Entry, seal: &str) -> Result<EventView, serde_json::Error> {
+        let mut event = serde_json::to_value(&entry.event)?;
+        let problem = entry.event.failure().map(ProblemView::of);
+        let told = problem.as_ref().map(serde_json::to_value).transpose()?;
+        let place = FAILURES.iter().find(|place| event.pointer(place).is_some());
+        if let (Some(told), Some(place)) = (told, place.and_then(|at| event.pointer_mut(at))) {
+            *place = told;
+        }
+        if let Some(map) = event.as_object_mut() {
+            // Whoever knows it could forge the place of a secret.
+            map.remove("seal");
+            // When a step goes on; when the event happened stands beside it.
+            if let Some(due) = map.remove("at_ms") {
+                map.insert("due_ms".to_owned(), due);
+            }
+        }
+        let hint = problem.map(|problem| problem.hint).unwrap_or_default();
+        let (seq, at_ms) = (entry.seq, entry.at_ms);
+        Ok(EventView { seq, at_ms, event: into_shown(seal, event), hint })
+    }
+}
+
+/// The hint is written in the words of the door that the event is shown at.
+impl Serialize for EventView {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut event = self.event.clone();
+        let place = FAILURES.iter().find(|place| event.pointer(place).is_some());
+        if let Some(failure) = place.and_then(|at| event.pointer_mut(at))
+            && !self.hint.is_empty()
+        {
+            failure["hint"] = serde_json::to_value(&self.hint).map_err(S::Error::custom)?;
+        }
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("seq", &self.seq)?;
+        map.serialize_entry("at_ms", &self.at_ms)?;
+        for (name, value) in event.as_object().into_iter().flatten() {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
 }
 
 impl Later for Events {
@@ -93,21 +147,7 @@ impl Later for Events {
         }
         let news = runs.events(&run, request.after_seq).await;
         let News { entries, nonce, status } = news.map_err(|error| of_run(&error))?;
-        let events = entries.iter().map(|entry| {
-            let mut event = serde_json::to_value(&entry.event)?;
-            if let Some(map) = event.as_object_mut() {
-                // Whoever knows it could forge the place of a secret.
-                map.remove("seal");
-                // Which messages wait for a verdict concerns nobody but the driver.
-                map.remove("messages");
-                // When a step goes on; when the event happened stands beside it.
-                if let Some(due) = map.remove("at_ms") {
-                    map.insert("due_ms".to_owned(), due);
-                }
-            }
-            let event = into_shown(&nonce, event);
-            Ok(EventView { seq: entry.seq, at_ms: entry.at_ms, event })
-        });
+        let events = entries.iter().map(|entry| EventView::of(entry, &nonce));
         let events: Result<Vec<EventView>, serde_json::Error> = events.collect();
         let events = events.map_err(|error| {
             let hint = "report this with the workflow";

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use milepost_driver::clock::now_ms;
 use milepost_engine::ports::{Forgetting, Forgotten, PurgeFilter};
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::{InputName, WorkflowId};
 use milepost_model::problem::{Code, Problem};
 use schemars::JsonSchema;
@@ -203,8 +204,11 @@ impl Later for Forget {
             return Ok(());
         }
         let message = "nothing says which inputs are to be forgotten";
-        let hint = "give `workflow_id` or `input_keys`; the inputs of all workflows are for a \
-                    person to forget, with `milepost inputs forget`";
+        let hint = Hint::text(
+            "give `workflow_id` or `input_keys`; the inputs of all workflows are for a person to \
+             forget, with ",
+        )
+        .call(Invocation::of(Self::NAME));
         Err(Problem::new(Code::ParamsInvalid, message, hint))
     }
 
@@ -251,13 +255,16 @@ fn forgetting(request: &ForgetRequest) -> Result<Forgetting, Problem> {
 
 fn workflow(id: &str) -> Result<WorkflowId, Problem> {
     WorkflowId::parse(id).map_err(|error| {
-        Problem::new(Code::IdInvalid, error.to_string(), "see `milepost workflow list`")
+        let hint = Hint::text("see ").call(Invocation::of("workflow.list"));
+        Problem::new(Code::IdInvalid, error.to_string(), hint)
     })
 }
 
 fn input(key: &str) -> Result<InputName, Problem> {
     InputName::parse(key).map_err(|error| {
-        let hint = "see `milepost workflow inputs` for the inputs of a workflow";
+        let hint = Hint::text("see ")
+            .call(Invocation::of("workflow.preview_inputs"))
+            .then(" for the inputs of a workflow");
         Problem::new(Code::IdInvalid, error.to_string(), hint)
     })
 }

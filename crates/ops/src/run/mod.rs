@@ -30,6 +30,7 @@ use milepost_driver::{RunReader, RunService, Tell};
 use milepost_engine::Key;
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::StepStatus;
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
 
@@ -68,9 +69,11 @@ pub(crate) async fn send(
     runs.send(run, tell).await.map_err(|error| of_run(&error))
 }
 
+/// A run that is busy: the message is in its inbox.
 pub(crate) fn not_taken_in(run: &RunId) -> Problem {
     let message = format!("run `{run}` has not taken it in yet");
-    let hint = "it will when the process that drives it has time; look with `milepost show`";
+    let hint = Hint::text("it will when the process that drives it has time; look with ")
+        .call(Invocation::of("workflow.status"));
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 

@@ -1,176 +1,93 @@
-//! What is to be done next about a run, as data: each door says it in its own words. As JSON it is
-//! a command line, from which it is read back.
+//! What is to be done next about a run, as data: each door says it in its own words.
 
-use std::fmt;
-use std::str::FromStr;
-
+use milepost_model::hint::Invocation;
+use milepost_model::wording;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value, json};
-
-/// What is to be done next about a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Next {
-    /// The run.
-    pub run_id: String,
-    /// What with it.
-    pub deed: Deed,
-}
-
-/// What is to be done with a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
-    /// Look at it until it ends.
-    Look,
-    /// Let it go on.
-    GoOn,
-    /// See what going on would mean.
-    Plan,
-    /// Do a step, and hand in what came of it.
-    Submit {
-        /// The step that is due.
-        step_id: String,
-    },
-    /// A person approves or rejects.
-    Approve,
-    /// A person says what became of a step.
-    Decide,
-    /// A person raises a budget.
-    Budget {
-        /// Which.
-        name: String,
-        /// To how much, for example.
-        limit: u64,
-    },
-    /// Give a variable that the run waits for.
-    Context {
-        /// The variable.
-        name: String,
-    },
-    /// A person gives a secret input again.
-    Give {
-        /// The input.
-        name: String,
-    },
-}
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
 /// What stands for an output that has yet to be made.
 const OUTPUT: &str = "<what the step came to>";
 /// What stands for a value that has yet to be found out.
 const VALUE: &str = "<its value>";
+/// What stands for a value that only its owner knows.
+const UNTOLD: &str = "…";
+
+/// The one call to make next: a door writes it as its readers make it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Next(pub Invocation);
 
 impl Next {
-    pub(crate) fn new(run_id: &str, deed: Deed) -> Next {
-        Next { run_id: run_id.to_owned(), deed }
+    /// Look at a run until it ends.
+    pub(crate) fn look(run: &str) -> Next {
+        let look = Invocation::of("workflow.status").with("run_id", run);
+        Next(look.with("wait_s", super::WAIT_MAX_S))
     }
 
-    /// The call that does it; none where a person has to.
-    pub fn call(&self) -> Option<(&'static str, Map<String, Value>)> {
-        let run = &self.run_id;
-        let (operation, arguments) = match &self.deed {
-            Deed::Look => ("workflow.status", json!({"run_id": run, "wait_s": super::WAIT_MAX_S})),
-            Deed::GoOn => ("workflow.resume", json!({"run_id": run})),
-            Deed::Plan => ("workflow.resume", json!({"run_id": run, "plan_only": true})),
-            Deed::Submit { step_id } => {
-                ("workflow.submit", json!({"run_id": run, "step_id": step_id, "output": OUTPUT}))
-            }
-            Deed::Context { name } => {
-                ("workflow.submit", json!({"run_id": run, "context": {name: VALUE}}))
-            }
-            Deed::Approve | Deed::Decide | Deed::Budget { .. } | Deed::Give { .. } => return None,
-        };
-        Some((operation, arguments.as_object().cloned().unwrap_or_default()))
+    /// Let a run go on.
+    pub(crate) fn resume(run: &str) -> Next {
+        Next(resume(run))
     }
 
-    /// What an agent does where a person has to act.
-    pub fn told_to_agents(&self) -> Option<String> {
-        let what = match &self.deed {
-            Deed::Approve => "approve or reject",
-            Deed::Decide => "say what becomes of it",
-            Deed::Budget { .. } => "raise the budget",
-            Deed::Give { .. } => "give the secret input again",
-            Deed::Look | Deed::GoOn | Deed::Plan | Deed::Submit { .. } | Deed::Context { .. } => {
-                return None;
-            }
-        };
-        Some(format!("stop now; tell the user: {what} with `{self}`"))
+    /// See what going on would mean.
+    pub(crate) fn plan(run: &str) -> Next {
+        Next(resume(run).with("plan_only", true))
     }
-}
 
-/// As a command line.
-impl fmt::Display for Next {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let run = &self.run_id;
-        match &self.deed {
-            Deed::Look => write!(f, "milepost show {run}"),
-            Deed::GoOn => write!(f, "milepost resume {run}"),
-            Deed::Plan => write!(f, "milepost resume {run} --plan"),
-            Deed::Submit { step_id } => write!(f, "milepost submit {run} {step_id} <file>"),
-            Deed::Approve => write!(f, "milepost approve {run}"),
-            Deed::Decide => write!(f, "milepost decide {run}"),
-            Deed::Budget { name, limit } => {
-                write!(f, "milepost resume {run} --budget {name}={limit}")
-            }
-            Deed::Context { name } => {
-                write!(f, "milepost submit {run} --context '{{\"{name}\": …}}'")
-            }
-            Deed::Give { name } => write!(f, "milepost resume {run} -i {name}=…"),
+    /// Do a step, and hand in what came of it.
+    pub(crate) fn submit(run: &str, step: &str) -> Next {
+        let submit = Invocation::of("workflow.submit").with("run_id", run);
+        Next(submit.with("step_id", step).with("output", OUTPUT))
+    }
+
+    /// Give a variable that a run waits for.
+    pub(crate) fn variable(run: &str, name: &str) -> Next {
+        let submit = Invocation::of("workflow.submit").with("run_id", run);
+        Next(submit.with("context", json!({name: VALUE})))
+    }
+
+    /// A person approves or rejects.
+    pub(crate) fn approve(run: &str) -> Next {
+        Next(Invocation::of("workflow.approve").with("run_id", run))
+    }
+
+    /// A person says what became of a step.
+    pub(crate) fn decide(run: &str) -> Next {
+        Next(Invocation::of("workflow.decide").with("run_id", run))
+    }
+
+    /// A person raises a budget.
+    pub(crate) fn budget(run: &str, name: &str, limit: u64) -> Next {
+        Next(resume(run).with("budget", json!({name: limit})))
+    }
+
+    /// What a person has to do, where nobody else can.
+    pub fn person(&self) -> Option<&'static str> {
+        let gives = |name: &str| self.0.arguments.contains_key(name);
+        match &*self.0.operation {
+            "workflow.approve" => Some("approve or reject"),
+            "workflow.decide" => Some("say what becomes of it"),
+            "workflow.resume" if gives("budget") => Some("raise the budget"),
+            "workflow.resume" if gives("inputs") => Some("give the secret input again"),
+            _ => None,
         }
     }
 }
 
-/// A text that says nothing about a run.
-#[derive(Debug)]
-pub struct NoNext;
-
-impl fmt::Display for NoNext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("this is nothing to do next about a run")
-    }
+/// The call that lets a run go on.
+pub(crate) fn resume(run: &str) -> Invocation {
+    Invocation::of("workflow.resume").with("run_id", run)
 }
 
-impl FromStr for Next {
-    type Err = NoNext;
-
-    fn from_str(text: &str) -> Result<Next, NoNext> {
-        let words: Vec<&str> = text.split(' ').collect();
-        let (run, deed) = match words.as_slice() {
-            ["milepost", "show", run] => (run, Deed::Look),
-            ["milepost", "resume", run] => (run, Deed::GoOn),
-            ["milepost", "resume", run, "--plan"] => (run, Deed::Plan),
-            ["milepost", "resume", run, "--budget", limit] => {
-                let (name, limit) = limit.split_once('=').ok_or(NoNext)?;
-                let limit = limit.parse().map_err(|_| NoNext)?;
-                (run, Deed::Budget { name: name.to_owned(), limit })
-            }
-            ["milepost", "resume", run, "-i", input] => {
-                let name = input.strip_suffix("=…").ok_or(NoNext)?.to_owned();
-                (run, Deed::Give { name })
-            }
-            ["milepost", "submit", run, "--context", name, _] => {
-                let name = name.trim_start_matches("'{").trim_end_matches(':');
-                (run, Deed::Context { name: name.trim_matches('"').to_owned() })
-            }
-            ["milepost", "submit", run, step @ .., "<file>"] => {
-                (run, Deed::Submit { step_id: step.join(" ") })
-            }
-            ["milepost", "approve", run] => (run, Deed::Approve),
-            ["milepost", "decide", run] => (run, Deed::Decide),
-            _ => return Err(NoNext),
-        };
-        Ok(Next::new(run, deed))
-    }
+/// The same with a secret input, which only a person can give again.
+pub(crate) fn resume_with(run: &str, input: &str) -> Invocation {
+    resume(run).with("inputs", json!({input: UNTOLD}))
 }
 
 impl Serialize for Next {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Next {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Next, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        let said: Value = wording::current(|wording| wording.next(&self.0, self.person()));
+        said.serialize(serializer)
     }
 }
 
@@ -188,28 +105,29 @@ impl JsonSchema for Next {
 mod tests {
     use super::*;
 
+    /// Either anybody makes the call, or it is known what to tell a person.
     #[test]
-    fn what_is_next_is_read_back_from_its_command() {
-        let submit = Deed::Submit { step_id: "each[2]/look".to_owned() };
-        let none = Deed::Submit { step_id: String::new() };
-        for deed in [
-            Deed::Look,
-            Deed::GoOn,
-            Deed::Plan,
-            submit,
-            none,
-            Deed::Approve,
-            Deed::Decide,
-            Deed::Budget { name: "writes".to_owned(), limit: 20 },
-            Deed::Context { name: "tone".to_owned() },
-            Deed::Give { name: "token".to_owned() },
+    fn what_only_a_person_can_do_is_told_apart() {
+        for next in [
+            Next::look("run_1"),
+            Next::resume("run_1"),
+            Next::plan("run_1"),
+            Next::submit("run_1", "each[2]/look"),
+            Next::variable("run_1", "tone"),
         ] {
-            let next = Next::new("run_1", deed);
-            let read: Next = next.to_string().parse().expect("is one");
-            assert_eq!(read, next);
-            // Either an agent does it, or it is told whom to tell.
-            assert_ne!(next.call().is_some(), next.told_to_agents().is_some(), "{next}");
+            assert_eq!(next.person(), None, "{next:?}");
         }
-        assert!("milepost demo".parse::<Next>().is_err());
+        assert_eq!(Next::approve("run_1").person(), Some("approve or reject"));
+        assert_eq!(Next::decide("run_1").person(), Some("say what becomes of it"));
+        assert_eq!(Next::budget("run_1", "writes", 20).person(), Some("raise the budget"));
+        let given = Next(resume_with("run_1", "token"));
+        assert_eq!(given.person(), Some("give the secret input again"));
+    }
+
+    #[test]
+    fn without_a_door_it_is_written_as_the_call_it_is() {
+        let told = serde_json::to_value(Next::plan("run_1")).expect("JSON");
+        let arguments = json!({"run_id": "run_1", "plan_only": true});
+        assert_eq!(told, json!({"operation": "workflow.resume", "arguments": arguments}));
     }
 }

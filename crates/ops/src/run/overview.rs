@@ -1,8 +1,9 @@
-//! How things stand: the open runs, who has to do what, and the one command to type next.
+//! How things stand: the open runs, who has to do what, and the one call to make next.
 
 use milepost_engine::ports::{RunFilter, RunStatus};
 use milepost_engine::state::Status;
 use milepost_engine::view::WaitingKind;
+use milepost_model::hint::Invocation;
 use milepost_model::id::RunId;
 use milepost_model::problem::Problem;
 use schemars::JsonSchema;
@@ -10,14 +11,12 @@ use serde::{Serialize, Serializer};
 
 use super::errors::of_run;
 use super::list::{Listed, listed};
-use super::next::{Deed, Next};
+use super::next::Next;
 use super::view::{RunView, WaitingView};
 use crate::reader::Reader;
 
 /// Open runs that are looked at; of more, the newest.
 const OPEN_MAX: usize = 50;
-/// What to type where there have never been runs.
-const FIRST: &str = "milepost demo";
 
 /// How things stand.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -33,8 +32,8 @@ pub struct Overview {
     /// Why the configuration that counts here cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-    /// The one command to type next.
-    pub next: String,
+    /// The one call to make next.
+    pub next: Next,
 }
 
 /// What a run waits for.
@@ -53,8 +52,8 @@ pub struct Asked {
     pub step: Option<String>,
     /// What is asked.
     pub message: String,
-    /// What to type.
-    pub next: String,
+    /// What to do about it.
+    pub next: Next,
 }
 
 /// What kind of thing a run waits for, those included that are not part of its state.
@@ -96,7 +95,7 @@ pub async fn overview(reader: &Reader) -> Result<Overview, Problem> {
         waits_on_you: Vec::new(),
         waits_on_agent: Vec::new(),
         fault: reader.config().err().map(|problem| problem.message),
-        next: String::new(),
+        next: doctor(),
     };
     for run in &overview.open {
         // A run that a step started is told of with the run that started it.
@@ -110,7 +109,7 @@ pub async fn overview(reader: &Reader) -> Result<Overview, Problem> {
                 kind: AskedKind::Damaged,
                 step: None,
                 message: "its journal is damaged, and it was set aside".to_owned(),
-                next: "milepost doctor".to_owned(),
+                next: doctor(),
             });
         } else if let Ok(id) = RunId::parse(&run.run_id) {
             let (person, agent) = asked(&super::view(runs, &id).await?);
@@ -124,8 +123,7 @@ pub async fn overview(reader: &Reader) -> Result<Overview, Problem> {
 
 /// What a run waits for: a person first, agents second.
 fn asked(view: &RunView) -> (Vec<Asked>, Vec<Asked>) {
-    let look = || Next::new(&view.run_id, Deed::Look);
-    let next = || view.next.clone().unwrap_or_else(look).to_string();
+    let next = || view.next.clone().unwrap_or_else(|| Next::look(&view.run_id));
     let of = |kind: AskedKind, step: Option<String>, message: String| Asked {
         run_id: view.run_id.clone(),
         workflow: view.workflow.clone(),
@@ -146,10 +144,14 @@ fn asked(view: &RunView) -> (Vec<Asked>, Vec<Asked>) {
     (person.into_iter().map(of).collect(), agent.into_iter().map(of).collect())
 }
 
-/// The one command that is of most use now.
-async fn next(reader: &Reader, overview: &Overview) -> Result<String, Problem> {
+fn doctor() -> Next {
+    Next(Invocation::of("doctor"))
+}
+
+/// The one call that is of most use now.
+async fn next(reader: &Reader, overview: &Overview) -> Result<Next, Problem> {
     if overview.fault.is_some() {
-        return Ok("milepost doctor".to_owned());
+        return Ok(doctor());
     }
     let yours = &overview.waits_on_you;
     let is_asked = |one: &&Asked| {
@@ -162,15 +164,15 @@ async fn next(reader: &Reader, overview: &Overview) -> Result<String, Problem> {
         return Ok(one.next.clone());
     }
     if let Some(run) = overview.open.first() {
-        return Ok(format!("milepost logs {} --follow", run.run_id));
+        let logs = Invocation::of("run.events").with("run_id", run.run_id.as_str());
+        return Ok(Next(logs.with("follow", true)));
     }
     let newest = reader.runs().list(&RunFilter::default(), 1).await;
     let newest = newest.map_err(|error| of_run(&error))?;
     Ok(match newest.runs.first() {
-        None => FIRST.to_owned(),
-        Some(run) if run.standing.status == RunStatus::Failed => {
-            format!("milepost resume {} --plan", run.id)
-        }
-        Some(_) => "milepost workflow list".to_owned(),
+        // Where there have never been runs.
+        None => Next(Invocation::of("demo")),
+        Some(run) if run.standing.status == RunStatus::Failed => Next::plan(run.id.as_str()),
+        Some(_) => Next(Invocation::of("workflow.list")),
     })
 }

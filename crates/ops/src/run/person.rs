@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use milepost_engine::event::{Event, Presence, Proof, RunCreated};
 use milepost_engine::ports::RunFilter;
 use milepost_engine::signal::Decided;
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
 use milepost_store::person::{self, Person, PersonError};
@@ -29,7 +30,8 @@ pub(crate) async fn key(writer: &Writer) -> Result<Option<String>, Problem> {
     let known = of(writer).key().map_err(|error| of_person(&error))?;
     if known.is_none() && was_signed(writer).await? {
         let message = "decisions were signed with a PIN until now, and `person.json` is gone";
-        let hint = "restore it from a backup, or set a PIN with `milepost person set-pin`";
+        let hint = Hint::text("restore it from a backup, or set a PIN with ")
+            .call(Invocation::of("person.set_pin"));
         return Err(Problem::new(Code::PresenceRequired, message, hint));
     }
     Ok(known)
@@ -107,7 +109,8 @@ pub(crate) fn proof(
     text: &str,
 ) -> Result<Proof, Problem> {
     if call.caller() != Caller::Person {
-        let hint = "stop, and tell the person to run `milepost inbox`";
+        let inbox = Invocation::of("inbox");
+        let hint = Hint::text("stop, and tell the person to run ").person(inbox);
         let message = "only a person can decide this";
         return Err(Problem::new(Code::PresenceRequired, message, hint));
     }
@@ -125,7 +128,8 @@ pub(crate) fn proof(
 
 fn with_pin() -> Problem {
     let message = "this decision needs the person's PIN, which is typed in a terminal alone";
-    let hint = "decide with `milepost approve` in a terminal";
+    let hint =
+        Hint::text("decide with ").call(Invocation::of("workflow.approve")).then(" in a terminal");
     Problem::new(Code::PresenceRequired, message, hint)
 }
 
@@ -144,7 +148,8 @@ pub(crate) fn untyped(why: Untyped) -> Problem {
 
 fn absent() -> Problem {
     let message = "a decision is made by a person at a terminal, and there is none";
-    let hint = "run `milepost inbox` in a terminal of your own";
+    let inbox = Invocation::of("inbox");
+    let hint = Hint::text("run ").call(inbox).then(" in a terminal of your own");
     Problem::new(Code::PresenceRequired, message, hint)
 }
 
@@ -152,15 +157,14 @@ fn absent() -> Problem {
 pub(crate) fn of_person(error: &PersonError) -> Problem {
     let message = error.to_string();
     let hint = match error {
-        PersonError::NotSet => "set one with `milepost person set-pin`",
-        PersonError::Wrong { .. } => "type the PIN that was set",
-        PersonError::Locked => {
-            "remove `person.json` from the data directory and set a new PIN; \
-                                runs that were started with the old one have to be started anew"
-        }
-        PersonError::TooShort => "choose a longer one",
-        PersonError::Damaged { .. } => "restore it from a backup",
-        PersonError::NoRandomness => "look at the system",
+        PersonError::NotSet => Hint::text("set one with ").call(Invocation::of("person.set_pin")),
+        PersonError::Wrong { .. } => "type the PIN that was set".into(),
+        PersonError::Locked => "remove `person.json` from the data directory and set a new PIN; \
+             runs that were started with the old one have to be started anew"
+            .into(),
+        PersonError::TooShort => "choose a longer one".into(),
+        PersonError::Damaged { .. } => "restore it from a backup".into(),
+        PersonError::NoRandomness => "look at the system".into(),
         PersonError::File(error) => return problems::of_file(error),
         PersonError::Chain(error) => return of_journal(error),
     };

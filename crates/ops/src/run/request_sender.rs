@@ -18,6 +18,7 @@ use milepost_engine::ports::{
 };
 use milepost_engine::{Failure, Trouble};
 use milepost_model::document::hex;
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::{Mask, Secret};
@@ -33,8 +34,8 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::begin;
 use super::errors::failure_of;
+use super::{begin, next};
 use super::sealed::Sealed;
 use crate::author::errand::Errand;
 use crate::call::Alone;
@@ -236,9 +237,8 @@ impl CatalogSender {
             let found = self.variable(variable);
             return Some(found.ok_or_else(|| {
                 let message = format!("the variable `{variable}` is not set in this process");
-                let next = format!("milepost resume {run}");
-                let hint = format!("set it, then go on with `{next}`");
-                Problem::new(Code::SecretNotFound, message, hint).context("next", next)
+                let hint = Hint::text("set it, then go on with ").call(next::resume(run.as_str()));
+                Problem::new(Code::SecretNotFound, message, hint)
             }));
         }
         let input = name.strip_prefix(INPUT)?;
@@ -252,9 +252,8 @@ impl CatalogSender {
         });
         Some(known.ok_or_else(|| {
             let message = format!("the secret input `{input}` was given to another process");
-            let next = format!("milepost resume {run} -i {input}=…");
-            let hint = format!("go on with `{next}`");
-            Problem::new(Code::SecretNotFound, message, hint).context("next", next)
+            let hint = Hint::text("go on with ").person(next::resume_with(run.as_str(), input));
+            Problem::new(Code::SecretNotFound, message, hint)
         }))
     }
 
@@ -270,7 +269,8 @@ impl CatalogSender {
         }
         let parsed = SecretName::parse(name).map_err(|_| {
             let message = format!("`{name}` is not a valid secret name");
-            Problem::new(Code::SecretNotFound, message, "see `milepost secret list`")
+            let hint = Hint::text("see ").call(Invocation::of("secret.list"));
+            Problem::new(Code::SecretNotFound, message, hint)
         })?;
         let origin = loaded.base()?.origin();
         let found = self.writer.vault()?.get_for(&parsed, &origin);

@@ -12,6 +12,7 @@ use milepost_engine::resume::{
 use milepost_engine::signal::{Reply, Signal, resumed_text};
 use milepost_engine::state::{End, Phase, State, Status};
 use milepost_engine::{Flow, Key, sentinel};
+use milepost_model::hint::Hint;
 use milepost_model::id::RunId;
 use milepost_model::plan;
 use milepost_model::problem::{Code, Problem};
@@ -24,7 +25,7 @@ use serde_json::{Map, Value};
 use super::errors::{of_run, refused};
 use super::past::JournaledPast;
 use super::view::RunView;
-use super::{begin, person};
+use super::{begin, next, person};
 use crate::author::no_secrets;
 use crate::call::{Alone, Call, Caller};
 use crate::inputs::Origin::Given;
@@ -104,7 +105,7 @@ pub enum Version {
 }
 
 /// What is kept, what runs, and the run.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// The steps in order, with what becomes of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -456,14 +457,18 @@ fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Response,
 /// A run that has not ended is not changed, even where nobody drives it.
 fn left_alone(run: &RunId) -> Problem {
     let message = "nobody drives this run, and it has not ended";
-    let hint = format!("let it go on with `milepost resume {run}`, or cancel it first");
+    let hint = Hint::text("let it go on with ")
+        .call(next::resume(run.as_str()))
+        .then(", or cancel it first");
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 
 /// A model does not do once more what must not happen twice by accident.
 fn for_a_person(deed: &str, run: &RunId) -> Problem {
     let message = format!("only a person can decide to {deed}");
-    let hint = format!("stop, and ask the person to run `milepost resume {run}` as you wanted to");
+    let hint = Hint::text("stop, and ask the person to run ")
+        .person(next::resume(run.as_str()))
+        .then(" as you wanted to");
     Problem::new(Code::PresenceRequired, message, hint).context("run_id", run.as_str())
 }
 

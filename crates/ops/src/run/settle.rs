@@ -5,6 +5,7 @@ use milepost_engine::Key;
 use milepost_engine::event::Settlement;
 use milepost_engine::signal::{Signal, settled_text};
 use milepost_engine::view::WaitingKind;
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::{Code, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,7 +64,8 @@ impl Later for Settle {
 
     async fn run(writer: &Writer, call: &dyn Call, request: Request) -> Result<RunView, Problem> {
         if call.caller() != Caller::Person {
-            let hint = "stop, and ask the person to run `milepost decide`";
+            let decide = Invocation::of(Self::NAME);
+            let hint = Hint::text("stop, and ask the person to run ").person(decide);
             let message = "only a person can decide this";
             return Err(Problem::new(Code::PresenceRequired, message, hint));
         }
@@ -113,7 +115,11 @@ impl Later for Settle {
 /// What happened has an output, which the steps behind it may read.
 fn untold(key: &Key) -> Problem {
     let message = format!("what came of `{key}` is not said");
-    let hint = "add `--output` with JSON; `--output null` when nothing came of it";
+    let hint = Hint::text("add ")
+        .argument("output")
+        .then(" with JSON; ")
+        .given("output", "null")
+        .then(" when nothing came of it");
     Problem::new(Code::ParamsInvalid, message, hint)
 }
 
@@ -124,7 +130,7 @@ fn waiting(view: &RunView) -> Result<String, Problem> {
     match (all.next(), all.next()) {
         (Some(one), None) => Ok(one.step.clone().unwrap_or_default()),
         (None, _) => {
-            let hint = "see what waits with `milepost inbox`";
+            let hint = Hint::text("see what waits with ").call(Invocation::of("inbox"));
             Err(Problem::new(Code::RunConflict, "nobody has to say what became of a step", hint))
         }
         (Some(_), Some(_)) => {

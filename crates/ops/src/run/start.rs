@@ -97,7 +97,7 @@ impl Later for Start {
 }
 
 /// What `workflow.run` answers.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Response {
     /// The run that was started.

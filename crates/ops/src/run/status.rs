@@ -46,7 +46,7 @@ pub struct Request {
 }
 
 /// The run, or the open runs.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Response {
     /// One run.

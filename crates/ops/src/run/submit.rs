@@ -47,7 +47,7 @@ pub struct Request {
 }
 
 /// What became of it.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
     /// Whether it will do. Absent while it is still being checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,14 +11,15 @@ use milepost_engine::view::{self, Brief, Waiting};
 use milepost_engine::{Failure, Flow, Key, shown};
 use milepost_model::problem::Code;
 use milepost_model::step::Action;
+use milepost_model::wording::Worded;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::next::{Deed, Next};
+use super::next::Next;
 
 /// A run.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunView {
     /// The run.
     pub run_id: String,
@@ -99,8 +100,9 @@ pub struct ProblemView {
     /// What happened.
     pub message: String,
     /// The one next action.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub hint: String,
+    #[serde(default, skip_serializing_if = "Worded::is_empty")]
+    #[schemars(with = "String")]
+    pub hint: Worded,
     /// Where, and what else is known.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
@@ -209,7 +211,8 @@ pub struct IssueView {
     /// What.
     pub message: String,
     /// What to do.
-    pub suggestion: String,
+    #[schemars(with = "String")]
+    pub suggestion: Worded,
 }
 
 impl RunView {
@@ -234,12 +237,17 @@ impl RunView {
             Some(End::Failed(failure)) => (None, Some(ProblemView::of(failure))),
             Some(End::Canceled) | None => (None, None),
         };
-        let waiting = view::waiting(flow, state);
+        let waits = view::waiting(flow, state);
         let now = now_ms().max(state.now_ms);
-        let waiting = waiting.iter().map(|one| WaitingView::of(flow, state, one));
+        let waiting = waits.iter().map(|one| WaitingView::of(flow, state, one));
         let waiting: Vec<WaitingView> = waiting.map(|one| one.at(now)).collect();
         let due: Vec<DueView> = view::briefs(flow, state).into_iter().map(DueView::of).collect();
-        let next = due_next(state, status).or_else(|| next(&state.head.run, status, &waiting));
+        let variable = waits.iter().find_map(|one| match one {
+            Waiting::Variable { variable, .. } => Some(variable.as_str()),
+            _ => None,
+        });
+        let run = &state.head.run;
+        let next = due_next(state, status).or_else(|| next(run, status, &waiting, variable));
         RunView {
             run_id: state.head.run.clone(),
             workflow: state.head.workflow.clone(),
@@ -283,7 +291,7 @@ impl RunView {
             expires_ms: None,
             presence: None,
         });
-        self.next = Some(Next::new(&self.run_id, Deed::GoOn));
+        self.next = Some(Next::resume(&self.run_id));
     }
 
     /// Whether nobody drives it.
@@ -364,8 +372,8 @@ impl ProblemView {
     pub(crate) fn of(failure: &Failure) -> ProblemView {
         ProblemView {
             code: failure.code.clone(),
-            message: failure.message.clone(),
-            hint: failure.hint.clone(),
+            message: failure.message().into_owned(),
+            hint: failure.hint().into(),
             context: failure.context.as_deref().cloned().unwrap_or_default(),
         }
     }
@@ -411,7 +419,9 @@ impl WaitingView {
         };
         match waiting {
             Waiting::Approval(request) => approval(flow, state, request),
-            Waiting::Unknown { key, failure } => plain(Some(key.as_str()), failure.message.clone()),
+            Waiting::Unknown { key, failure } => {
+                plain(Some(key.as_str()), failure.message().into_owned())
+            }
             Waiting::Exhausted { key, issues } => {
                 let last = issues.first().map(|issue| format!(": {}", issue.message));
                 let message = format!("no submission was accepted{}", last.unwrap_or_default());
@@ -504,53 +514,58 @@ impl DueView {
 
 impl IssueView {
     pub(crate) fn of(issue: milepost_engine::event::Issue) -> IssueView {
-        IssueView { message: issue.message, suggestion: issue.suggestion }
+        IssueView { message: issue.message, suggestion: issue.suggestion.into() }
     }
 }
 
 /// What to do next where only the state knows it: what a process lacks, or a limit that is reached.
 fn due_next(state: &State, status: RunStatus) -> Option<Next> {
+    let run = &state.head.run;
     match status {
-        RunStatus::Paused => state.open().find_map(|(_, step)| {
-            let context = step.failure.as_ref()?.context.as_deref()?;
-            context.get("next")?.as_str()?.parse().ok()
-        }),
+        RunStatus::Paused => state.open().find_map(|(_, step)| lacked(step.failure.as_ref()?)),
         RunStatus::Waiting => {
             let budget = state.parked?;
             let limit = state.head.budget.get(&budget).copied().unwrap_or(0);
             let most = limit.max(state.spent.of(budget));
-            let (name, limit) = (budget.name().to_owned(), most.saturating_mul(2).max(1));
-            Some(Next::new(&state.head.run, Deed::Budget { name, limit }))
+            Some(Next::budget(run, budget.name(), most.saturating_mul(2).max(1)))
         }
         _ => None,
     }
 }
 
+/// The call that gives a process the secret that it lacked. A failure that version 0.1 wrote down
+/// has none: its run is let go on, and its hint says what to give.
+fn lacked(failure: &Failure) -> Option<Next> {
+    if !failure.is(Code::SecretNotFound) {
+        return None;
+    }
+    failure.hint().calls().find(|call| call.operation == "workflow.resume").cloned().map(Next)
+}
+
 /// The one thing to do next, by whom it concerns.
-fn next(run: &str, status: RunStatus, waiting: &[WaitingView]) -> Option<Next> {
-    let of = |kind: WaitingKind| waiting.iter().find(|one| one.kind == kind);
-    let deed = match status {
-        RunStatus::Running => Deed::Look,
-        RunStatus::Paused => Deed::GoOn,
-        RunStatus::Failed | RunStatus::Canceled => Deed::Plan,
+fn next(
+    run: &str,
+    status: RunStatus,
+    waiting: &[WaitingView],
+    variable: Option<&str>,
+) -> Option<Next> {
+    let of = |kind: WaitingKind| waiting.iter().any(|one| one.kind == kind);
+    Some(match status {
+        RunStatus::Running => Next::look(run),
+        RunStatus::Paused => Next::resume(run),
+        RunStatus::Failed | RunStatus::Canceled => Next::plan(run),
         RunStatus::Succeeded => return None,
-        RunStatus::Waiting if of(WaitingKind::Approval).is_some() => Deed::Approve,
-        RunStatus::Waiting
-            if of(WaitingKind::Decision).or_else(|| of(WaitingKind::Person)).is_some() =>
-        {
-            Deed::Decide
+        RunStatus::Waiting if of(WaitingKind::Approval) => Next::approve(run),
+        RunStatus::Waiting if of(WaitingKind::Decision) || of(WaitingKind::Person) => {
+            Next::decide(run)
         }
-        RunStatus::Waiting if of(WaitingKind::Lapsed).is_some() => Deed::GoOn,
-        RunStatus::Waiting if of(WaitingKind::Variable).is_some() => {
-            let message =
-                of(WaitingKind::Variable).map(|one| one.message.as_str()).unwrap_or_default();
-            let name = message.split('`').nth(1).unwrap_or_default().to_owned();
-            Deed::Context { name }
-        }
-        RunStatus::Waiting => {
-            let step_id = waiting.iter().find_map(|one| one.step.clone()).unwrap_or_default();
-            Deed::Submit { step_id }
-        }
-    };
-    Some(Next::new(run, deed))
+        RunStatus::Waiting if of(WaitingKind::Lapsed) => Next::resume(run),
+        RunStatus::Waiting => match variable {
+            Some(name) => Next::variable(run, name),
+            None => {
+                let step = waiting.iter().find_map(|one| one.step.as_deref());
+                Next::submit(run, step.unwrap_or_default())
+            }
+        },
+    })
 }

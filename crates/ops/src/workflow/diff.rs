@@ -104,7 +104,7 @@ fn before(record: &Record, version: Digest) -> Result<Digest, Problem> {
 
 fn alone(record: &Record) -> Problem {
     let message = format!("workflow `{}` has no version before this one", record.id);
-    let hint = format!("see `milepost workflow versions {}`", record.id);
+    let hint = super::problem::see_versions(&record.id);
     Problem::new(Code::WorkflowVersionNotFound, message, hint)
         .context("workflow_id", record.id.as_str())
 }

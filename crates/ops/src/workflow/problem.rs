@@ -1,6 +1,7 @@
 //! Why a workflow was not changed, for whoever wanted it.
 
 use milepost_model::document::Document;
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::WorkflowId;
 use milepost_model::problem::{Code, Problem};
 use milepost_store::workflows::WorkflowError;
@@ -15,8 +16,9 @@ pub(super) fn of_change(error: WorkflowError, reader: &Reader) -> Problem {
     match error {
         WorkflowError::NotFound { id } => missing(reader, &id),
         WorkflowError::Exists { id, version, path } => {
-            let hint = "give the version that you have seen (`--expect`, `expected_version`), or \
-                        say `overwrite`";
+            let hint = Hint::text("give the version that you have seen (")
+                .argument("expected_version")
+                .then(", `expected_version`), or say `overwrite`");
             Problem::new(Code::WorkflowExists, message, hint)
                 .context("workflow_id", id.as_str())
                 .context("version", version.to_string())
@@ -81,10 +83,14 @@ pub(super) fn missing(reader: &Reader, id: &WorkflowId) -> Problem {
 
 pub(super) fn no_version(id: &WorkflowId, version: &str) -> Problem {
     let message = format!("workflow `{id}` has no version `{version}`");
-    let hint = format!("see `milepost workflow versions {id}`");
-    Problem::new(Code::WorkflowVersionNotFound, message, hint)
+    Problem::new(Code::WorkflowVersionNotFound, message, see_versions(id))
         .context("workflow_id", id.as_str())
         .context("version", version)
+}
+
+pub(super) fn see_versions(id: &WorkflowId) -> Hint {
+    let versions = Invocation::of("workflow.versions").with("workflow_id", id.as_str());
+    Hint::text("see ").call(versions)
 }
 
 /// A document that is not written because it has errors.

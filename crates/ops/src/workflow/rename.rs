@@ -70,8 +70,7 @@ impl Later for Rename {
         let saved = saved.map_err(|error| {
             let mut problem = problem::of_change(error, &writer.reader);
             if problem.code == Code::WorkflowExists {
-                "choose another id, or delete or rename the other one first"
-                    .clone_into(&mut problem.hint);
+                problem.hint = "choose another id, or delete or rename the other one first".into();
             }
             problem
         })?;

@@ -6,6 +6,7 @@ use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
 use milepost_model::id::WorkflowId;
+use milepost_model::wording::Neutral;
 use milepost_model::workflow::Workflow;
 use milepost_ops::Code;
 use milepost_ops::inputs::{NoPast, Origin, Outcome, Past, Status, resolve};
@@ -69,9 +70,9 @@ fn a_violation_says_what_to_do() {
     assert_eq!(wrong.message, "input `status` is not one of the choices");
     assert_eq!(wrong.expected, "`open` or `paid`");
     assert_eq!(wrong.actual, "\"pad\"");
-    assert_eq!(wrong.suggestion, "did you mean `paid`?");
+    assert_eq!(wrong.suggestion.worded(&Neutral), "did you mean `paid`?");
     assert_eq!(missing.message, "input `a` is required");
-    assert_eq!(missing.suggestion, "give a value of type string");
+    assert_eq!(missing.suggestion.worded(&Neutral), "give a value of type string");
 }
 
 /// What was used before: `red`, and an output of `other`.
@@ -161,8 +162,9 @@ fn a_default_without_a_value_says_why() {
         assert_eq!(told(&response), [path], "{keys}");
         assert_eq!(response.violations[0].message, message);
         if keys.contains("env") && path.ends_with("required") {
-            let how = &response.violations[0].suggestion;
-            assert!(how.contains("`-i a=…`, or set the variable `"), "{how}");
+            let how = response.violations[0].suggestion.worded(&Neutral);
+            let given = "`inputs: {\"a\":\"…\"}`, or set the variable `";
+            assert!(how.contains(given), "{how}");
         }
         let optional = depot.resolve(&format!("a: {{optional: true, {keys}}}"), json!({}));
         assert_eq!(optional.ready, path.ends_with("required"), "{keys}");

@@ -1,5 +1,6 @@
 //! The table is complete and true.
 
+use milepost_model::wording::Neutral;
 use std::collections::HashSet;
 
 use milepost_ops::{Code, OPERATIONS, Safety};
@@ -48,7 +49,7 @@ fn an_unknown_operation_is_told_with_the_nearest() {
     let (_folder, operations) = over(&[]);
     let (code, problem) = refused(&operations, "guide.lst", json!({}));
     assert_eq!(code, Code::MethodNotFound);
-    assert_eq!(problem.hint, "did you mean `guide.list`?");
+    assert_eq!(problem.hint.worded(&Neutral), "did you mean `guide.list`?");
 }
 
 #[test]

@@ -129,8 +129,8 @@ async fn the_first_way_with_credentials_is_chosen() {
     assert_eq!(chosen(&[way(&["unknown"]), way(&[])]), chosen(&[]));
     let error = chosen(&[way(&["basic"]), way(&["header", "cookie"])]).expect_err("none");
     let schemes = vec!["basic".to_owned(), "header + cookie".to_owned()];
-    let flags = "--scheme basic --username SECRET --password SECRET".to_owned();
-    assert_eq!(error, AuthError::NoCredentials { catalog: shop(), schemes, flags });
+    let (scheme, takes) = ("basic".to_owned(), ["username", "password"].as_slice());
+    assert_eq!(error, AuthError::NoCredentials { catalog: shop(), schemes, scheme, takes });
     assert_eq!(error.to_string(), "no credentials for `basic` or `header + cookie`");
 }
 
