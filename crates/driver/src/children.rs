@@ -14,7 +14,6 @@ use milepost_model::id::RunId;
 use milepost_model::problem::Code;
 
 use crate::active::WrittenRun;
-use crate::clock::now_ms;
 use crate::driver::Driver;
 use crate::error::RunError;
 use crate::limits;
@@ -100,7 +99,8 @@ impl Driver {
         id: MessageId,
     ) -> Result<(), Failure> {
         let (run, flow, state) = (&child.run, &written.flow, &*written.state);
-        let planned = plan_continuation(&*self.inner.sender, flow, state, &child.rest)?;
+        let planned =
+            plan_continuation(&*self.inner.sender, flow, state, &child.rest, self.now_ms())?;
         let resumption = planned.resumption;
         if let Needs::Person(deed) | Needs::Proof(deed) = resume::needs(flow, state, &resumption) {
             let message = format!("only a person can decide to {deed}");
@@ -165,9 +165,10 @@ pub fn plan_continuation(
     flow: &Flow,
     state: &State,
     rest: &BTreeMap<Budget, u64>,
+    now_ms: u64,
 ) -> Result<ResumePlan, Failure> {
     let mut wanted = ResumeRequest::of(state, engine("parent"));
-    wanted.deadline_ms = now_ms() + flow.allowed_ms();
+    wanted.deadline_ms = now_ms + flow.allowed_ms();
     // What is left above may have become less; whether it may spend more, a person decides.
     let left = rest.iter().map(|(budget, rest)| (*budget, state.spent.of(*budget) + rest));
     wanted.budget = left.collect();

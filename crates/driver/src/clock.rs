@@ -1,5 +1,6 @@
 //! The time as a run sees it: it follows the clock of the machine, and never goes back.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 /// The time, in milliseconds since 1970.
@@ -18,31 +19,35 @@ fn skew_ms() -> i64 {
     text.parse().unwrap_or(0)
 }
 
+/// A clock in milliseconds since 1970: the system's, or that of a test.
+pub type WallClock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
 /// The clock of one run while it is driven.
 ///
 /// A machine whose clock is set back would wait for the time it has been to come again. What a
 /// run has seen of the time is the least there is, and from there on it goes on.
-#[derive(Debug)]
-pub(crate) struct Clock {
-    /// By how much the run is before the machine.
+pub(crate) struct RunClock {
+    wall: WallClock,
+    /// By how much the run is ahead of the machine.
     ahead_ms: u64,
     began_ms: u64,
     began: Instant,
 }
 
-impl Clock {
+impl RunClock {
     /// For a run whose last event was at this time.
-    pub(crate) fn of(last_ms: u64) -> Clock {
-        let now = now_ms();
+    pub(crate) fn of(wall: &WallClock, last_ms: u64) -> RunClock {
+        let now = wall();
         let ahead_ms = last_ms.saturating_sub(now);
-        Clock { ahead_ms, began_ms: now + ahead_ms, began: Instant::now() }
+        let wall = Arc::clone(wall);
+        RunClock { wall, ahead_ms, began_ms: now + ahead_ms, began: Instant::now() }
     }
 
     /// The time. A machine that slept has lost some of what passed, one whose clock was set back
     /// has lost the rest: the later one is right.
     pub(crate) fn now_ms(&self) -> u64 {
         let passed = self.began_ms.saturating_add(millis(self.began.elapsed()));
-        now_ms().saturating_add(self.ahead_ms).max(passed)
+        (self.wall)().saturating_add(self.ahead_ms).max(passed)
     }
 }
 

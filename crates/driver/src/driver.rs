@@ -1,6 +1,7 @@
 //! The driver of this process: it acquires runs, drives each in a task of its own, and tells those
 //! of other processes.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,7 +20,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::active::{ActiveRun, WrittenRun};
-use crate::clock::{Clock, now_ms};
+use crate::clock::{RunClock, WallClock};
 use crate::error::RunError;
 use crate::run_task::RunTask;
 use crate::service::{Answer, News, RunReader, RunService, Tell, Wait};
@@ -33,12 +34,32 @@ pub struct Driver {
     pub(crate) inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
+/// What a driver stands on.
+pub struct DriverPorts {
+    /// Where runs are kept.
+    pub journal: Arc<dyn Journal>,
+    /// How other processes are woken.
+    pub dispatch: Arc<dyn Dispatch>,
+    /// How requests are sent.
+    pub sender: Arc<dyn RequestSender>,
+    /// Where those look who follow runs, over the same journal.
+    pub watcher: Arc<RunWatcher>,
+    /// The time.
+    pub clock: WallClock,
+}
+
+impl fmt::Debug for DriverPorts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DriverPorts").field("journal", &self.journal).finish_non_exhaustive()
+    }
+}
+
 pub(crate) struct Inner {
     pub(crate) journal: Arc<dyn Journal>,
     dispatch: Arc<dyn Dispatch>,
     pub(crate) sender: Arc<dyn RequestSender>,
     pub(crate) watcher: Arc<RunWatcher>,
+    clock: WallClock,
     holder: HolderId,
     /// Whether others know of this process.
     announced: AtomicBool,
@@ -47,6 +68,12 @@ pub(crate) struct Inner {
     /// When it last said that it is alive.
     beaten_ms: AtomicU64,
     subscription: Mutex<Option<Subscription>>,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver").field("holder", &self.holder).finish_non_exhaustive()
+    }
 }
 
 impl Drop for Inner {
@@ -61,17 +88,14 @@ impl Drop for Inner {
 impl Driver {
     /// A driver over these ports. Nothing is opened, and nobody hears of it, before the first run
     /// is driven.
-    pub fn new(
-        journal: Arc<dyn Journal>,
-        dispatch: Arc<dyn Dispatch>,
-        sender: Arc<dyn RequestSender>,
-        watcher: Arc<RunWatcher>,
-    ) -> Result<Driver, RunError> {
+    pub fn new(ports: DriverPorts) -> Result<Driver, RunError> {
+        let DriverPorts { journal, dispatch, sender, watcher, clock } = ports;
         let inner = Inner {
             journal,
             dispatch,
             sender,
             watcher,
+            clock,
             holder: ids::new_holder()?,
             announced: AtomicBool::new(false),
             ends: AtomicBool::new(false),
@@ -81,10 +105,19 @@ impl Driver {
         Ok(Driver { inner: Arc::new(inner) })
     }
 
+    pub(crate) fn now_ms(&self) -> u64 {
+        (self.inner.clock)()
+    }
+
+    /// The clock of a run whose last event was at this time.
+    pub(crate) fn clock_of(&self, last_ms: u64) -> RunClock {
+        RunClock::of(&self.inner.clock, last_ms)
+    }
+
     pub(crate) async fn start_run(&self, prepared: PreparedRun) -> Result<RunId, RunError> {
         let inner = &self.inner;
         self.announce().await;
-        let now = now_ms();
+        let now = self.now_ms();
         let event = Event::RunCreated(Box::new(prepared.created));
         let first = Entry { seq: 1, at_ms: now, event };
         let state = State::begin(&first)?;
@@ -155,7 +188,7 @@ impl Driver {
         let record = self.inner.journal.run(run).await?;
         let written = self.inner.watcher.current(run, &record).await?;
         let mut interpreter = Interpreter::load(written.flow.clone(), (*written.state).clone());
-        let now = Clock::of(written.state.now_ms).now_ms();
+        let now = self.clock_of(written.state.now_ms).now_ms();
         let decision = interpreter.declare_lost(now, &*self.inner.sender)?;
         Ok((interpreter, decision, written))
     }
@@ -246,7 +279,7 @@ impl Driver {
 
     /// Says that this process is alive, unless it has just done so.
     fn beat(&self) {
-        let now_ms = now_ms();
+        let now_ms = self.now_ms();
         let period = u64::try_from(limits::BEAT.as_millis()).unwrap_or(u64::MAX);
         let last = self.inner.beaten_ms.load(Ordering::Relaxed);
         // A clock that was set back says nothing about how fresh it is.
@@ -263,7 +296,7 @@ impl Driver {
         if inner.announced.swap(true, Ordering::Relaxed) {
             return;
         }
-        inner.beaten_ms.store(now_ms(), Ordering::Relaxed);
+        inner.beaten_ms.store(self.now_ms(), Ordering::Relaxed);
         inner.journal.announce(&inner.holder);
         let weak = Arc::downgrade(inner);
         tokio::spawn(async move {

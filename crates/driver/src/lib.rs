@@ -19,7 +19,7 @@ mod trace;
 mod watcher;
 
 pub use children::plan_continuation;
-pub use driver::Driver;
+pub use driver::{Driver, DriverPorts};
 pub use error::RunError;
 pub use ids::{new_nonce, new_run_id};
 pub use load::{Loaded, compile, load};

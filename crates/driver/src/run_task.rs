@@ -19,7 +19,7 @@ use tracing::{Instrument, Span};
 
 use crate::active::ActiveRun;
 use crate::children::{self, Child, ChildEnd};
-use crate::clock::Clock;
+use crate::clock::RunClock;
 use crate::driver::Driver;
 use crate::{limits, load, trace};
 
@@ -30,7 +30,7 @@ pub(crate) struct RunTask {
     interpreter: Interpreter,
     durability: Durability,
     active: Arc<ActiveRun>,
-    clock: Clock,
+    clock: RunClock,
     /// The status that was last told.
     told: Option<Status>,
     /// Requests in flight, each with its attempt.
@@ -55,7 +55,7 @@ impl RunTask {
         active: Arc<ActiveRun>,
     ) -> RunTask {
         let (sender, outcomes) = mpsc::channel(limits::OUTCOMES);
-        let (clock, told) = (Clock::of(interpreter.state().now_ms), None);
+        let (clock, told) = (driver.clock_of(interpreter.state().now_ms), None);
         let calls = HashMap::new();
         RunTask {
             driver,

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use milepost_driver::{Driver, RunService};
+use milepost_driver::clock::now_ms;
+use milepost_driver::{Driver, DriverPorts, RunService};
 use milepost_engine::ports::RequestSender;
 use milepost_model::problem::Problem;
 use milepost_store::Blobs;
@@ -88,9 +89,13 @@ impl Writer {
         let hands = Writer { service: Arc::default(), ..self.clone() };
         let sender = Arc::new(CatalogSender::new(hands));
         let ports = self.reader.ports();
-        let (journal, dispatch) = (Arc::clone(&ports.journal), Arc::clone(&ports.dispatch));
-        let requests: Arc<dyn RequestSender> = Arc::clone(&sender) as _;
-        let runs = Driver::new(journal, dispatch, requests, Arc::clone(&ports.watcher));
+        let runs = Driver::new(DriverPorts {
+            journal: Arc::clone(&ports.journal),
+            dispatch: Arc::clone(&ports.dispatch),
+            sender: Arc::clone(&sender) as Arc<dyn RequestSender>,
+            watcher: Arc::clone(&ports.watcher),
+            clock: Arc::new(now_ms),
+        });
         let runs = runs.map_err(|error| of_run(&error))?;
         Ok(self.service.get_or_init(|| Service { runs, sender }))
     }

@@ -578,7 +578,7 @@ fn a_spent_budget_is_raised_by_a_person() {
     };
     expect![[r"
         PRESENCE_REQUIRED: only a person can decide this
-        hint: stop, and ask the person to run `milepost inbox`
+        hint: stop, and ask the person to run `inbox`
     "]]
     .assert_eq(&table(&story.plan(&raised(agent()))));
     let request = raised(person());

@@ -35,8 +35,8 @@ use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::errors::failure_of;
-use super::{begin, next};
 use super::sealed::Sealed;
+use super::{begin, next};
 use crate::author::errand::Errand;
 use crate::call::Alone;
 use crate::command;

@@ -522,7 +522,7 @@ async fn continued(
         return Ok(Some((Vec::new(), ForecastView::default())));
     }
     let (flow, state) = (&snapshot.flow, &*snapshot.state);
-    match plan_continuation(writer.sender()?, flow, state, &BTreeMap::new()) {
+    match plan_continuation(writer.sender()?, flow, state, &BTreeMap::new(), now_ms()) {
         Ok(planned) => with_children(writer, state, &planned).await.map(Some),
         Err(_) => Ok(None),
     }

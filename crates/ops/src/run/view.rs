@@ -9,6 +9,7 @@ pub use milepost_engine::state::{Status as RunStatus, StepStatus};
 pub use milepost_engine::view::WaitingKind;
 use milepost_engine::view::{self, Brief, Waiting};
 use milepost_engine::{Failure, Flow, Key, shown};
+use milepost_model::hint::Invocation;
 use milepost_model::problem::Code;
 use milepost_model::step::Action;
 use milepost_model::wording::Worded;
@@ -16,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::next::Next;
+use super::next::{Next, resume, resume_with};
 
 /// A run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -522,7 +523,7 @@ impl IssueView {
 fn due_next(state: &State, status: RunStatus) -> Option<Next> {
     let run = &state.head.run;
     match status {
-        RunStatus::Paused => state.open().find_map(|(_, step)| lacked(step.failure.as_ref()?)),
+        RunStatus::Paused => state.open().find_map(|(_, step)| lacked(run, step.failure.as_ref()?)),
         RunStatus::Waiting => {
             let budget = state.parked?;
             let limit = state.head.budget.get(&budget).copied().unwrap_or(0);
@@ -533,13 +534,22 @@ fn due_next(state: &State, status: RunStatus) -> Option<Next> {
     }
 }
 
-/// The call that gives a process the secret that it lacked. A failure that version 0.1 wrote down
-/// has none: its run is let go on, and its hint says what to give.
-fn lacked(failure: &Failure) -> Option<Next> {
+/// The call that gives a process the secret that it lacked.
+fn lacked(run: &str, failure: &Failure) -> Option<Next> {
     if !failure.is(Code::SecretNotFound) {
         return None;
     }
-    failure.hint().calls().find(|call| call.operation == "workflow.resume").cloned().map(Next)
+    let hint = failure.hint();
+    let told = hint.calls().find(|call| call.operation == "workflow.resume").cloned();
+    told.or_else(|| told_by_0_1(run, failure)).map(Next)
+}
+
+/// The same out of what version 0.1.0 kept beside such a failure: a command line whose last word is
+/// the input.
+fn told_by_0_1(run: &str, failure: &Failure) -> Option<Invocation> {
+    let line = failure.context.as_deref()?.get("next")?.as_str()?;
+    let input = line.rsplit_once(" -i ").map(|(_, input)| input.trim_end_matches("=…"));
+    Some(input.map_or_else(|| resume(run), |input| resume_with(run, input)))
 }
 
 /// The one thing to do next, by whom it concerns.

@@ -126,6 +126,12 @@ impl Journal {
     }
 }
 
+/// What is worded otherwise since, before and after. What it means is the same.
+const REWORDED: &[(&str, &str)] = &[
+    // The name of a tool, where a command is typed.
+    ("with `workflow.submit`", "with `milepost submit`"),
+];
+
 /// Every command that only looks says what the version that wrote the journal said, and changes
 /// nothing.
 fn is_told_as_it_was(name: &str) {
@@ -139,10 +145,17 @@ fn is_told_as_it_was(name: &str) {
         assert_eq!(out.lines().count(), view.said.len(), "milepost {line}: {out}");
         for (said, told) in out.lines().zip(&view.said) {
             let said: Value = serde_json::from_str(said).expect("JSON");
-            assert_eq!(said, *told, "milepost {line}");
+            assert_eq!(said, reworded(told), "milepost {line}");
         }
     }
     assert!(journal.bytes() == before, "whoever looks changes nothing");
+}
+
+/// What was recorded, in the words of now.
+fn reworded(told: &Value) -> Value {
+    let text =
+        REWORDED.iter().fold(told.to_string(), |text, (before, after)| text.replace(before, after));
+    serde_json::from_str(&text).expect("JSON")
 }
 
 /// One test for every journal, so that they run side by side.
