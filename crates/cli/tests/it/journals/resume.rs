@@ -29,6 +29,7 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 /// How a run is brought to its end.
+#[derive(Clone, Copy)]
 struct Case {
     /// Its workflow; with the step that waits, where that has several runs.
     run: &'static str,
