@@ -3,12 +3,18 @@
 //! Each check is a pure function from what was read to findings, with its own tests. All findings
 //! are shown at once, as `path:line: what, and what to do`.
 
+mod bounds;
 mod codes;
+mod exempt;
 mod files;
 mod finding;
 mod ranks;
 mod rust;
+mod sql;
+mod statuses;
 mod text;
+mod tokens;
+mod wording;
 
 use std::fs;
 use std::path::Path;
@@ -17,9 +23,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 
 use self::codes::Page;
+use self::exempt::Hit;
 use self::files::Listed;
 use self::finding::Finding;
-use self::rust::RustFile;
+use self::tokens::RustFile;
 use crate::codegen;
 use crate::report::Verdict;
 use crate::workspace::Workspace;
@@ -56,18 +63,27 @@ fn findings(workspace: &Workspace) -> Result<Vec<Finding>> {
     findings.extend(files::banned_names(&listed));
     findings.extend(ranks::wrong_rank(&members));
     findings.extend(ranks::misplaced_dependency(&members));
-    for file in listed.iter().filter(|file| file.is_rust()) {
-        let path = root.join(&file.path);
-        let text =
-            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        findings.extend(rust_findings(&file.path, &text));
+    let mut boundaries = Boundaries::new(root)?;
+    for file in listed.iter().filter(|file| file.is_rust() || file.is_page()) {
+        let text = read(root, &file.path)?;
+        if file.is_rust() {
+            findings.extend(rust_findings(&file.path, &text, &mut boundaries));
+        } else {
+            boundaries.read_page(&file.path, &text);
+        }
     }
+    findings.extend(boundaries.findings());
     findings.extend(code_findings(root, &listed)?);
     findings.sort();
     Ok(findings)
 }
 
-fn rust_findings(path: &str, source: &str) -> Vec<Finding> {
+fn read(root: &Path, path: &str) -> Result<String> {
+    let path = root.join(path);
+    fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn rust_findings(path: &str, source: &str, boundaries: &mut Boundaries) -> Vec<Finding> {
     let mut findings = text::long_lines(path, source);
     findings.extend(text::missing_module_doc(path, source));
     findings.extend(text::ungated_faults(path, source));
@@ -77,21 +93,61 @@ fn rust_findings(path: &str, source: &str) -> Vec<Finding> {
             findings.extend(rust::forbidden_attributes(&file));
             findings.extend(rust::forbidden_macros(&file));
             findings.extend(rust::unexplained_length(&file));
+            boundaries.read(&file);
         }
         Err(finding) => findings.push(finding),
     }
     findings
 }
 
+/// The rules that have exceptions: what they found in all files is judged together.
+struct Boundaries {
+    commands: Vec<String>,
+    sql: Vec<Hit>,
+    wording: Vec<Hit>,
+    statuses: Vec<Hit>,
+    bounds: Vec<Hit>,
+}
+
+impl Boundaries {
+    fn new(root: &Path) -> Result<Boundaries> {
+        let source = read(root, wording::COMMANDS)?;
+        let args = RustFile::parse(wording::COMMANDS, &source)
+            .map_err(|finding| anyhow::anyhow!("{finding}"))?;
+        let commands = wording::commands(&args)?;
+        let none = Vec::new;
+        Ok(Boundaries { commands, sql: none(), wording: none(), statuses: none(), bounds: none() })
+    }
+
+    fn read(&mut self, file: &RustFile) {
+        self.sql.extend(sql::reaches_past_the_journal(file));
+        self.wording.extend(wording::commands_in_code(file, &self.commands));
+        self.statuses.extend(statuses::held_as_text(file));
+        self.bounds.extend(bounds::outside_limits(file));
+    }
+
+    fn read_page(&mut self, path: &str, text: &str) {
+        self.wording.extend(wording::commands_in_page(path, text, &self.commands));
+    }
+
+    fn findings(self) -> impl Iterator<Item = Finding> {
+        let judged = [
+            (self.sql, sql::EXEMPT, "sql"),
+            (self.wording, wording::EXEMPT, "wording"),
+            (self.statuses, statuses::EXEMPT, "statuses"),
+            (self.bounds, bounds::EXEMPT, "bounds"),
+        ];
+        judged.into_iter().flat_map(|(hits, exempt, rule)| {
+            exempt::judge(hits, exempt, &format!("xtask/src/tidy/{rule}.rs"))
+        })
+    }
+}
+
 fn code_findings(root: &Path, listed: &[Listed]) -> Result<Vec<Finding>> {
-    let table = root.join(codes::TABLE);
-    let source =
-        fs::read_to_string(&table).with_context(|| format!("cannot read {}", table.display()))?;
+    let source = read(root, codes::TABLE)?;
     let mut pages = Vec::new();
     for file in listed.iter().filter(|file| codes::is_page(&file.path)) {
-        let path = root.join(&file.path);
-        let text =
-            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = read(root, &file.path)?;
         let title = text.lines().next().unwrap_or_default().to_owned();
         pages.push(Page { path: file.path.clone(), title });
     }

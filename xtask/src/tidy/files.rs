@@ -23,7 +23,16 @@ pub(crate) struct Listed {
 
 impl Listed {
     pub(crate) fn is_rust(&self) -> bool {
-        Path::new(&self.path).extension().is_some_and(|extension| extension == "rs")
+        self.has_extension("rs")
+    }
+
+    /// A page of words.
+    pub(crate) fn is_page(&self) -> bool {
+        self.has_extension("md")
+    }
+
+    fn has_extension(&self, wanted: &str) -> bool {
+        Path::new(&self.path).extension().is_some_and(|extension| extension == wanted)
     }
 }
 

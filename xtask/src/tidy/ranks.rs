@@ -10,15 +10,17 @@ use super::finding::Finding;
 
 /// A crate depends only on crates of a strictly lower rank. `xtask` stands outside.
 const RANKS: &[(&str, u8)] = &[
-    ("model", 1),
+    ("syntax", 0),
     ("metrics", 0),
+    ("model", 1),
     ("catalog", 2),
     ("engine", 2),
-    ("store", 3),
+    ("mock", 3),
     ("outbound", 3),
+    ("store", 3),
     ("driver", 4),
+    ("scale", 4),
     ("ops", 5),
-    ("scale", 5),
     ("mcp", 6),
     ("console", 6),
     ("cli", 7),
@@ -173,6 +175,18 @@ mod tests {
             member("model", &["milepost-cli"]),
         ];
         let expected = ["crates/store/Cargo.toml:4", "crates/model/Cargo.toml:3"];
+        assert_eq!(places(&wrong_rank(&members)), expected);
+    }
+
+    #[test]
+    fn the_driver_stands_between_the_store_and_the_operations() {
+        let members = [
+            member("driver", &["milepost-store", "milepost-engine", "milepost-ops"]),
+            member("ops", &["milepost-driver", "milepost-mock"]),
+            member("mock", &["milepost-catalog", "milepost-outbound"]),
+            member("model", &["milepost-syntax", "milepost-metrics"]),
+        ];
+        let expected = ["crates/driver/Cargo.toml:5", "crates/mock/Cargo.toml:4"];
         assert_eq!(places(&wrong_rank(&members)), expected);
     }
 

@@ -1,9 +1,12 @@
-//! Rules on the tokens of a Rust file: what stands in a string or a comment is never mistaken
-//! for code.
+//! Rules on the form of a Rust file: how long it and its functions are, and what hides a result.
 
-use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use proc_macro2::{Group, TokenStream, TokenTree};
 
 use super::finding::Finding;
+use super::tokens::{
+    Attribute, RustFile, attributes, each_level, ident, is_ident, is_punct, is_test_path, item_end,
+    trees,
+};
 
 const FUNCTION_LINES_MAX: usize = 70;
 const PRODUCTION_LINES_MAX: usize = 800;
@@ -15,29 +18,6 @@ const FORBIDDEN_ATTRIBUTES: &[(&str, &str)] =
 /// Macros that belong to an unfinished change.
 const FORBIDDEN_MACROS: &[(&str, &str)] =
     &[("dbg", "remove it"), ("todo", "finish the function or leave it out")];
-
-/// A Rust file, read as tokens.
-pub(crate) struct RustFile {
-    path: String,
-    source: String,
-    tokens: TokenStream,
-}
-
-impl RustFile {
-    pub(crate) fn parse(path: &str, source: &str) -> Result<RustFile, Finding> {
-        match source.parse() {
-            Ok(tokens) => Ok(RustFile { path: path.to_owned(), source: source.to_owned(), tokens }),
-            Err(error) => {
-                let line = error.span().start().line;
-                Err(Finding::new(path, line, "cannot be read as Rust: mend its syntax"))
-            }
-        }
-    }
-
-    fn finding(&self, line: usize, message: impl Into<String>) -> Finding {
-        Finding::new(&self.path, line, message)
-    }
-}
 
 pub(crate) fn long_functions(file: &RustFile) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -109,10 +89,6 @@ pub(crate) fn unexplained_length(file: &RustFile) -> Option<Finding> {
     })
 }
 
-fn is_test_path(path: &str) -> bool {
-    path.ends_with("/tests.rs") || path.split('/').any(|part| part == "tests")
-}
-
 fn production_lines(source: &str, tokens: &TokenStream) -> usize {
     let level = trees(tokens);
     if attributes(&level).any(|attribute| attribute.inner && attribute.is_for_tests()) {
@@ -140,63 +116,6 @@ fn lines_for_tests(level: &[TokenTree]) -> usize {
     lines
 }
 
-/// The last token of the item that starts at `index`.
-fn item_end(level: &[TokenTree], index: usize) -> Option<usize> {
-    let is_end = |token: &TokenTree| match token {
-        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
-        other => is_punct(other, ';'),
-    };
-    level[index..].iter().position(is_end).map(|length| index + length)
-}
-
-/// `#[…]` or, for the file or block it stands in, `#![…]`.
-struct Attribute {
-    content: TokenStream,
-    inner: bool,
-    line: usize,
-}
-
-impl Attribute {
-    fn at(level: &[TokenTree], index: usize) -> Option<Attribute> {
-        let hash = level.get(index).filter(|token| is_punct(token, '#'))?;
-        let inner = level.get(index + 1).is_some_and(|token| is_punct(token, '!'));
-        match level.get(index + 1 + usize::from(inner)) {
-            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Bracket => {
-                let line = hash.span().start().line;
-                Some(Attribute { content: group.stream(), inner, line })
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether it is `cfg(test)`, alone or with further conditions.
-    fn is_for_tests(&self) -> bool {
-        match trees(&self.content).as_slice() {
-            [name, TokenTree::Group(condition)] if is_ident(name, "cfg") => {
-                mentions(&condition.stream(), "test") && !mentions(&condition.stream(), "not")
-            }
-            _ => false,
-        }
-    }
-
-    /// What it sets: itself, or what `cfg_attr` sets when its condition holds.
-    fn settings(&self) -> Vec<Vec<TokenTree>> {
-        let content = trees(&self.content);
-        match content.as_slice() {
-            [name, TokenTree::Group(group)] if is_ident(name, "cfg_attr") => trees(&group.stream())
-                .split(|token| is_punct(token, ','))
-                .skip(1)
-                .map(<[TokenTree]>::to_vec)
-                .collect(),
-            _ => vec![content],
-        }
-    }
-}
-
-fn attributes(level: &[TokenTree]) -> impl Iterator<Item = Attribute> {
-    (0..level.len()).filter_map(|index| Attribute::at(level, index))
-}
-
 fn has_reason(setting: &[TokenTree]) -> bool {
     setting.iter().any(|token| match token {
         TokenTree::Group(group) => trees(&group.stream())
@@ -206,49 +125,12 @@ fn has_reason(setting: &[TokenTree]) -> bool {
     })
 }
 
-/// Calls `visit` with the tokens between each pair of brackets, the outermost first.
-fn each_level(tokens: &TokenStream, visit: &mut dyn FnMut(&[TokenTree])) {
-    let level = trees(tokens);
-    visit(&level);
-    for token in &level {
-        if let TokenTree::Group(group) = token {
-            each_level(&group.stream(), visit);
-        }
-    }
-}
-
 /// The body of a function whose name was just read; a declaration without one has none.
 fn body(after_name: &[TokenTree]) -> Option<&Group> {
     match &after_name[item_end(after_name, 0)?] {
         TokenTree::Group(group) => Some(group),
         _ => None,
     }
-}
-
-fn mentions(tokens: &TokenStream, word: &str) -> bool {
-    tokens.clone().into_iter().any(|token| match &token {
-        TokenTree::Group(group) => mentions(&group.stream(), word),
-        other => is_ident(other, word),
-    })
-}
-
-fn trees(tokens: &TokenStream) -> Vec<TokenTree> {
-    tokens.clone().into_iter().collect()
-}
-
-fn ident(token: Option<&TokenTree>) -> Option<String> {
-    match token {
-        Some(TokenTree::Ident(ident)) => Some(ident.to_string()),
-        _ => None,
-    }
-}
-
-fn is_ident(token: &TokenTree, word: &str) -> bool {
-    matches!(token, TokenTree::Ident(ident) if ident == word)
-}
-
-fn is_punct(token: &TokenTree, character: char) -> bool {
-    matches!(token, TokenTree::Punct(punct) if punct.as_char() == character)
 }
 
 #[cfg(test)]
