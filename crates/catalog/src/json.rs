@@ -386,7 +386,7 @@ fn remark_duplicate(text: &str, key: Slot, remarks: &mut Remarks) {
 /// character. Eight at a time, because most strings are too short for a search to pay.
 pub(crate) fn plain_until(bytes: &[u8], mut pos: usize) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = ONES << 7;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
     while let Some(chunk) = bytes.get(pos..pos + 8) {
         let chunk = u64::from_le_bytes(chunk.try_into().expect("is eight bytes"));
         let controls = chunk.wrapping_sub(ONES * 0x20) & !chunk;

@@ -55,6 +55,13 @@ pub const MOCK_SCHEMAS: usize = 512;
 pub const MOCK_SCHEMA_BYTES: usize = 8 * 1024 * 1024;
 /// Commands that a mock keeps whole.
 pub const MOCK_COMMANDS: usize = 16;
+/// Rounds in which a mock drops given fields that break the schema of an answer, before it answers
+/// without them.
+pub(crate) const MOCK_OVERLAY_ROUNDS: usize = 12;
+/// Resources that a mock makes up until one has an id that is not taken yet.
+pub(crate) const MOCK_ID_TRIES: usize = 12;
+/// Combinations of a schema's branches that a mock tries to read the text of a parameter by.
+pub(crate) const MOCK_READINGS: usize = 8;
 /// Milliseconds a mock lets wait at most.
 pub const MOCK_DELAY_MS: u64 = 60_000;
 /// Bytes of a compiled pattern of a schema.

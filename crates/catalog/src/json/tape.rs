@@ -14,9 +14,9 @@ pub(crate) struct Slot {
 }
 
 /// On a string: it has escapes. On a map: its keys are sorted in the tape's index.
-pub(super) const MARKED: u32 = 1 << 31;
+pub(super) const MARKED: u32 = 0x8000_0000;
 /// On a key: a later entry of the same map has the same key.
-pub(super) const SHADOWED: u32 = 1 << 30;
+pub(super) const SHADOWED: u32 = 0x4000_0000;
 
 impl Slot {
     pub(crate) fn start(self) -> usize {

@@ -6,9 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::schema::Schema;
-
-/// Rounds in which members that do not fit are taken back.
-const ROUNDS: usize = 12;
+use crate::limits;
 
 /// Members that belong at a place of an answer.
 #[derive(Debug, Clone)]
@@ -21,7 +19,7 @@ pub(super) struct Layer<'f> {
 /// An answer with layers; nothing when it would not fit whatever is taken back.
 pub(super) fn overlay(schema: &Schema, base: &Value, layers: &[Layer<'_>]) -> Option<Value> {
     let mut taken_back: BTreeSet<(usize, String)> = BTreeSet::new();
-    for _ in 0..ROUNDS {
+    for _ in 0..limits::MOCK_OVERLAY_ROUNDS {
         let mut value = base.clone();
         for (index, layer) in layers.iter().enumerate() {
             let target = value.pointer_mut(&layer.at)?.as_object_mut()?;

@@ -14,9 +14,6 @@ use super::{Mock, MockRequest, MockResponse, Target};
 use crate::command::Method;
 use crate::limits;
 
-/// Times a fresh resource is made until its id is new.
-const ID_TRIES: usize = 12;
-
 /// The collection that a request is about.
 #[derive(Debug, Clone)]
 struct About {
@@ -165,7 +162,7 @@ impl Mock {
     /// A resource with a new id and the fields that were given.
     fn new_resource(&mut self, about: &About, body: Option<&Value>) -> Option<Resource> {
         let parameter = about.parameter.as_deref();
-        for round in 0..ID_TRIES {
+        for round in 0..limits::MOCK_ID_TRIES {
             let salt = format!("{}+{}.{round}", about.key, self.store.at(&about.key).made);
             let mut resource = self.make_resource(about, &salt, Examples::NoIds)?;
             let given = body.and_then(|body| unwrapped(body, about, &resource));

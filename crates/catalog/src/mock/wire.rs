@@ -7,9 +7,7 @@ use super::kinds::Types;
 use super::schema::Schema;
 use super::shape::{Choice, Shape, gather};
 use crate::command::{Location, Parameter, Style};
-
-/// Choices among branches that are tried to read a text.
-const READINGS: usize = 8;
+use crate::limits;
 
 /// What a parameter's texts can mean, as they travel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,7 +188,7 @@ fn put(within: &mut Vec<(String, Texts)>, steps: &[&str], value: String) {
 /// What texts mean to a schema: the first reading that fits, else the first reading.
 pub(super) fn meaning(texts: &Texts, schema: &Schema) -> Value {
     let typed = |number: usize| typed(texts, &[&schema.value], schema, number);
-    let mut readings = (0..READINGS).map(typed).chain(first(texts).map(Value::from));
+    let mut readings = (0..limits::MOCK_READINGS).map(typed).chain(first(texts).map(Value::from));
     let guess = first(texts).map(guess);
     let found = readings.by_ref().chain(guess).find(|value| schema.fits(value));
     found.unwrap_or_else(|| typed(0))
