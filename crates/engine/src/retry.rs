@@ -1,5 +1,6 @@
 //! Whether and when a request is tried again.
 
+use milepost_model::limits::RETRY_ATTEMPTS;
 use milepost_model::retry::{self, Backoff, Retry, RetryOn};
 use milepost_model::step::Step;
 use serde::{Deserialize, Serialize};
@@ -46,7 +47,7 @@ pub(crate) fn pause(step: &Step, tried: &Tried<'_>) -> Option<u64> {
     let retry = step.retry.as_ref();
     let most = retry.and_then(|retry| retry.max_attempts).map(milepost_model::decode::Int::get);
     let most = most.unwrap_or(match (retry.is_some(), tried.repeatable) {
-        (true, _) | (_, true) => retry::ATTEMPTS,
+        (true, _) | (_, true) => RETRY_ATTEMPTS,
         (false, false) => 1,
     });
     if tried.attempt >= most || !is_worth_it(retry, tried.trouble) {

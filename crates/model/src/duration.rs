@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::decode::{Decode, Defs, Report, Shape, wrong};
 use crate::finding::{Finding, Mend, Rule};
+use crate::limits;
 use crate::tree::{Kind, Node};
 
 /// A length of time, longer than nothing and at most a year.
@@ -14,7 +15,6 @@ pub struct Period(pub Duration);
 
 const UNITS: [(&str, u64); 5] =
     [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
-const LONGEST_MS: u64 = 366 * 86_400_000;
 
 impl Period {
     /// Reads a text; units go from large to small and each stands once.
@@ -36,7 +36,7 @@ impl Period {
             total = total.checked_add(amount.checked_mul(*factor)?)?;
             rest = &rest[unit_end..];
         }
-        (1..=LONGEST_MS).contains(&total).then(|| Period(Duration::from_millis(total)))
+        (1..=limits::PERIOD_MS).contains(&total).then(|| Period(Duration::from_millis(total)))
     }
 
     /// What a sloppy text was meant to be: `30`, `30 seconds`, `5 min`.

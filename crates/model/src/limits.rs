@@ -85,3 +85,47 @@ pub const SUGGESTION_CANDIDATES: usize = 2_000;
 pub const MASKED_CHARS_MIN: usize = 4;
 /// Bytes of the shortest secret that is looked for in base64, where four characters mean little.
 pub const MASKED_BASE64_BYTES_MIN: usize = 6;
+/// The longest period of time that a document may write: a year, leap years included.
+pub const PERIOD_MS: u64 = 366 * 86_400_000;
+/// Tries of a call that may be repeated, the first one included, unless the author says otherwise.
+pub const RETRY_ATTEMPTS: u32 = 3;
+/// Characters of a text that is quoted in a message; the rest is cut off.
+pub(crate) const EXCERPT_CHARS: usize = 120;
+/// Room that is set aside for the key of a step: most keys fit, so that few of them are copied as
+/// they grow.
+pub(crate) const WALK_KEY_CAPACITY_BYTES: usize = 128;
+/// Bytes from the beginning of a line within which an unquoted `!` is taken for a negation. It is
+/// asked for every tag, and a longer line holds no such key.
+pub(crate) const NEGATION_COLUMN_BYTES: usize = 512;
+/// Lines, from the one where the parser gave up and upwards, that are searched for the mistake.
+pub(crate) const CAUSE_LINES: usize = 20;
+
+// Estimates of how large a compiled regular expression gets, all on the safe side.
+
+/// Bytes of one state, its links to the next ones included.
+pub(crate) const PATTERN_STATE_BYTES: usize = 64;
+/// States of a letter whose case is ignored: it has up to three other forms.
+pub(crate) const PATTERN_CASE_STATES: usize = 8;
+/// States of a range that has characters of every length in UTF-8.
+pub(crate) const PATTERN_RANGE_STATES: usize = 27;
+
+// Drawings of a workflow.
+
+/// Loops inside loops that are drawn as such; a deeper one is drawn in the last that fits.
+pub(crate) const GRAPH_NESTING: usize = 16;
+/// Boxes and place holders of one level; past it, long links are drawn straight.
+pub(crate) const GRAPH_PLACES: usize = 4_000;
+/// A trunk that serves at least this many boxes of a row does so by a bus: one horizontal line.
+pub(crate) const GRAPH_BUS_BRANCHES_MIN: usize = 3;
+/// Rounds in which crossings of links are reduced.
+pub(crate) const GRAPH_CROSSING_ROUNDS: usize = 6;
+/// Rounds in which boxes are moved towards their neighbours.
+pub(crate) const GRAPH_POSITION_ROUNDS: usize = 6;
+/// Width of a row, in units of the drawing; what does not fit goes into the next row.
+pub(crate) const GRAPH_ROW_WIDTH: f64 = 1240.0;
+/// Width of the label of a link, in units of the drawing.
+pub(crate) const GRAPH_LABEL_WIDTH: f64 = 150.0;
+/// Lanes take at most one part in this many of a text's width.
+pub(crate) const GRAPH_LANES_SHARE: usize = 4;
+/// Names of steps that are listed as they are; a longer list begins with their number.
+pub(crate) const GRAPH_UNCOUNTED_NAMES: usize = 3;

@@ -4,12 +4,7 @@ use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 
-/// More than a state takes, with the links to the next ones.
-const STATE: usize = 64;
-/// How many states a letter is at most that may be written in any case: it has up to three others.
-const CASES: usize = 8;
-/// How many states a range is at most that goes through characters of every length in UTF-8.
-const LENGTHS: usize = 27;
+use crate::limits::{PATTERN_CASE_STATES, PATTERN_RANGE_STATES, PATTERN_STATE_BYTES};
 
 /// Whether a pattern takes no more than some bytes when it is compiled, in any case of its letters
 /// or in the one they are written in. `false` where that cannot be told.
@@ -29,26 +24,28 @@ type CountCases = fn(&ClassUnicode) -> usize;
 /// of its letters.
 fn of(tree: &Hir, caseless: Option<CountCases>) -> usize {
     match tree.kind() {
-        HirKind::Empty | HirKind::Look(_) => STATE,
-        HirKind::Literal(literal) if caseless.is_some() => CASES * STATE * literal.0.len(),
-        HirKind::Literal(literal) => STATE * literal.0.len(),
+        HirKind::Empty | HirKind::Look(_) => PATTERN_STATE_BYTES,
+        HirKind::Literal(literal) if caseless.is_some() => {
+            PATTERN_CASE_STATES * PATTERN_STATE_BYTES * literal.0.len()
+        }
+        HirKind::Literal(literal) => PATTERN_STATE_BYTES * literal.0.len(),
         HirKind::Class(Class::Unicode(class)) => {
             let other_cases = caseless.map_or(0, |count| count(class));
-            STATE * (class.ranges().len() + other_cases + LENGTHS)
+            PATTERN_STATE_BYTES * (class.ranges().len() + other_cases + PATTERN_RANGE_STATES)
         }
         HirKind::Class(Class::Bytes(class)) => {
             // Those of the 26 letters, and no others.
             let other_cases = if caseless.is_some() { 26 } else { 0 };
-            STATE * (class.ranges().len() + other_cases + 1)
+            PATTERN_STATE_BYTES * (class.ranges().len() + other_cases + 1)
         }
-        HirKind::Capture(capture) => of(&capture.sub, caseless) + 2 * STATE,
+        HirKind::Capture(capture) => of(&capture.sub, caseless) + 2 * PATTERN_STATE_BYTES,
         HirKind::Repetition(repetition) => {
             let most = repetition.max.unwrap_or(repetition.min.saturating_add(1)).max(1);
-            (of(&repetition.sub, caseless) + 2 * STATE).saturating_mul(most as usize)
+            (of(&repetition.sub, caseless) + 2 * PATTERN_STATE_BYTES).saturating_mul(most as usize)
         }
         HirKind::Concat(parts) | HirKind::Alternation(parts) => {
             let sizes = parts.iter().map(|part| of(part, caseless));
-            sizes.fold(2 * STATE, usize::saturating_add)
+            sizes.fold(2 * PATTERN_STATE_BYTES, usize::saturating_add)
         }
     }
 }

@@ -32,9 +32,6 @@ shape! {
     "on" on: opt Vec<RetryOn> = "What is worth another try.",
 }
 
-/// Tries of what may be repeated, the first one included, unless an author says so.
-pub const ATTEMPTS: u32 = 3;
-
 /// Answers that are worth another try unless an author says so, as a failed connection is.
 pub const STATUSES: [u16; 4] = [429, 502, 503, 504];
 

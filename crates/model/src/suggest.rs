@@ -94,8 +94,7 @@ impl Sketch {
 
 /// A text as it fits into a sentence.
 pub fn excerpt(text: &str) -> String {
-    const CHARS: usize = 120;
-    match text.char_indices().nth(CHARS) {
+    match text.char_indices().nth(limits::EXCERPT_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

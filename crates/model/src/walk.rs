@@ -166,9 +166,6 @@ pub fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkErro
     done::find(workflow, name)
 }
 
-/// What most keys fit into, so that one does not move as it grows.
-const KEY_BYTES: usize = 128;
-
 struct Walker<'w, 'c> {
     done: Done<'w, 'c>,
     /// The key of what is looked at; grows and shrinks with the loops.
@@ -200,7 +197,7 @@ impl<'w, 'c> Walker<'w, 'c> {
     ) -> Result<Self, WalkError> {
         Ok(Walker {
             done: Done::read(workflow, completed)?,
-            key: String::with_capacity(KEY_BYTES),
+            key: String::with_capacity(limits::WALK_KEY_CAPACITY_BYTES),
             scope: Scope::of(context),
             loops: Vec::new(),
             closed: false,

@@ -142,8 +142,9 @@ fn indent_unit(text: &str) -> String {
 /// `if: !steps.a.output.ok`: a tag to YAML, a negation to its author.
 pub(crate) fn bang(text: &str, offset: usize) -> Option<Mend> {
     // Asked for every tag: a line too long for such a key is not worth the way to its beginning.
-    let near = &text[text.floor_char_boundary(offset.saturating_sub(BANG_BYTES))..offset];
-    if offset > BANG_BYTES && !near.contains('\n') {
+    let from = offset.saturating_sub(limits::NEGATION_COLUMN_BYTES);
+    let near = &text[text.floor_char_boundary(from)..offset];
+    if offset > limits::NEGATION_COLUMN_BYTES && !near.contains('\n') {
         return None;
     }
     let (_, line) = line_at(text, offset);
@@ -374,12 +375,6 @@ fn glued_dash(text: &str, offset: usize) -> Option<Finding> {
     })
 }
 
-/// How far from the beginning of its line a negation is recognised.
-const BANG_BYTES: usize = 512;
-
-/// How many lines above the place where the parser gave up a mistake is looked for.
-const LINES_BACK: usize = 20;
-
 /// The lines from the one of `offset` upwards, with where each begins.
 fn lines_up(text: &str, offset: usize) -> impl Iterator<Item = (usize, &str)> {
     let mut end = Some(text[offset..].find('\n').map_or(text.len(), |end| offset + end));
@@ -389,7 +384,7 @@ fn lines_up(text: &str, offset: usize) -> impl Iterator<Item = (usize, &str)> {
         end = start.checked_sub(1);
         Some((start, &text[start..stop]))
     })
-    .take(LINES_BACK)
+    .take(limits::CAUSE_LINES)
 }
 
 /// A quoted string that its line does not close, told where it opens.

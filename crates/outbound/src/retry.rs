@@ -5,6 +5,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
 
+use milepost_model::limits::RETRY_ATTEMPTS;
 use milepost_model::retry::{self, Backoff, RetryOn};
 
 use crate::client::Response;
@@ -32,7 +33,7 @@ impl Retry {
     /// The rule unless another is given: three tries of what may be repeated, one of the rest.
     pub fn of(may_repeat: bool) -> Retry {
         Retry {
-            max_attempts: if may_repeat { retry::ATTEMPTS } else { 1 },
+            max_attempts: if may_repeat { RETRY_ATTEMPTS } else { 1 },
             backoff: Backoff::Exponential,
             first: limits::BACKOFF_FIRST,
             max: limits::BACKOFF_MAX,

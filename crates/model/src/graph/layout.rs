@@ -9,9 +9,10 @@
 
 use std::collections::HashMap;
 
-use super::mesh::{BUS_BRANCHES_MIN, Mesh, has_bus, real};
+use super::mesh::{Mesh, has_bus, real};
 use super::outline::Level;
 use super::rows::assign_rows;
+use crate::limits;
 
 /// Space between rows, where links bend.
 const ROW_GAP: f64 = 44.0;
@@ -106,8 +107,10 @@ impl Mesh {
         let mut heights = vec![(0.0, 0.0); self.places.len()];
         for (row, pair) in bands.windows(2).enumerate() {
             let (top, bottom) = (pair[0].1, pair[1].0);
-            let is_joined = |&p: &usize| self.places[p].above.len() >= BUS_BRANCHES_MIN;
-            let is_branching = |&p: &usize| self.places[p].below.len() >= BUS_BRANCHES_MIN;
+            let is_joined =
+                |&p: &usize| self.places[p].above.len() >= limits::GRAPH_BUS_BRANCHES_MIN;
+            let is_branching =
+                |&p: &usize| self.places[p].below.len() >= limits::GRAPH_BUS_BRANCHES_MIN;
             let is_holder = |p: &&usize| self.places[**p].is_holder();
             let joining = self.rows[row + 1].iter().filter(is_holder).copied().filter(is_joined);
             let branching = self.rows[row].iter().filter(is_holder).copied().filter(is_branching);

@@ -5,13 +5,7 @@ use std::collections::HashMap;
 
 use super::layout::Size;
 use super::outline::{Level, Link};
-
-/// Past this many places (boxes and place holders) long links are drawn straight.
-const PLACES_MAX: usize = 4_000;
-/// A trunk that serves at least this many boxes of a row does so by a bus: one horizontal line.
-pub(super) const BUS_BRANCHES_MIN: usize = 3;
-/// Rounds of crossing reduction.
-const ROUNDS: usize = 6;
+use crate::limits;
 
 /// Boxes and place holders, row by row.
 pub(super) struct Mesh {
@@ -47,7 +41,7 @@ pub(super) enum Side {
 impl Place {
     /// How much a place holder and a box it is connected to pull each other.
     pub(super) fn box_pull(&self) -> f64 {
-        let has_bus = self.above.len().max(self.below.len()) >= BUS_BRANCHES_MIN;
+        let has_bus = self.above.len().max(self.below.len()) >= limits::GRAPH_BUS_BRANCHES_MIN;
         if has_bus { 0.0 } else { 2.0 }
     }
 
@@ -104,7 +98,7 @@ impl Mesh {
             };
             let (first, last) = (self.places[upper].row + 1, self.places[lower].row);
             let mut chain = vec![upper];
-            if self.places.len() + last.saturating_sub(first) <= PLACES_MAX {
+            if self.places.len() + last.saturating_sub(first) <= limits::GRAPH_PLACES {
                 for row in first..last {
                     let holder = *holders.entry((trunk, row)).or_insert_with(|| {
                         self.places.push(Place { row, ..Place::default() });
@@ -173,7 +167,7 @@ impl Mesh {
     /// Sorts rows by the middle of their neighbours, down and up, and keeps the best order met.
     pub(super) fn reduce_crossings(&mut self) {
         let mut best = (self.crossings(), self.rows.clone());
-        for _ in 0..ROUNDS {
+        for _ in 0..limits::GRAPH_CROSSING_ROUNDS {
             if best.0 == 0 {
                 break;
             }
@@ -247,8 +241,8 @@ impl Mesh {
 pub(super) fn has_bus(one: &Place, other: &Place) -> bool {
     let (upper, lower) = if one.row < other.row { (one, other) } else { (other, one) };
     match (upper.is_holder(), lower.is_holder()) {
-        (true, false) => upper.below.len() >= BUS_BRANCHES_MIN,
-        (false, true) => lower.above.len() >= BUS_BRANCHES_MIN,
+        (true, false) => upper.below.len() >= limits::GRAPH_BUS_BRANCHES_MIN,
+        (false, true) => lower.above.len() >= limits::GRAPH_BUS_BRANCHES_MIN,
         _ => false,
     }
 }

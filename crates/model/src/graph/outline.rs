@@ -3,14 +3,12 @@
 //! A *level* is the main section, the `finally` section, or the body of one loop. A link between
 //! steps of different levels is lifted to the level where their containers meet, so that each level
 //! can be drawn on its own. Nothing here recurses over the input, and nested loops are flattened at
-//! [`NESTING_MAX`], so the drawings may recurse over levels.
+//! [`limits::GRAPH_NESTING`], so the drawings may recurse over levels.
 
 use std::collections::{BTreeMap, BinaryHeap};
 
 use super::Graph;
-
-/// Loops nested deeper than this are drawn in the last container that fits.
-const NESTING_MAX: usize = 16;
+use crate::limits;
 
 /// The levels of a graph.
 pub(super) struct Outline {
@@ -226,9 +224,9 @@ fn contain(graph: &Graph) -> (Vec<Option<usize>>, Vec<usize>) {
         for node in path.into_iter().rev() {
             on_path[node] = false;
             let mut depth = parents[node].and_then(|parent| depths[parent]).map_or(0, |d| d + 1);
-            if depth > NESTING_MAX {
+            if depth > limits::GRAPH_NESTING {
                 parents[node] = parents[node].and_then(|parent| parents[parent]);
-                depth = NESTING_MAX;
+                depth = limits::GRAPH_NESTING;
             }
             depths[node] = Some(depth);
         }

@@ -1,13 +1,12 @@
 //! Where the places of a mesh stand in their rows, by least squares and then by eye.
 
 use super::mesh::{Mesh, Place, Side};
+use crate::limits;
 
 /// Least space between two boxes of a row.
 pub(super) const BOX_GAP: f64 = 28.0;
 /// Least space between a passing link and its neighbours.
 const LANE_GAP: f64 = 16.0;
-/// Rounds of positioning.
-const ROUNDS: usize = 6;
 
 impl Mesh {
     /// Pulls every place towards its neighbours, row by row, as far as the spacing allows.
@@ -25,7 +24,7 @@ impl Mesh {
                 self.places[place].x = offset - middle;
             }
         }
-        for _ in 0..ROUNDS {
+        for _ in 0..limits::GRAPH_POSITION_ROUNDS {
             for row in 1..self.rows.len() {
                 self.pull_row(row, Side::Above);
             }

@@ -3,9 +3,7 @@
 use super::layout::Size;
 use super::outline::Level;
 use super::positions::BOX_GAP;
-
-/// A row takes no further box once it would be wider than this.
-const ROW_WIDTH_MAX: f64 = 1240.0;
+use crate::limits;
 
 /// The row of each member: below everything it waits for, and where there is room.
 pub(super) fn assign_rows(level: &Level, sizes: &[Size]) -> Vec<usize> {
@@ -18,7 +16,7 @@ pub(super) fn assign_rows(level: &Level, sizes: &[Size]) -> Vec<usize> {
     for member in branch_by_branch(level) {
         let first = incoming[member].iter().map(|&from| rows[from] + 1).max().unwrap_or(0);
         let wanted = sizes[member].width + BOX_GAP;
-        let has_room = |&row: &usize| widths[row] + wanted <= ROW_WIDTH_MAX;
+        let has_room = |&row: &usize| widths[row] + wanted <= limits::GRAPH_ROW_WIDTH;
         let row = (first..widths.len()).find(has_room).unwrap_or(widths.len().max(first));
         widths.resize(widths.len().max(row + 1), 0.0);
         widths[row] += wanted;

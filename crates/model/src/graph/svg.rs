@@ -11,6 +11,7 @@ use super::lettering::{Font, fit, measure};
 use super::outline::Outline;
 use super::scene::{Block, FINALLY_HEADING, FinallySection, Scene, SceneWire};
 use super::{Graph, Node, NodeKind, SVG_STYLE, visible};
+use crate::limits;
 
 /// Bounds of a card's width; all cards of a drawing are as wide as its longest text asks.
 const CARD_WIDTH: (f64, f64) = (176.0, 272.0);
@@ -27,8 +28,6 @@ const TEXT_LEFT: f64 = PADDING + BADGE + 10.0;
 const ARROW: f64 = 7.0;
 /// Corners of a bus.
 const BUS_RADIUS: f64 = 6.0;
-/// Widest label of a link.
-const LABEL_WIDTH_MAX: f64 = 150.0;
 
 pub(super) fn draw(graph: &Graph) -> String {
     let outline = Outline::of(graph);
@@ -267,7 +266,7 @@ fn bus_bend(from: f64, to: f64, bus: f64, end: f64) -> String {
 fn draw_label(svg: &mut String, wire: &SceneWire, drawing_width: f64) {
     let [.., upper, lower] = wire.runs.as_slice() else { return };
     let Some(label) = &wire.label else { return };
-    let text = fit(label, LABEL_WIDTH_MAX, Font::Kind);
+    let text = fit(label, limits::GRAPH_LABEL_WIDTH, Font::Kind);
     let width = measure(&text, Font::Kind).ceil() + 14.0;
     let middle = f64::midpoint(upper.x, lower.x);
     // A link against the flow runs right of one along it: its label keeps to that side.

@@ -8,13 +8,10 @@ use unicode_width::UnicodeWidthChar as _;
 
 use super::outline::{Level, Link, Outline};
 use super::{Graph, Node, NodeKind, visible};
+use crate::limits;
 
-/// Lanes take at most one part in this many of the width.
-const LANES_SHARE: usize = 4;
 /// Column a lane takes, with the space after it.
 const LANE_WIDTH: usize = 2;
-/// A step that waits for more than this many has them counted, too, when they are listed.
-const NAMES_MAX: usize = 3;
 
 pub(super) fn draw(graph: &Graph, width: usize) -> String {
     let outline = Outline::of(graph);
@@ -66,7 +63,7 @@ struct Drawing<'a> {
 
 impl Drawing<'_> {
     fn level(&mut self, level: &Level, indent: &str) {
-        let lanes_max = self.width / LANES_SHARE / LANE_WIDTH;
+        let lanes_max = self.width / limits::GRAPH_LANES_SHARE / LANE_WIDTH;
         let steps = plan_lanes(level, lanes_max.max(2));
         let mut touching = vec![Vec::new(); level.members.len()];
         for link in &level.links {
@@ -123,8 +120,8 @@ impl Drawing<'_> {
         let names: Vec<_> = waits.map(|link| id(link.from)).collect();
         if !has_lanes && !names.is_empty() {
             let count = names.len();
-            let counted =
-                if count > NAMES_MAX { format!("{count} steps: ") } else { String::new() };
+            let many = count > limits::GRAPH_UNCOUNTED_NAMES;
+            let counted = if many { format!("{count} steps: ") } else { String::new() };
             notes.push(format!("after {counted}{}", names.join(", ")));
         }
         for link in links {
