@@ -54,8 +54,8 @@ pub const SECRETS: usize = 1_000;
 pub const SECRET_BYTES: usize = 64 * 1024;
 /// Bytes of all secrets, encrypted.
 pub const SECRETS_FILE_BYTES: usize = 8 * 1024 * 1024;
-/// Bytes of the key of the secrets.
-pub const KEY_BYTES: usize = 4 * 1024;
+/// Bytes of a file that holds a key.
+pub const KEY_FILE_BYTES: usize = 4 * 1024;
 /// How much work it is to try a passphrase, as a power of two: 128 MiB and a fraction of a second.
 pub const SCRYPT_LOG_N: u8 = 17;
 /// How much work a file may demand: what the `age` tool demands.
@@ -76,6 +76,8 @@ pub const QUICK_COMMIT: Duration = Duration::from_millis(2);
 pub const LOG_PAGES: i32 = 1_000;
 /// Pages of the log that are given room, or are handed to the disk, at once.
 pub const LOG_PART_PAGES: i32 = 64;
+/// Pages of the log that room is made for before a commit: all but very large ones fit.
+pub(crate) const LOG_COMMIT_PAGES: u32 = 16;
 /// How long a write waits for the writes of other processes.
 pub const BUSY_WAIT: Duration = Duration::from_secs(10);
 /// How often it looks whether they are done.
@@ -112,3 +114,34 @@ pub const LISTENERS: usize = 1_000;
 pub const HOLDER_TTL: Duration = Duration::from_secs(6);
 /// How long a process waits for a wake-up before it looks whether anybody still listens.
 pub const LISTEN: Duration = Duration::from_mins(1);
+
+// Names and keys.
+
+/// Characters of the name of a secret.
+pub const SECRET_NAME_CHARS: usize = 64;
+/// Random bytes of a token that is generated.
+pub(crate) const TOKEN_BYTES: usize = 32;
+/// Characters that a token has at least: as many as 128 bits take in base64.
+pub const TOKEN_CHARS_MIN: usize = 22;
+/// Bytes of the file that holds a token.
+pub(crate) const TOKEN_FILE_BYTES: usize = 4 << 10;
+
+// The person who decides.
+
+/// Wrong PINs in a row after which the PIN is locked.
+pub const PIN_TRIES: u32 = 5;
+/// Characters that a PIN has at least.
+pub const PIN_CHARS_MIN: usize = 6;
+/// How much work it is to try a PIN, as a power of two.
+pub(crate) const PIN_SCRYPT_LOG_N: u8 = 15;
+
+// Processes that drive runs.
+
+/// Tries to lock the file that shows a process to be alive. A process that cleans up may hold the
+/// lock for a moment.
+pub(crate) const ALIVE_TRIES: usize = 100;
+/// Pause between two of these tries.
+pub(crate) const ALIVE_EVERY: Duration = Duration::from_millis(2);
+/// Bytes of the path of a socket, the final zero left out: the least that a supported system
+/// allows.
+pub(crate) const SOCKET_PATH_BYTES: usize = 103;

@@ -15,17 +15,12 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 
 use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::limits::{self, PIN_CHARS_MIN, PIN_TRIES};
 use crate::lock::Lock;
 use crate::runs::{self, RunsError};
 
-/// Wrong PINs in a row before no more are taken.
-pub const TRIES: u32 = 5;
-/// Characters of the shortest PIN.
-pub const PIN_CHARS_MIN: usize = 6;
 /// What the code over the file is for.
 const PURPOSE: &str = "person";
-/// The cost of trying one PIN: 2 to this many blocks.
-const COST: u8 = 15;
 
 /// Why something cannot be signed.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +35,7 @@ pub enum PersonError {
         left: u32,
     },
     /// Too many were wrong.
-    #[error("the PIN is locked after {TRIES} wrong tries")]
+    #[error("the PIN is locked after {PIN_TRIES} wrong tries")]
     Locked,
     /// It is too easy to guess.
     #[error("a PIN has at least {PIN_CHARS_MIN} characters")]
@@ -118,11 +113,11 @@ impl Person {
         }
         let mut salt = [0; 16];
         getrandom::fill(&mut salt).map_err(|_| PersonError::NoRandomness)?;
-        let pair = pair(pin, &salt, COST)?;
+        let pair = pair(pin, &salt, limits::PIN_SCRYPT_LOG_N)?;
         let key = hex(pair.public_key().as_ref());
         let _lock = self.lock()?;
         let (salt, granted, mac) = (hex(&salt), BTreeMap::new(), String::new());
-        self.keep(Kept { salt, cost: COST, key, wrong: 0, granted, mac })
+        self.keep(Kept { salt, cost: limits::PIN_SCRYPT_LOG_N, key, wrong: 0, granted, mac })
     }
 
     /// Lets these workflows, and no others, approve by themselves.
@@ -148,7 +143,7 @@ impl Person {
     pub fn sign(&self, pin: &Secret, text: &str) -> Result<String, PersonError> {
         let _lock = self.lock()?;
         let mut kept = self.kept()?.ok_or(PersonError::NotSet)?;
-        if kept.wrong >= TRIES {
+        if kept.wrong >= PIN_TRIES {
             return Err(PersonError::Locked);
         }
         // Counted first: whoever kills the process while it thinks gains no try by it.
@@ -157,7 +152,7 @@ impl Person {
         let salt = unhex(&kept.salt).ok_or_else(|| self.damaged())?;
         let pair = pair(pin, &salt, kept.cost)?;
         if hex(pair.public_key().as_ref()) != kept.key {
-            let left = TRIES.saturating_sub(kept.wrong);
+            let left = PIN_TRIES.saturating_sub(kept.wrong);
             return Err(if left == 0 { PersonError::Locked } else { PersonError::Wrong { left } });
         }
         kept.wrong = 0;
@@ -254,7 +249,7 @@ mod tests {
     fn guesses_are_counted_and_locked() {
         let (_directory, person) = person();
         person.set_pin(&Secret::new("correct"), None).expect("is set");
-        for left in (1..TRIES).rev() {
+        for left in (1..PIN_TRIES).rev() {
             let told = person.sign(&Secret::new("guessed"), "x");
             assert!(matches!(told, Err(PersonError::Wrong { left: found }) if found == left));
         }

@@ -6,21 +6,16 @@ use milepost_model::document::hex;
 use milepost_model::secret::Secret;
 
 use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::limits::{self, TOKEN_CHARS_MIN};
 
 /// The file of it in the data directory.
 pub const FILE: &str = "http-token";
-/// Random bytes of a token that is made.
-const BYTES: usize = 32;
-/// Characters of the shortest token that is taken: as many as 128 bits need.
-pub const CHARS_MIN: usize = 22;
-/// Bytes of the largest file that is read for one.
-const FILE_BYTES: usize = 4 << 10;
 
 /// Why there is no token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// It could be guessed.
-    #[error("the token in `{}` is shorter than {CHARS_MIN} characters", path.display())]
+    #[error("the token in `{}` is shorter than {TOKEN_CHARS_MIN} characters", path.display())]
     TooShort {
         /// The file.
         path: PathBuf,
@@ -59,7 +54,7 @@ impl Token {
             read => return read,
         }
         file::make_directory(directory, Readers::Owner)?;
-        let mut bytes = [0; BYTES];
+        let mut bytes = [0; limits::TOKEN_BYTES];
         getrandom::fill(&mut bytes).map_err(|_| TokenError::NoRandomness)?;
         let text = hex(&bytes);
         let manner =
@@ -74,7 +69,7 @@ impl Token {
 
     /// The token in a file.
     pub fn read(path: &Path) -> Result<Token, TokenError> {
-        let bytes = file::read_document(path, FILE_BYTES)?;
+        let bytes = file::read_document(path, limits::TOKEN_FILE_BYTES)?;
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
         check(&text, path)?;
         Ok(Token { secret: Secret::new(text), path: path.to_owned(), is_new: false })
@@ -86,7 +81,7 @@ pub fn check(text: &str, path: &Path) -> Result<(), TokenError> {
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(TokenError::NoHeader { path: path.to_owned() });
     }
-    if text.len() < CHARS_MIN {
+    if text.len() < TOKEN_CHARS_MIN {
         return Err(TokenError::TooShort { path: path.to_owned() });
     }
     Ok(())
@@ -102,7 +97,7 @@ mod tests {
         let data = folder.path().join("data");
         let made = Token::of(&data).expect("is made");
         assert!(made.is_new);
-        assert_eq!(made.secret.reveal().len(), 2 * BYTES);
+        assert_eq!(made.secret.reveal().len(), 2 * limits::TOKEN_BYTES);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -124,7 +119,7 @@ mod tests {
             std::fs::write(&path, text).expect("writes");
             Token::read(&path).map(|token| token.secret.reveal().to_owned())
         };
-        let right = "a".repeat(CHARS_MIN);
+        let right = "a".repeat(TOKEN_CHARS_MIN);
         assert_eq!(read(&format!("  {right}\r\n")).expect("is one"), right);
         assert!(matches!(read(&right[1..]), Err(TokenError::TooShort { .. })));
         assert!(matches!(read(""), Err(TokenError::TooShort { .. })));

@@ -8,7 +8,6 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
 
 use milepost_engine::ports::HolderId;
 
@@ -37,21 +36,17 @@ impl Alive {
         file::owner_only(&mut options);
         // Somebody who clears away may have looked at the file before it was locked: then it is
         // locked for a moment, or gone.
-        for _ in 0..TRIES {
+        for _ in 0..limits::ALIVE_TRIES {
             let file = options.open(&path).map_err(fail)?;
             match file.try_lock() {
                 Ok(()) if is_named(&file, &path) => return Ok(Alive { _file: file }),
-                Ok(()) | Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
+                Ok(()) | Err(TryLockError::WouldBlock) => thread::sleep(limits::ALIVE_EVERY),
                 Err(TryLockError::Error(error)) => return Err(fail(error)),
             }
         }
         Err(fail(io::Error::from(io::ErrorKind::WouldBlock)))
     }
 }
-
-/// How often a lock is tried that somebody who clears away may hold for a moment.
-const TRIES: usize = 100;
-const PAUSE: Duration = Duration::from_millis(2);
 
 /// Whether a file is still the one that its path names.
 fn is_named(file: &File, path: &Path) -> bool {

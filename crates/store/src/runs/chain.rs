@@ -34,7 +34,7 @@ impl ChainKey {
     /// Reads the key of a directory; `None` when there is none.
     pub(super) fn read(directory: &Path) -> Result<Option<ChainKey>, RunsError> {
         let path = directory.join(FILE);
-        let bytes = match file::read_document(&path, limits::KEY_BYTES) {
+        let bytes = match file::read_document(&path, limits::KEY_FILE_BYTES) {
             Ok(bytes) => bytes,
             Err(FileError::NotFound { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),

@@ -24,8 +24,6 @@ use crate::limits;
 const HEADER: u64 = 32;
 /// Bytes of a page in the log, with those in front of it.
 const RECORD: u64 = 24 + 4096;
-/// Pages of a commit, but for very large ones.
-const COMMIT: u32 = 16;
 /// What the room is filled with, at a time.
 static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
 
@@ -50,7 +48,7 @@ impl LogFile {
     /// anybody else's records would be overwritten. Without room it grows by itself, and a full
     /// disk is told of by that.
     pub(super) fn make_room(&mut self, pages: i32) {
-        let wanted = pages.unsigned_abs() + COMMIT;
+        let wanted = pages.unsigned_abs() + limits::LOG_COMMIT_PAGES;
         if wanted > self.room {
             self.room = wanted + limits::LOG_PART_PAGES.unsigned_abs();
             drop(self.fill());

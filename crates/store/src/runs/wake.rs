@@ -28,9 +28,6 @@ mod sockets {
     use crate::file::{self, Readers};
     use crate::limits;
 
-    /// The longest path of a socket on the systems there are.
-    const PATH_BYTES: usize = 103;
-
     fn folder(directory: &Path) -> PathBuf {
         directory.join("wake")
     }
@@ -48,7 +45,7 @@ mod sockets {
             let folder = folder(directory);
             file::make_directory(&folder, Readers::Owner)?;
             let path = folder.join(format!("{holder}.sock"));
-            if path.as_os_str().len() > PATH_BYTES {
+            if path.as_os_str().len() > limits::SOCKET_PATH_BYTES {
                 return Ok(Listener { socket: None });
             }
             let fail = |error| FileError::of(&path, error);

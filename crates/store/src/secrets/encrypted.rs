@@ -141,7 +141,7 @@ impl EncryptedFile {
 
     fn key(&self, directory: &Directory) -> Result<Option<x25519::Identity>, SecretError> {
         let path = self.key_path();
-        let bytes = match directory.read(Path::new(KEY), limits::KEY_BYTES) {
+        let bytes = match directory.read(Path::new(KEY), limits::KEY_FILE_BYTES) {
             Ok(bytes) => bytes,
             Err(FileError::NotFound { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),

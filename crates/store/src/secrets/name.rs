@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::limits;
+
 /// The name of a secret. Names are shown and written down; values never are.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SecretName(String);
@@ -11,13 +13,11 @@ pub struct SecretName(String);
 #[error(
     "this names no secret: use letters, digits, `_`, `-` and `.`, a letter or `_` first, \
      1 to {} characters",
-    SecretName::CHARS
+    limits::SECRET_NAME_CHARS
 )]
 pub struct InvalidSecretName;
 
 impl SecretName {
-    /// Characters of the longest name.
-    pub const CHARS: usize = 64;
     /// What one looks like, for messages.
     pub const EXPECTED: &'static str = "the name of a secret such as `GITHUB_TOKEN`";
 
@@ -25,7 +25,7 @@ impl SecretName {
     pub fn parse(text: &str) -> Result<SecretName, InvalidSecretName> {
         let first = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         let rest = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-        if first && text.len() <= SecretName::CHARS && text.bytes().all(rest) {
+        if first && text.len() <= limits::SECRET_NAME_CHARS && text.bytes().all(rest) {
             return Ok(SecretName(text.to_owned()));
         }
         Err(InvalidSecretName)
