@@ -6,6 +6,7 @@ use milepost_model::finding::Severity;
 use milepost_model::source::Source;
 use milepost_model::violation::Violation;
 
+use crate::limits;
 use crate::terminal::{safe, wrap};
 
 /// Renders one finding. Colours are in it; the stream drops them where they do not belong.
@@ -105,9 +106,6 @@ struct Window<'s> {
     cut: bool,
 }
 
-/// Bytes of source that are drawn for one finding, on either side of it.
-const REACH: usize = 512;
-
 impl<'s> Window<'s> {
     fn of(source: &'s Source, violation: &Violation) -> Window<'s> {
         let text = source.text();
@@ -119,17 +117,17 @@ impl<'s> Window<'s> {
         if let Some((other, label)) = violation.related {
             let other_start = (other.start as usize).min(text.len());
             let first = source.line_start(other_start as u32);
-            if first <= start && start - first <= REACH {
+            if first <= start && start - first <= limits::SOURCE_AROUND_BYTES {
                 start = first;
                 line = source.position(other.start).0 as usize;
                 related = Some((other_start - first..other.end as usize - first, label));
             }
         }
-        if end - start <= 4 * REACH {
+        if end - start <= 4 * limits::SOURCE_AROUND_BYTES {
             return Window { text: &text[start..end], start, line, related, cut: false };
         }
-        let start = boundary(text, at.saturating_sub(REACH).max(start));
-        let end = boundary(text, (at + REACH).min(end));
+        let start = boundary(text, at.saturating_sub(limits::SOURCE_AROUND_BYTES).max(start));
+        let end = boundary(text, (at + limits::SOURCE_AROUND_BYTES).min(end));
         let line = violation.line as usize;
         Window { text: &text[start..end], start, line, related: None, cut: true }
     }

@@ -90,7 +90,7 @@ pub(crate) fn shown_line_of<T>(
 
 /// Ctrl-C, where a terminal leaves it as it is.
 #[cfg(unix)]
-const CTRL_C: u8 = 3;
+const CTRL_C: u8 = 0x03;
 
 /// A line that is typed on a terminal and not shown.
 #[cfg(unix)]

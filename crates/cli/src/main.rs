@@ -17,6 +17,7 @@ mod hidden;
 mod init;
 mod inputs;
 mod install;
+mod limits;
 mod log;
 mod manual;
 mod mcp;

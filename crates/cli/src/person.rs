@@ -6,8 +6,9 @@ use milepost_model::secret::Secret;
 use milepost_ops::{Call, Caller, Untyped};
 
 use crate::hidden;
+use crate::limits;
 use crate::prose;
-use crate::spinner::{MOMENT, Spinner};
+use crate::spinner::Spinner;
 use crate::terminal::{is_quiet, safe, width};
 
 /// A person who called a command.
@@ -41,7 +42,8 @@ impl Person {
         let Some(spinner) = &self.spinner else { return work.await };
         spinner.begin();
         let mut work = std::pin::pin!(work);
-        let output = if let Ok(output) = tokio::time::timeout(MOMENT, &mut work).await {
+        let soon = tokio::time::timeout(limits::SPINNER_DELAY, &mut work);
+        let output = if let Ok(output) = soon.await {
             output
         } else {
             spinner.turn();

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::limits;
+
 /// What a line behind the first one begins with that is prose all the same.
 const LABELS: [&str; 6] = ["error", "hint: ", "issue: ", "next: ", "note: ", "warning"];
 /// What stands before the name of a step in a line about it.
@@ -13,8 +15,6 @@ const MARKS: &str = "→↻?✓✗–…!·";
 const COMMAND: &str = ": milepost ";
 /// How far the lines behind the first are moved in, where it says what they are about.
 const HANG: usize = 2;
-/// In less than this nobody reads prose.
-const NARROW: usize = 20;
 
 /// A remark or a problem in lines that fit.
 pub(crate) fn fitted(text: &str, width: usize) -> Cow<'_, str> {
@@ -41,7 +41,7 @@ fn broken_where(
     hang: usize,
     mut is_prose: impl FnMut(usize, &str) -> bool,
 ) -> Cow<'_, str> {
-    if width < NARROW || text.split('\n').all(|line| line.width() <= width) {
+    if width < limits::PROSE_COLUMNS_MIN || text.split('\n').all(|line| line.width() <= width) {
         return Cow::Borrowed(text);
     }
     let lines = text.split('\n').enumerate().map(|(index, line)| {

@@ -1,7 +1,5 @@
 //! Operations that wait, for a person who waits with them. The one place that blocks.
 
-use std::time::Duration;
-
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::{Call, Later, Operations, Reader, Writer};
 use milepost_store::secrets::Environment;
@@ -10,13 +8,11 @@ use serde::Serialize;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::failure::Failure;
+use crate::limits;
 use crate::person::Person;
 use crate::target;
 use crate::terminal::{Terminal, safe_json};
 use crate::wording;
-
-/// How long somebody who wants to leave waits without being told what for.
-const AT_ONCE: Duration = Duration::from_millis(200);
 
 /// The operations of one command, and who called it.
 pub(crate) struct Session {
@@ -99,7 +95,7 @@ impl Session {
     pub(crate) fn let_go(&self, terminal: &mut Terminal) -> Result<(), Failure> {
         let let_go = async {
             let mut finished = std::pin::pin!(self.operations.finish_runs());
-            if tokio::time::timeout(AT_ONCE, &mut finished).await.is_ok() {
+            if tokio::time::timeout(limits::LEAVE_DELAY, &mut finished).await.is_ok() {
                 return;
             }
             terminal.remark("waiting for the request under way; Ctrl-C again leaves at once");

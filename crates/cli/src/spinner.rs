@@ -3,20 +3,13 @@
 
 use std::io::{self, IsTerminal};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::limits;
 use crate::table::cut;
 use crate::terminal::{is_quiet, width};
-
-/// How often it turns.
-const TURN: Duration = Duration::from_millis(100);
-/// What takes less than this shows nothing.
-pub(crate) const MOMENT: Duration = Duration::from_millis(200);
-
-/// Columns of the line beside the words: the spinner, the time, and room between.
-const AROUND: usize = 16;
 
 /// A line that turns while something is waited for.
 pub(crate) struct Spinner {
@@ -64,7 +57,7 @@ impl Spinner {
         let mut now = self.now();
         if now.said != what {
             what.clone_into(&mut now.said);
-            now.what = cut(what, width().saturating_sub(AROUND));
+            now.what = cut(what, width().saturating_sub(limits::SPINNER_RESERVED_COLUMNS));
             now.since = Instant::now();
             if let Some(bar) = &now.bar {
                 bar.set_message(now.what.clone());
@@ -72,7 +65,7 @@ impl Spinner {
             }
         }
         // Work that does not pause gives no other occasion.
-        let late = now.waits.is_some_and(|since| since.elapsed() >= MOMENT);
+        let late = now.waits.is_some_and(|since| since.elapsed() >= limits::SPINNER_DELAY);
         drop(now);
         if late {
             self.turn();
@@ -88,7 +81,7 @@ impl Spinner {
         let bar = ProgressBar::new_spinner().with_elapsed(now.since.elapsed());
         bar.set_style(self.style.clone());
         bar.set_message(now.what.clone());
-        bar.enable_steady_tick(TURN);
+        bar.enable_steady_tick(limits::SPINNER_TICK);
         now.bar = Some(bar);
     }
 

@@ -5,15 +5,13 @@ use milepost_ops::run::overview::{Asked, AskedKind, Overview, overview};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::limits;
 use crate::run;
 use crate::session::{print, waiting_for};
 use crate::table::cut;
 use crate::target;
 use crate::terminal::{Terminal, safe};
 use crate::wording;
-
-/// Lines of each kind that are shown; the commands that list them show all.
-const SHOWN: usize = 10;
 
 pub(crate) fn run(json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let reader = Reader::open(target::locations()?);
@@ -33,9 +31,9 @@ fn show(found: &Overview, terminal: &mut Terminal) -> Result<(), Failure> {
     if found.open.is_empty() {
         terminal.line("no run is open")?;
     } else {
-        let shown = &found.open[..found.open.len().min(SHOWN)];
+        let shown = &found.open[..found.open.len().min(limits::STATUS_LINES)];
         terminal.line(&run::overview("open run", shown, terminal.width()))?;
-        if found.more || found.open.len() > SHOWN {
+        if found.more || found.open.len() > limits::STATUS_LINES {
             terminal.line("… and more: milepost runs --open --all")?;
         }
     }
@@ -64,14 +62,14 @@ fn waiting(
     }
     terminal.line(&format!("{heading}:"))?;
     let width = terminal.width();
-    for one in asked.iter().take(SHOWN) {
+    for one in asked.iter().take(limits::STATUS_LINES) {
         let step = one.step.as_deref().map(|step| format!(" {step}")).unwrap_or_default();
         let message = one.message.lines().next().unwrap_or_default();
         let line = format!("  {}  {}{step}: {message}", one.run_id, kind(one.kind));
         terminal.line(&cut(&safe(&line), width))?;
     }
-    if asked.len() > SHOWN {
-        terminal.line(&format!("  … and {} more: {all}", asked.len() - SHOWN))?;
+    if asked.len() > limits::STATUS_LINES {
+        terminal.line(&format!("  … and {} more: {all}", asked.len() - limits::STATUS_LINES))?;
     }
     Ok(())
 }

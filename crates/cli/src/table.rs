@@ -2,6 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::limits;
 use crate::terminal::safe;
 
 /// Lays rows out under their headings, within a width.
@@ -23,7 +24,7 @@ pub(crate) fn render_whole(
 ) -> String {
     let rows = clean(rows);
     let mut columns = widths(headings, &rows);
-    let least = columns[gives].min(NARROW);
+    let least = columns[gives].min(limits::TABLE_COLUMN_MIN);
     let mut kept: Vec<usize> = (0..columns.len()).collect();
     let over = |columns: &[usize], kept: &[usize], given: usize| {
         let of = |index: &usize| if *index == gives { given } else { columns[*index] };
@@ -73,7 +74,7 @@ fn fit(columns: &mut [usize], width: usize) {
     let mut total: usize = columns.iter().map(|column| column + GAP).sum::<usize>() - GAP;
     while total > width {
         let widest = columns.iter_mut().skip(1).max_by_key(|column| **column);
-        match widest.filter(|column| **column > NARROW) {
+        match widest.filter(|column| **column > limits::TABLE_COLUMN_MIN) {
             Some(column) => *column -= 1,
             // What is left is cut at the edge.
             None => return,
@@ -84,8 +85,6 @@ fn fit(columns: &mut [usize], width: usize) {
 
 /// Between two columns.
 const GAP: usize = 2;
-/// No column gets narrower than this.
-const NARROW: usize = 10;
 
 fn line(cells: &[String], columns: &[usize], width: usize) -> String {
     let mut line = String::new();

@@ -2,10 +2,8 @@
 
 use milepost_ops::catalog::Remark;
 
+use crate::limits;
 use crate::terminal::{Terminal, safe};
-
-/// Warnings that are shown one by one.
-const SHOWN: usize = 20;
 
 /// `error[rule] path: message`.
 pub(super) fn line(severity: &str, remark: &Remark) -> String {
@@ -19,9 +17,9 @@ pub(super) fn line(severity: &str, remark: &Remark) -> String {
 /// The first warnings, and how many there are beside them.
 pub(super) fn warnings(remarks: &[Remark]) -> Vec<String> {
     let mut lines: Vec<String> =
-        remarks.iter().take(SHOWN).map(|remark| line("warning", remark)).collect();
-    if remarks.len() > SHOWN {
-        let rest = remarks.len() - SHOWN;
+        remarks.iter().take(limits::REMARKS).map(|remark| line("warning", remark)).collect();
+    if remarks.len() > limits::REMARKS {
+        let rest = remarks.len() - limits::REMARKS;
         lines.push(format!("warning: {rest} more, all of them with --json"));
     }
     lines

@@ -11,12 +11,10 @@ use super::list::state;
 use crate::command::commands_table;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::limits;
 use crate::person::Person;
 use crate::session::{Session, print};
 use crate::terminal::{Terminal, count, safe};
-
-/// Commands that are shown.
-const SHOWN: usize = 10;
 
 pub(crate) fn run(arguments: &Named, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let json = arguments.json.json;
@@ -58,7 +56,7 @@ fn show(item: &Item, session: &Session, terminal: &mut Terminal) -> Result<(), F
     let first = session.run::<Commands>(commands::Request {
         catalog: Some(item.catalog_id.clone()),
         detail: Some(Detail::Summary),
-        limit: Some(SHOWN),
+        limit: Some(limits::CATALOG_COMMANDS),
         ..commands::Request::default()
     })?;
     if !first.commands.is_empty() {

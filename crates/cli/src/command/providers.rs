@@ -5,13 +5,11 @@ use milepost_ops::provider::list::{Item, List, Request};
 use super::args::Providers;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::limits;
 use crate::person::Person;
 use crate::session::{Session, print};
 use crate::table;
 use crate::terminal::Terminal;
-
-/// Parameters of one cell.
-const SERVED: usize = 3;
 
 pub(crate) fn run(arguments: &Providers, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let json = arguments.json.json;
@@ -42,11 +40,11 @@ fn row(item: &Item) -> Vec<String> {
     let mut serves: Vec<String> = item
         .serves
         .iter()
-        .take(SERVED)
+        .take(limits::PROVIDER_PARAMETERS)
         .map(|one| format!("{} {}", one.command, one.parameter))
         .collect();
-    if item.serves.len() > SERVED {
-        serves.push(format!("{} more", item.serves.len() - SERVED));
+    if item.serves.len() > limits::PROVIDER_PARAMETERS {
+        serves.push(format!("{} more", item.serves.len() - limits::PROVIDER_PARAMETERS));
     }
     vec![
         item.provider.clone(),

@@ -7,13 +7,11 @@ use serde_json::{Map, Value};
 use super::args::Named;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::limits;
 use crate::person::Person;
 use crate::session::{Session, print};
 use crate::table;
 use crate::terminal::{Terminal, safe, shell_quoted, wrap};
-
-/// Names of one cell.
-const NAMES: usize = 8;
 
 pub(crate) fn run(arguments: &Named, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let json = arguments.json.json;
@@ -122,7 +120,9 @@ fn show_body(
 fn response(one: &ResponseView) -> Vec<String> {
     let fields = match one.fields.len() {
         0 => String::new(),
-        more if more > NAMES => format!("{}, …", one.fields[..NAMES].join(", ")),
+        more if more > limits::CELL_NAMES => {
+            format!("{}, …", one.fields[..limits::CELL_NAMES].join(", "))
+        }
         _ => one.fields.join(", "),
     };
     let kind = one.media_types.first().cloned().unwrap_or_default();
@@ -142,8 +142,8 @@ fn kind(schema: &Value, defs: &Map<String, Value>) -> String {
     let schema = resolved(schema, defs);
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let shown: Vec<String> = values.iter().take(NAMES).map(text).collect();
-        let more = if values.len() > NAMES { "|…" } else { "" };
+        let shown: Vec<String> = values.iter().take(limits::CELL_NAMES).map(text).collect();
+        let more = if values.len() > limits::CELL_NAMES { "|…" } else { "" };
         return format!("{}{more}", shown.join("|"));
     }
     let name = match schema.get("type") {

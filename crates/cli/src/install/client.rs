@@ -4,12 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::args::{Client, Scope};
 use super::slot::{Format, Slot};
+use crate::limits;
 
 /// What the server is for, where a client shows it.
 const DESCRIPTION: &str = "Workflows that agents and APIs run together";
-
-/// Seconds that goose waits for an answer, as it does for those that it adds itself.
-const GOOSE_TIMEOUT_S: u64 = 300;
 
 impl Client {
     /// Where its entry goes.
@@ -46,7 +44,7 @@ impl Client {
                 "args": ["mcp"],
                 "envs": {},
                 "env_keys": [],
-                "timeout": GOOSE_TIMEOUT_S,
+                "timeout": limits::GOOSE_TIMEOUT_S,
             }),
         };
         match entry {

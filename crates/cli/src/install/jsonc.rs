@@ -3,9 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::edit::Fault;
-
-/// How deep values may lie in one another.
-const DEPTH: usize = 128;
+use crate::limits;
 
 /// A value and where it stands.
 #[derive(Debug, Clone)]
@@ -141,7 +139,7 @@ impl Reader<'_> {
 
     fn nested(&mut self, read: fn(&mut Self) -> Result<Kind, Fault>) -> Result<Kind, Fault> {
         self.depth += 1;
-        if self.depth > DEPTH {
+        if self.depth > limits::JSONC_DEPTH {
             return Err(self.fault("it is nested too deep"));
         }
         self.at += 1;

@@ -37,15 +37,10 @@ use self::receipt::{Back, Drawer, Receipt};
 use self::slot::{Change, Format, Slot};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::limits::{self, SERVER_NAME_CHARS};
 use crate::session::print;
 use crate::target;
 use crate::terminal::{Terminal, safe, shell_quoted};
-
-/// A configuration with the history of years in it stays below this.
-const CONFIG_BYTES: usize = 64 * 1024 * 1024;
-
-/// Characters of a name at most.
-const NAME_LENGTH: usize = 64;
 
 /// What no undo brings back.
 const NOT_KEPT: &str = "what the entry said before is not kept: the difference shows it, but \
@@ -160,7 +155,7 @@ impl Job<'_> {
         let wish = Wish { path: &path, slot: &slot, entry: &entry, out: arguments.uninstall };
         // What lies in a project comes from others: its links must not lead out of it.
         let within = (*scope == Scope::Project).then_some(working);
-        let file = EditedFile::open(&path, within, CONFIG_BYTES)
+        let file = EditedFile::open(&path, within, limits::CLIENT_CONFIG_BYTES)
             .map_err(|error| wish.not_written(&error))?;
         let text = file.bytes().map(|bytes| wish.decoded(bytes)).transpose()?;
         let drawer = Drawer::of(&locations.data, &path, &slot.name);
@@ -344,10 +339,10 @@ impl Job<'_> {
 fn check_name(name: &str) -> Result<(), Problem> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if begins && name.len() <= NAME_LENGTH && name.chars().all(fits) {
+    if begins && name.len() <= SERVER_NAME_CHARS && name.chars().all(fits) {
         return Ok(());
     }
-    let hint = format!("use at most {NAME_LENGTH} letters, digits, `-` and `_`");
+    let hint = format!("use at most {SERVER_NAME_CHARS} letters, digits, `-` and `_`");
     Err(Problem::new(Code::IdInvalid, format!("`{name}` is not a valid server name"), hint))
 }
 

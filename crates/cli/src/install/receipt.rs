@@ -8,9 +8,7 @@ use milepost_store::{Digest, EditedFile, read_document};
 use serde::{Deserialize, Serialize};
 
 use super::edit::{Edit, apply};
-
-/// A receipt holds a path and some blanks.
-const BYTES: usize = 256 * 1024;
+use crate::limits;
 
 /// What an install did.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -60,19 +58,19 @@ impl Drawer {
 
     /// The receipt, when there is one that can be read.
     pub(super) fn receipt(&self) -> Option<Receipt> {
-        serde_json::from_slice(&read_document(&self.file, BYTES).ok()?).ok()
+        serde_json::from_slice(&read_document(&self.file, limits::RECEIPT_BYTES).ok()?).ok()
     }
 
     /// Keeps a receipt; whether that worked.
     pub(super) fn keep(&self, receipt: &Receipt) -> bool {
         let Ok(bytes) = serde_json::to_vec(receipt) else { return false };
-        let file = EditedFile::open(&self.file, None, BYTES);
+        let file = EditedFile::open(&self.file, None, limits::RECEIPT_BYTES);
         file.is_ok_and(|file| file.replace(&bytes, true).is_ok())
     }
 
     /// Throws the receipt away.
     pub(super) fn clear(&self) {
-        if let Ok(file) = EditedFile::open(&self.file, None, BYTES)
+        if let Ok(file) = EditedFile::open(&self.file, None, limits::RECEIPT_BYTES)
             && file.bytes().is_some()
         {
             // One that stays behind belongs to a text that is no more.

@@ -5,7 +5,6 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use milepost_model::problem::{Code, Problem};
 use milepost_outbound::{Client, Outgoing, Policy, Sending};
@@ -20,14 +19,11 @@ use tracing_subscriber::layer::Layer;
 use url::Url;
 
 use super::{Output, variable};
+use crate::limits;
 
 /// Where a collector is, of spans alone or of everything.
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 const SERVICE: &str = "OTEL_SERVICE_NAME";
-/// How long the last spans may take to be sent.
-const LAST: Duration = Duration::from_secs(5);
-/// Bytes of an answer of a collector.
-const ANSWER_BYTES: usize = 64 << 10;
 
 /// What sends spans away, and the rest of them when it goes.
 pub(super) struct Collector(SdkTracerProvider);
@@ -35,7 +31,7 @@ pub(super) struct Collector(SdkTracerProvider);
 impl Drop for Collector {
     fn drop(&mut self) {
         // A collector that is not there is no reason to fail: the work is done.
-        let _ = self.0.shutdown_with_timeout(LAST);
+        let _ = self.0.shutdown_with_timeout(limits::OTLP_FLUSH);
     }
 }
 
@@ -115,7 +111,8 @@ async fn sent(client: &Client, request: Request<Bytes>) -> Result<Response<Bytes
         headers: head.headers.iter().map(|(name, v)| header(name.as_str(), v.as_bytes())).collect(),
         body,
     };
-    let sending = Sending { body_bytes: ANSWER_BYTES, untold: true, ..Sending::default() };
+    let sending =
+        Sending { body_bytes: limits::OTLP_ANSWER_BYTES, untold: true, ..Sending::default() };
     let answer = client.send(&outgoing, &sending).await?;
     let mut response = Response::builder().status(answer.status);
     for (name, value) in &answer.headers {

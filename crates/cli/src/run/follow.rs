@@ -11,15 +11,11 @@ use serde_json::Value;
 use super::words::{self, Doing};
 use crate::exit::Exit;
 use crate::failure::{Failure, trouble};
+use crate::limits;
 use crate::person::Person;
 use crate::session::{self, Session};
 use crate::terminal::{Terminal, safe};
 use crate::wording;
-
-/// Seconds that one look may take.
-const LOOK_S: u64 = 25;
-/// What happens within this time is told at once: nobody reads faster.
-const GATHER_MS: u64 = 25;
 
 /// Follows a run until it ends or waits for somebody; shows it as asked.
 pub(crate) fn follow(
@@ -32,7 +28,7 @@ pub(crate) fn follow(
     let mut doing = Doing::default();
     loop {
         let (run_id, until_rest) = (run.to_owned(), true);
-        let (wait_s, gather_ms) = (LOOK_S, GATHER_MS);
+        let (wait_s, gather_ms) = (limits::FOLLOW_WAIT_S, limits::FOLLOW_GATHER_MS);
         let request = EventsRequest { run_id, after_seq: after, wait_s, until_rest, gather_ms };
         let Some(page) = session.watch::<Events>(request)? else {
             // Watching ends, the run does not: whoever goes on need not wait for this process.

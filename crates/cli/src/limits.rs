@@ -1,0 +1,63 @@
+//! Every bound of the command line, named once.
+
+use std::time::Duration;
+
+// Waiting.
+
+/// How often the spinner turns.
+pub(crate) const SPINNER_TICK: Duration = Duration::from_millis(100);
+/// How long something takes before a spinner is shown for it.
+pub(crate) const SPINNER_DELAY: Duration = Duration::from_millis(200);
+/// How long leaving may take before we say what it waits for.
+pub(crate) const LEAVE_DELAY: Duration = Duration::from_millis(200);
+/// Seconds that one request for the events of a run waits for new ones: the longest that the
+/// operation allows.
+pub(crate) const FOLLOW_WAIT_S: u64 = 25;
+/// Events that follow each other within this time are shown together: nobody reads faster.
+pub(crate) const FOLLOW_GATHER_MS: u64 = 25;
+
+// Columns of a terminal.
+
+/// Columns that the text of a spinner leaves for the spinner, the time, and the spaces between.
+pub(crate) const SPINNER_RESERVED_COLUMNS: usize = 16;
+/// Columns below which text is not wrapped: in fewer nobody reads prose.
+pub(crate) const PROSE_COLUMNS_MIN: usize = 20;
+/// Columns of text that each column of a table keeps, however narrow the terminal.
+pub(crate) const TABLE_COLUMN_MIN: usize = 10;
+
+// What is shown; of more, how many there are.
+
+/// Lines of each kind in the overview; the commands that it names list all.
+pub(crate) const STATUS_LINES: usize = 10;
+/// Warnings about a catalog that are shown one by one.
+pub(crate) const REMARKS: usize = 20;
+/// Commands in the summary of a catalog.
+pub(crate) const CATALOG_COMMANDS: usize = 10;
+/// Parameters in one row of a table of providers.
+pub(crate) const PROVIDER_PARAMETERS: usize = 3;
+/// Fields or values that are named in one cell of a command's tables.
+pub(crate) const CELL_NAMES: usize = 8;
+/// Bytes of source that are shown on either side of a finding in a very long line.
+pub(crate) const SOURCE_AROUND_BYTES: usize = 512;
+
+// Installing into clients.
+
+/// Bytes of a client's configuration. Some clients keep years of history in it.
+pub(crate) const CLIENT_CONFIG_BYTES: usize = 64 * 1024 * 1024;
+/// Characters of the name that a server is installed under.
+pub(crate) const SERVER_NAME_CHARS: usize = 64;
+/// Bytes of the receipt of an install: a path, and what was around the entry.
+pub(crate) const RECEIPT_BYTES: usize = 256 * 1024;
+/// Arrays and objects inside each other in a client's configuration.
+pub(crate) const JSONC_DEPTH: usize = 128;
+/// Seconds that goose waits for an answer: what it writes for servers that it adds itself.
+pub(crate) const GOOSE_TIMEOUT_S: u64 = 300;
+
+// Traces.
+
+/// How long sending the last spans to a collector may take when the process ends.
+#[cfg(feature = "otlp")]
+pub(crate) const OTLP_FLUSH: Duration = Duration::from_secs(5);
+/// Bytes of a collector's answer.
+#[cfg(feature = "otlp")]
+pub(crate) const OTLP_ANSWER_BYTES: usize = 64 << 10;
