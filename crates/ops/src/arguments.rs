@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
+use crate::limits;
+
 /// The schema of a type as clients are shown it: self-contained, without the names of our types.
 pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
@@ -42,22 +44,17 @@ fn plain(schema: &mut Value) {
     }
 }
 
-/// Faults of one call that are told.
-const FAULTS: usize = 20;
-/// Elements of a list, and keys of a map, that are looked at for faults.
-const LOOKED_AT: usize = 1_000;
-
 /// The arguments with long lists cut: each of a million wrong elements would be a fault of its own.
 fn shortened(arguments: &Value) -> Value {
     let cut = |value: &Value| match value {
-        Value::Array(items) => items.iter().take(LOOKED_AT).cloned().collect(),
+        Value::Array(items) => items.iter().take(limits::ARGUMENT_ITEMS).cloned().collect(),
         // What a context holds is its own affair.
         Value::Object(_) => json!({}),
         other => other.clone(),
     };
     match arguments {
         Value::Object(map) => {
-            let pairs = map.iter().take(LOOKED_AT);
+            let pairs = map.iter().take(limits::ARGUMENT_ITEMS);
             Value::Object(pairs.map(|(name, value)| (name.clone(), cut(value))).collect())
         }
         other => other.clone(),
@@ -107,7 +104,7 @@ impl Arguments {
             return Ok(());
         }
         let mut faults = Vec::new();
-        for error in validator.iter_errors(&shortened(arguments)).take(FAULTS) {
+        for error in validator.iter_errors(&shortened(arguments)).take(limits::ARGUMENT_FAULTS) {
             self.explain(&error, &mut faults);
         }
         if faults.is_empty() {
@@ -121,7 +118,7 @@ impl Arguments {
                 suggestion: Hint::default(),
             });
         }
-        faults.truncate(FAULTS);
+        faults.truncate(limits::ARGUMENT_FAULTS);
         // A missing argument is the first thing to know.
         faults.sort_by_key(|fault| fault.rule != "required");
         Err(problem(faults))

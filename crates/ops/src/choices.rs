@@ -7,10 +7,8 @@ use std::time::{Duration, Instant};
 
 use milepost_store::Locations;
 
+use crate::limits;
 use crate::provider::values::Fetched;
-
-/// Answers that are kept in memory.
-const KEPT: usize = 100;
 
 /// What was fetched, and when.
 #[derive(Debug)]
@@ -54,7 +52,7 @@ impl Choices {
     pub(crate) fn put(&self, key: String, fetched: Fetched) -> Arc<Fetched> {
         let fetched = Arc::new(fetched);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= KEPT {
+        if kept.len() >= limits::CHOICES_KEPT {
             kept.clear();
         }
         kept.insert(key, (Instant::now(), Arc::clone(&fetched)));

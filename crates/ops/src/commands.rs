@@ -13,11 +13,9 @@ use milepost_model::workflow::{Spelling, Workflow};
 use milepost_store::catalogs::Record;
 use serde_json::{Map, Value, json};
 
+use crate::limits;
 use crate::reader::Reader;
 use crate::shelf::Loaded;
-
-/// Names that are offered instead of one that is not there.
-const OFFERED: usize = 20;
 
 /// The catalogs and workflows of a process.
 #[derive(Debug)]
@@ -139,7 +137,8 @@ fn of_loaded(loaded: &Loaded, id: &CommandId) -> Lookup {
         let prefix = id.name().split(':').next().unwrap_or_default();
         let prefix = format!("{} {prefix}", id.group());
         let like = all.iter().map(String::as_str).filter(|name| name.starts_with(&prefix));
-        let names = near.into_iter().chain(like).take(OFFERED).map(str::to_owned).collect();
+        let names = near.into_iter().chain(like).take(limits::SUGGESTED_COMMANDS);
+        let names = names.map(str::to_owned).collect();
         return Lookup::NoCommand(names);
     };
     match loaded.prepared(index) {

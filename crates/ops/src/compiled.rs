@@ -15,12 +15,8 @@ use milepost_model::workflow::Workflow;
 use milepost_store::Digest;
 use milepost_store::catalogs::Record;
 
+use crate::limits;
 use crate::reader::Reader;
-
-/// Texts that are kept.
-const KEPT: usize = 8;
-/// Bytes of a text that is kept.
-const TEXT_BYTES: usize = 64 * 1024;
 
 /// A workflow without errors, and what a run is pinned to.
 #[derive(Debug)]
@@ -102,12 +98,12 @@ impl Lately {
         catalogs: Vec<Arc<Record>>,
         compiled: &Arc<Compiled>,
     ) {
-        if given.bytes.len() > TEXT_BYTES {
+        if given.bytes.len() > limits::COMPILED_TEXT_BYTES {
             return;
         }
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|kept| kept.given != given);
-        if all.len() >= KEPT {
+        if all.len() >= limits::COMPILED_KEPT {
             all.pop_front();
         }
         let compiled = Arc::clone(compiled);

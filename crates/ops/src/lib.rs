@@ -21,6 +21,7 @@ pub mod guide;
 pub mod init;
 pub mod inputs;
 mod later;
+mod limits;
 mod named;
 mod operation;
 mod plain;

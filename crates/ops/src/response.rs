@@ -9,6 +9,8 @@ use milepost_model::escape::escape;
 use milepost_model::rendered::Fixed;
 use serde::Serialize;
 
+use crate::limits::{RESPONSE_CAPACITY_BYTES, RESPONSE_KEPT_BYTES};
+
 /// JSON, and which parts of it are fixed: a door that has to escape it need not do those again.
 #[derive(Debug, Clone)]
 pub struct Response {
@@ -32,11 +34,6 @@ impl Part {
     }
 }
 
-/// What most responses fit into, so that writing one seldom moves what is written.
-const BYTES: usize = 16 * 1024;
-/// A buffer that a response made larger than this is given back.
-const KEPT_BYTES: usize = 4 * BYTES;
-
 thread_local! {
     /// The buffer of the last response: memory of this size is what an allocator is slow with.
     static SPARE: Cell<String> = const { Cell::new(String::new()) };
@@ -44,7 +41,8 @@ thread_local! {
 
 impl Drop for Response {
     fn drop(&mut self) {
-        if (BYTES..=KEPT_BYTES).contains(&self.json.capacity()) {
+        let worth_keeping = RESPONSE_CAPACITY_BYTES..=RESPONSE_KEPT_BYTES;
+        if worth_keeping.contains(&self.json.capacity()) {
             let mut json = mem::take(&mut self.json);
             json.clear();
             // A thread that ends needs none.
@@ -56,7 +54,7 @@ impl Drop for Response {
 impl Response {
     pub(crate) fn new() -> Response {
         let mut json = SPARE.take();
-        json.reserve(BYTES);
+        json.reserve(RESPONSE_CAPACITY_BYTES);
         Response { json, fixed: Vec::with_capacity(4) }
     }
 

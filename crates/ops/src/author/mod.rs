@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 
 pub(crate) use self::hush::of_run as no_secrets;
 use crate::call::Call;
+use crate::limits;
 use crate::run::begin::{self, StartOptions};
 use crate::run::errors::of_run;
 use crate::run::view::RunView;
@@ -27,10 +28,7 @@ pub const DRAFT: &str = "draft";
 /// The agent step that hands in what a run lacks.
 pub const INPUTS: &str = "inputs";
 /// How often the model behind a client is asked before somebody else has to look.
-pub const ROUNDS: u32 = 5;
-/// How often a step may be handed in. More than a model is asked: after its rounds the step stays
-/// open for whoever can do it.
-const TRIES: u32 = 100;
+pub const ROUNDS: u32 = limits::AUTHOR_ROUNDS;
 /// The step that saves the workflow.
 const SAVE: &str = "save";
 
@@ -139,7 +137,7 @@ impl Orchestration {
                 "required": ["manifest"],
                 "properties": {"manifest": {"type": "string"}},
             },
-            "max_attempts": TRIES,
+            "max_attempts": limits::AUTHOR_SUBMISSIONS,
             "verify": [{
                 "run": "milepost workflow:check",
                 "with": with,
@@ -186,7 +184,7 @@ fn run(workflow: &str) -> [Value; 3] {
             "if": "size(steps.resolve.output.missing) > 0",
             "prompt": LACKING,
             "output_schema": {"type": "object"},
-            "max_attempts": TRIES,
+            "max_attempts": limits::AUTHOR_SUBMISSIONS,
             "verify": [{
                 "run": "milepost workflow:ready",
                 "with": with("${{ steps.self.output }}"),

@@ -9,13 +9,11 @@ use super::{Remark, remarks};
 use crate::call::Call;
 use crate::command::view::{Short, short};
 use crate::later::Later;
+use crate::limits;
 use crate::operation::Door;
 use crate::reader::Reader;
 use crate::source::{SourceType, Wanted};
 use crate::tool::Tool;
-
-/// Commands that a preview shows.
-const SHOWN: usize = 50;
 
 /// Plans an import.
 #[derive(Debug)]
@@ -116,7 +114,7 @@ impl Later for Preview {
         };
         let plan = Plan::of(&asked, reader, call).await?;
         let exists = reader.shelf().known(&plan.record.id)?.is_some();
-        let rows = plan.table.rows.iter().take(SHOWN);
+        let rows = plan.table.rows.iter().take(limits::PREVIEW_COMMANDS);
         let commands = rows.map(|row| short(plan.record.id.as_str(), row)).collect();
         Ok(Response {
             catalog: Catalog {

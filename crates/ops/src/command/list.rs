@@ -10,19 +10,10 @@ use super::view::{Full, Short, full, short};
 use crate::call::Call;
 use crate::finder::Found;
 use crate::later::Later;
+use crate::limits;
 use crate::operation::Door;
 use crate::reader::Reader;
 use crate::tool::Tool;
-
-/// Matches up to this many come whole unless said otherwise.
-const FEW: usize = 5;
-/// Commands of one answer unless said otherwise.
-const PAGE: usize = 20;
-/// Commands of one answer at most.
-const PAGE_MAX: usize = 200;
-
-/// Bytes of details that come without being asked for.
-const DETAIL_BYTES: usize = 24 * 1024;
 
 /// Finds commands.
 #[derive(Debug)]
@@ -102,7 +93,8 @@ impl Later for List {
     async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let method = request.method.as_deref().map(method).transpose()?;
         let from = request.cursor.as_deref().map(cursor).transpose()?.unwrap_or(0);
-        let limit = request.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
+        let limit =
+            request.limit.unwrap_or(limits::COMMANDS_PAGE).clamp(1, limits::COMMANDS_PAGE_MAX);
         let group = request.catalog.as_deref().map(|which| reader.shelf().record(which));
         let group = group.transpose()?.map(|record| record.id.to_string());
         let finder = reader.finder()?;
@@ -110,7 +102,7 @@ impl Later for List {
         let page = found.iter().skip(from).take(limit);
         let whole = match request.detail {
             Some(detail) => detail == Detail::Full,
-            None => found.len() <= FEW,
+            None => found.len() <= limits::COMMANDS_DETAILED,
         };
         let mut response = Response {
             total: found.len(),
@@ -137,7 +129,7 @@ impl Later for List {
         }
         // What nobody asked for must not be more than anybody reads.
         let bytes = serde_json::to_string(&response.details).map_or(0, |text| text.len());
-        if request.detail.is_none() && bytes > DETAIL_BYTES {
+        if request.detail.is_none() && bytes > limits::COMMANDS_DETAIL_BYTES {
             response.details.clear();
         }
         Ok(response)

@@ -19,15 +19,13 @@ use super::answer::{self, Body};
 use super::draft::Draft;
 use crate::call::Call;
 use crate::later::Later;
+use crate::limits::CALL_TIMEOUT_MAX_S;
 use crate::operation::Door;
 use crate::problems;
 use crate::send::{self, Sender};
 use crate::shelf::Loaded;
 use crate::tool::Tool;
 use crate::writer::Writer;
-
-/// The longest a call may take.
-const TIMEOUT_MAX: u64 = 600;
 
 /// Calls a command.
 #[derive(Debug)]
@@ -186,9 +184,9 @@ impl Later for Run {
             return calling.dry_run(&arguments);
         }
         let timeout = request.timeout_s.unwrap_or(30);
-        if !(1..=TIMEOUT_MAX).contains(&timeout) {
+        if !(1..=CALL_TIMEOUT_MAX_S).contains(&timeout) {
             let message = format!("a call cannot have {timeout} seconds");
-            let hint = format!("give 1 to {TIMEOUT_MAX} seconds");
+            let hint = format!("give 1 to {CALL_TIMEOUT_MAX_S} seconds");
             return Err(Problem::new(Code::ParamsInvalid, message, hint));
         }
         let timeout = Duration::from_secs(timeout);

@@ -11,12 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// Bytes of the schemas that go with one command.
-const DEFS_BYTES: usize = 48 * 1024;
-/// Values of a choice that are shown.
-const CHOICES: usize = 60;
-/// Fields of an answer that are named.
-const FIELDS: usize = 60;
+use crate::limits::{self, COMMAND_ENUM_VALUES};
 
 /// A command in short.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -171,9 +166,10 @@ fn shown(schema: &Value) -> Value {
             let mut short = Map::new();
             for (key, value) in map {
                 match value {
-                    Value::Array(items) if key == "enum" && items.len() > CHOICES => {
-                        short.insert(key.clone(), items.iter().take(CHOICES).cloned().collect());
-                        let more = format!("{} more values", items.len() - CHOICES);
+                    Value::Array(items) if key == "enum" && items.len() > COMMAND_ENUM_VALUES => {
+                        let shown = items.iter().take(COMMAND_ENUM_VALUES).cloned().collect();
+                        short.insert(key.clone(), shown);
+                        let more = format!("{} more values", items.len() - COMMAND_ENUM_VALUES);
                         short.insert("$comment".to_owned(), more.into());
                     }
                     value => drop(short.insert(key.clone(), shown(value))),
@@ -271,7 +267,7 @@ fn fields(schema: &Value, defs: &Map<String, Value>) -> (bool, Vec<String>) {
     for part in parts.into_iter().flatten().chain([schema]) {
         let properties = resolve(part, defs).get("properties").and_then(Value::as_object);
         for name in properties.into_iter().flatten().map(|(name, _)| name) {
-            if !names.contains(name) && names.len() < FIELDS {
+            if !names.contains(name) && names.len() < limits::COMMAND_RESPONSE_FIELDS {
                 names.push(name.clone());
             }
         }
@@ -293,7 +289,7 @@ fn needed(command: &Command) -> Map<String, Value> {
                 let name = map.get("$ref").and_then(Value::as_str);
                 let name = name.and_then(|name| name.strip_prefix("#/$defs/"));
                 if let Some((name, schema)) = name.and_then(|name| command.defs.get_key_value(name))
-                    && bytes < DEFS_BYTES
+                    && bytes < limits::COMMAND_DEFS_BYTES
                     && names.insert(name)
                 {
                     bytes += schema.to_string().len();

@@ -9,12 +9,8 @@ use serde_json::Value;
 
 use super::jsonc::plain;
 use super::{Check, or_ok};
+use crate::limits;
 use crate::writer::Writer;
-
-/// Bytes of the largest file of a client that is read.
-const FILE_BYTES: usize = 64 << 20;
-/// How deep a file is searched for servers: projects of Claude Code are below a key and a path.
-const DEPTH: usize = 3;
 
 /// How a client writes its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +63,7 @@ pub(super) fn checks(writer: &Writer, files: &[ClientFile]) -> Vec<Check> {
 
 /// The entries of this program; nothing when there is no such file.
 fn read(file: &ClientFile) -> Result<Option<Vec<Server>>, &'static str> {
-    let bytes = match read_document(&file.path, FILE_BYTES) {
+    let bytes = match read_document(&file.path, limits::CLIENT_CONFIG_BYTES) {
         Ok(bytes) => bytes,
         Err(milepost_store::FileError::NotFound { .. }) => return Ok(None),
         Err(_) => return Err("cannot be read"),
@@ -84,7 +80,7 @@ fn read(file: &ClientFile) -> Result<Option<Vec<Server>>, &'static str> {
         }
     };
     let mut servers = Vec::new();
-    gather(&value, file.key, DEPTH, &mut servers);
+    gather(&value, file.key, limits::CLIENT_CONFIG_DEPTH, &mut servers);
     Ok(Some(servers))
 }
 

@@ -8,14 +8,10 @@ use milepost_store::FileError;
 use milepost_store::runs::{Examination, FILE, RunsError, RunsReader};
 
 use super::{Check, access, backup, count, mended_or, mending, or_ok};
+use crate::limits;
 use crate::run::next::resume;
 use crate::writer::Writer;
 use milepost_driver::clock::now_ms;
-
-/// Runs that are named; of more, how many there are.
-const NAMED: usize = 20;
-/// Clocks of machines differ by less.
-const CLOCK_MS: u64 = 60_000;
 
 fn restore() -> Hint {
     Hint::text("put the newest copy that ")
@@ -103,7 +99,7 @@ fn examined(found: &Examination, data: &Path, database: &Path) -> Vec<Check> {
 fn damaged(found: &Examination) -> Vec<Check> {
     let report = &found.report;
     let mut checks: Vec<Check> = Vec::new();
-    for (run, seq) in report.corrupt.iter().take(NAMED) {
+    for (run, seq) in report.corrupt.iter().take(limits::DOCTOR_RUNS) {
         let what = match seq {
             0 => "it is not as it was written".to_owned(),
             seq => format!("event {seq} is not as it was written"),
@@ -113,7 +109,7 @@ fn damaged(found: &Examination) -> Vec<Check> {
         checks.push(of_run(Check::fault("journal.runs", what, fix), run.as_str()));
     }
     let corrupt = |run: &RunId| report.corrupt.iter().any(|(other, _)| other == run);
-    for run in found.quarantined.iter().filter(|run| !corrupt(run)).take(NAMED) {
+    for run in found.quarantined.iter().filter(|run| !corrupt(run)).take(limits::DOCTOR_RUNS) {
         let fix = backup("start it again, or look at", "");
         let what = "it was set aside because its journal was damaged";
         checks.push(of_run(Check::warning("journal.runs", what, fix), run.as_str()));
@@ -127,7 +123,7 @@ fn damaged(found: &Examination) -> Vec<Check> {
 }
 
 fn processes(found: &Examination) -> Vec<Check> {
-    let left = found.left.iter().take(NAMED).map(|run| {
+    let left = found.left.iter().take(limits::DOCTOR_RUNS).map(|run| {
         let fix = Hint::text("go on with it: ")
             .call(resume(run.as_str()))
             .then("; ")
@@ -150,7 +146,7 @@ fn of_run(check: Check, run: &str) -> Check {
 }
 
 fn clock(newest_ms: u64, now_ms: u64) -> Check {
-    if newest_ms <= now_ms.saturating_add(CLOCK_MS) {
+    if newest_ms <= now_ms.saturating_add(limits::CLOCK_SKEW_MS) {
         return Check::ok("clock", "it is not before the newest run");
     }
     let seconds = (newest_ms - now_ms) / 1_000;

@@ -6,10 +6,8 @@ use std::path::Path;
 use milepost_store::{Listing, SourceKind};
 
 use super::{Check, count, or_ok};
+use crate::limits;
 use crate::writer::Writer;
-
-/// Files that are named; of more, how many there are.
-const NAMED: usize = 50;
 
 pub(super) fn checks(writer: &Writer) -> Vec<Check> {
     let listing = match writer.reader.listing() {
@@ -30,14 +28,15 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
 }
 
 fn invalid(listing: &Listing) -> Vec<Check> {
-    let some = listing.invalid.iter().take(NAMED).map(|file| {
+    let some = listing.invalid.iter().take(limits::DOCTOR_FILES).map(|file| {
         let path = file.path.display();
         let validate = Invocation::of("workflow.validate").with("path", path.to_string());
         let fix = Hint::default().call(validate).then(" shows every fault and its fix");
         Check::fault("workflow.invalid", file.reason.clone(), fix).at(&file.path)
     });
     let mut checks: Vec<Check> = some.collect();
-    if let Some(more) = listing.invalid.len().checked_sub(NAMED).filter(|more| *more > 0) {
+    let more = listing.invalid.len().checked_sub(limits::DOCTOR_FILES);
+    if let Some(more) = more.filter(|more| *more > 0) {
         let what = format!("{more} more files are not workflows");
         let fix = Hint::text("see ").call(Invocation::of("workflow.list"));
         checks.push(Check::fault("workflow.invalid", what, fix));

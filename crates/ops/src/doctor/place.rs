@@ -7,13 +7,9 @@ use milepost_store::health::{self, Exposed, Exposure, Kept, Standing};
 use milepost_store::{Config, ConfigError};
 
 use super::{Check, mended_or, or_ok};
+use crate::limits;
 use crate::problems;
 use crate::writer::Writer;
-
-/// Room below which the next import or a busy day may fail.
-const ROOM_SMALL: u64 = 512 << 20;
-/// Room below which the next write may fail.
-const ROOM_NONE: u64 = 32 << 20;
 
 /// Every configuration file that may count here.
 pub(super) fn config(writer: &Writer) -> Vec<Check> {
@@ -168,8 +164,8 @@ fn room(bytes: u64) -> Check {
         .call(Invocation::of("runs.purge"))
         .then(" removes runs that ended");
     match bytes {
-        ..ROOM_NONE => Check::fault("disk", what, fix),
-        ROOM_NONE..ROOM_SMALL => Check::warning("disk", what, fix),
+        ..limits::DISK_FULL_BYTES => Check::fault("disk", what, fix),
+        limits::DISK_FULL_BYTES..limits::DISK_LOW_BYTES => Check::warning("disk", what, fix),
         _ => Check::ok("disk", what),
     }
 }

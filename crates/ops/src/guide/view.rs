@@ -15,6 +15,7 @@ use milepost_model::step::{Action, Prompt, PromptText, Step};
 use milepost_model::walk::{Due, Pass};
 use serde_json::{Map, Value};
 
+use crate::limits;
 use crate::response::Response;
 
 /// Blocks of newer editions that may stand in for a prompt.
@@ -28,9 +29,6 @@ pub(super) fn prompt_of(step: &Step) -> Option<&Prompt> {
         _ => None,
     }
 }
-
-/// What most passes of a loop are told in, so that the text does not move as it grows.
-const PASS_BYTES: usize = 128;
 
 /// JSON that is shown: what this answer alone has, and fixed parts at places in it.
 #[derive(Debug, Clone, Default)]
@@ -89,7 +87,7 @@ pub(super) fn step(document: &Document, due: &Due<'_, '_>) -> Shown {
         shown.own.truncate(shown.own.len() - cut);
     }
     if let Some((pass, outer)) = due.loops.split_last() {
-        shown.own.reserve(PASS_BYTES);
+        shown.own.reserve(limits::GUIDE_PASS_CAPACITY_BYTES);
         shown.own.push_str(",\"loop\":");
         show_pass(pass, outer, &mut shown);
         shown.own.push('}');
@@ -160,13 +158,13 @@ pub(super) fn guidance(
     due: &Due<'_, '_>,
     prompt: &Prompt,
 ) -> (Shown, Vec<String>) {
-    let mut told = Shown::made(String::with_capacity(2 * PASS_BYTES));
+    let mut told = Shown::made(String::with_capacity(2 * limits::GUIDE_PASS_CAPACITY_BYTES));
     told.own.push('"');
     let missing = tell(document, due, prompt, &mut told);
     if !due.loops.is_empty() {
-        let mut around = String::with_capacity(2 * PASS_BYTES);
+        let mut around = String::with_capacity(2 * limits::GUIDE_PASS_CAPACITY_BYTES);
         around.push_str("\n\n## Loop\n");
-        let mut key = String::with_capacity(PASS_BYTES);
+        let mut key = String::with_capacity(limits::GUIDE_PASS_CAPACITY_BYTES);
         for pass in &due.loops {
             key.push_str(pass.id);
             describe(pass, &key, &mut around);

@@ -15,13 +15,9 @@ use super::argument::{self, Arguments};
 use super::fault;
 use crate::call::Call;
 use crate::command::run::Calling;
+use crate::limits;
 use crate::provider::values::{Fetched, fetch};
 use crate::writer::Writer;
-
-/// Choices of one input that are told.
-const SHOWN: usize = 100;
-/// Seconds for which choices stay fresh in one process, unless said otherwise.
-const FRESH: u64 = 60;
 
 /// What came of asking a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -186,7 +182,7 @@ impl Offer<'_> {
         let key = format!("input\n{command}\n{list_at:?}\n{}", Value::from(args.clone()));
         let known = match self.input.cache_ttl_sec {
             Some(ttl) => writer.choices.fresh(&key, Duration::from_secs(ttl.0.unsigned_abs())),
-            None => writer.choices.recent(&key, Duration::from_secs(FRESH)),
+            None => writer.choices.recent(&key, Duration::from_secs(limits::CHOICES_FRESH_S)),
         };
         if let Some(known) = known {
             return Ok((Outcome::Ready, known, None));
@@ -247,8 +243,8 @@ impl Offer<'_> {
                 _ => answer.warnings.push(message),
             }
         }
-        answer.provided.more = fetched.more || choices.len() > SHOWN;
-        answer.provided.choices = choices.into_iter().take(SHOWN).collect();
+        answer.provided.more = fetched.more || choices.len() > limits::INPUT_CHOICES;
+        answer.provided.choices = choices.into_iter().take(limits::INPUT_CHOICES).collect();
     }
 
     /// The fields that are used: as authored, else as the catalog knows them.

@@ -16,12 +16,10 @@ use crate::call::Call;
 use crate::command::run::Shown;
 use crate::inputs::{Subject, Violation, gather};
 use crate::later::Later;
+use crate::limits;
 use crate::operation::Door;
 use crate::reader::Reader;
 use crate::tool::Tool;
-
-/// Requests of one step over a list that are shown.
-const REQUESTS: usize = 20;
 
 /// Shows what a run would send and say.
 #[derive(Debug)]
@@ -256,8 +254,8 @@ impl Renderer<'_> {
             (rendered.with, rendered.body) = (drafted.with, drafted.body);
             return;
         };
-        rendered.more = items.len() > REQUESTS;
-        for (index, item) in items.iter().take(REQUESTS).enumerate() {
+        rendered.more = items.len() > limits::PREVIEW_REQUESTS;
+        for (index, item) in items.iter().take(limits::PREVIEW_REQUESTS).enumerate() {
             let inner = self.knowledge.with_item(item_name(each), item, index);
             self.request(run, command.as_ref(), &inner, rendered);
         }

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use crate::call::Alone;
 use crate::command::list::{Detail, List, Request};
 use crate::later::Later;
+use crate::limits;
 use crate::reader::Reader;
 
 /// To write a workflow.
@@ -19,9 +20,6 @@ pub const AUTHOR: &str = include_str!("author.md");
 pub const FIX: &str = include_str!("fix_validation.md");
 /// The language in short.
 pub const LANGUAGE: &str = include_str!("language.md");
-
-/// Commands that are shown for a goal.
-const COMMANDS: usize = 8;
 
 /// Whether a text sets a model to write a workflow from nothing.
 pub fn writes(prompt: &str) -> bool {
@@ -92,7 +90,7 @@ pub fn digest() -> &'static str {
 async fn commands(reader: &Reader, about: &str) -> Result<String, Problem> {
     let request = Request {
         query: Some(about.to_owned()),
-        limit: Some(COMMANDS),
+        limit: Some(limits::PROMPT_COMMANDS),
         detail: Some(Detail::Summary),
         ..Request::default()
     };

@@ -14,17 +14,11 @@ use crate::call::Call;
 use crate::command::run::{Calling, no_list};
 use crate::inputs::resolve_inputs::{self, ResolveInputs};
 use crate::later::Later;
+use crate::limits;
 use crate::operation::Door;
 use crate::problems;
 use crate::tool::Tool;
 use crate::writer::Writer;
-
-/// Choices of one answer unless said otherwise.
-const PAGE: usize = 50;
-/// Choices of one answer at most.
-const PAGE_MAX: usize = 1_000;
-/// Items that are fetched to find the choices among.
-const FETCHED: usize = 5_000;
 
 /// Fetches choices.
 #[derive(Debug)]
@@ -155,7 +149,7 @@ fn page(
             return Err(Problem::new(Code::ParamsInvalid, "the cursor is not one of ours", hint));
         }
     };
-    let limit = request.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
+    let limit = request.limit.unwrap_or(limits::CHOICES_PAGE).clamp(1, limits::CHOICES_PAGE_MAX);
     let left = choices.len().saturating_sub(from);
     Ok(Response {
         provider,
@@ -238,7 +232,8 @@ pub(crate) async fn fetch(
     args: Map<String, Value>,
 ) -> Result<Fetched, Problem> {
     let arguments = Arguments { with: args, ..Arguments::default() };
-    let response = calling.pages(arguments, Duration::from_secs(30), Some(FETCHED)).await?;
+    let response =
+        calling.pages(arguments, Duration::from_secs(30), Some(limits::CHOICES_FETCHED)).await?;
     let spelling = response.command.clone();
     if response.ok != Some(true) {
         let status = response.status.unwrap_or_default();

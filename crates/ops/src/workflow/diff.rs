@@ -9,11 +9,9 @@ use super::lines::{self, Difference};
 use super::versions::Record;
 use crate::call::Call;
 use crate::later::Later;
+use crate::limits::VERSION_SHOWN_DIGITS;
 use crate::operation::Door;
 use crate::reader::Reader;
-
-/// Digits of a version in the heading of a diff.
-const DIGITS: usize = 12;
 
 /// Compares versions of a workflow.
 #[derive(Debug)]
@@ -70,7 +68,9 @@ impl Later for Diff {
             Some(text) => record.called(text)?,
             None => before(&record, to)?,
         };
-        let name = |version: Digest| format!("{} {:.DIGITS$}", record.id, version.to_string());
+        let name = |version: Digest| {
+            format!("{} {:.VERSION_SHOWN_DIGITS$}", record.id, version.to_string())
+        };
         let (old, new) = (record.text(from, reader)?, record.text(to, reader)?);
         let names = [name(from), name(to)];
         let Difference { text, added, removed } =

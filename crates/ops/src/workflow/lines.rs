@@ -8,11 +8,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::ops::Range;
 
-/// Lines that are shown before and after those that differ.
-const CONTEXT: usize = 3;
-/// Changed lines that are looked for the fewest of: the work grows with their square, and so does
-/// the memory, to some 16 MB.
-const CHANGES: usize = 2_000;
+use crate::limits::{DIFF_CHANGES, DIFF_CONTEXT_LINES};
 
 /// What differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +96,7 @@ fn numbered<'t>(lines: &[&'t str], known: &mut HashMap<&'t str, usize>) -> Vec<u
 /// fewest that will do; none when they are too many. Diagonal `k` of `d` changes is at `k + d`.
 fn shortest(old: &[usize], new: &[usize]) -> Option<Vec<Vec<usize>>> {
     let mut trace: Vec<Vec<usize>> = Vec::new();
-    for changes in 0..=CHANGES.min(old.len() + new.len()) {
+    for changes in 0..=DIFF_CHANGES.min(old.len() + new.len()) {
         let mut reached = vec![0; 2 * changes + 1];
         for at in (0..=2 * changes).step_by(2) {
             let mut x = match trace.last() {
@@ -174,7 +170,8 @@ fn hunks(edits: &[Edit]) -> Vec<Range<usize>> {
     let mut hunks: Vec<Range<usize>> = Vec::new();
     let changed = edits.iter().enumerate().filter(|(_, edit)| !matches!(edit, Edit::Keep { .. }));
     for (index, _) in changed {
-        let around = index.saturating_sub(CONTEXT)..(index + 1 + CONTEXT).min(edits.len());
+        let end = (index + 1 + DIFF_CONTEXT_LINES).min(edits.len());
+        let around = index.saturating_sub(DIFF_CONTEXT_LINES)..end;
         match hunks.last_mut() {
             Some(last) if around.start <= last.end => last.end = around.end,
             _ => hunks.push(around),
@@ -227,7 +224,8 @@ fn range(lines: &[usize]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHANGES, Edit, difference, edits};
+    use super::{Edit, difference, edits};
+    use crate::limits::DIFF_CHANGES;
 
     /// The way leads from the one text to the other, and is as short as another algorithm finds.
     fn check(old: &[&str], new: &[&str]) {
@@ -305,10 +303,10 @@ mod tests {
     #[test]
     fn texts_with_nothing_in_common_take_each_others_place() {
         let lines = |letter: char| {
-            let lines: Vec<String> = (0..CHANGES).map(|n| format!("{letter}{n}\n")).collect();
+            let lines: Vec<String> = (0..DIFF_CHANGES).map(|n| format!("{letter}{n}\n")).collect();
             lines.concat()
         };
         let difference = difference(&lines('a'), &lines('b'), ["old", "new"]);
-        assert_eq!((difference.added, difference.removed), (CHANGES, CHANGES));
+        assert_eq!((difference.added, difference.removed), (DIFF_CHANGES, DIFF_CHANGES));
     }
 }

@@ -9,12 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::{Violation, Written};
 use crate::call::Call;
 use crate::later::Later;
+use crate::limits;
 use crate::operation::Door;
 use crate::reader::Reader;
 use crate::tool::Tool;
-
-/// Workflows that are listed at once.
-const LISTED: usize = 1_000;
 
 /// Lists workflows.
 #[derive(Debug)]
@@ -111,7 +109,8 @@ impl Later for List {
 
     async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let listing = reader.listing()?;
-        let limit = request.limit.unwrap_or(LISTED).clamp(1, LISTED);
+        let limit =
+            request.limit.unwrap_or(limits::WORKFLOWS_PAGE).clamp(1, limits::WORKFLOWS_PAGE);
         let behind = |item: &Summary| request.cursor.as_ref().is_none_or(|at| item.id > *at);
         let mut wanted =
             listing.items.iter().filter(|item| behind(item) && request.wants(item)).peekable();

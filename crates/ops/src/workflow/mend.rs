@@ -10,10 +10,8 @@ use milepost_store::Digest;
 use milepost_store::workflows::{Draft, Expected};
 
 use super::{change, problem};
+use crate::limits;
 use crate::writer::Writer;
-
-/// Rounds of fixing: a fix may uncover what it hid, a syntax error most of all.
-const ROUNDS: usize = 32;
 
 /// A document after its fixes.
 #[derive(Debug)]
@@ -29,7 +27,7 @@ pub struct Mended {
 /// Applies certain fixes of errors until there are none; none when there is nothing to fix.
 pub fn mended(document: &Document, world: World<'_>) -> Option<Mended> {
     let mut mended: Option<Mended> = None;
-    for _ in 0..ROUNDS {
+    for _ in 0..limits::MEND_ROUNDS {
         let before = mended.as_ref().map_or(document, |mended| &mended.document);
         let (Some(text), Some(source)) = (before.fixed(), &before.source) else { break };
         let bytes = source.with_text(&text);

@@ -11,16 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::{Written, content, id_of, instant, problem};
 use crate::call::Call;
 use crate::later::Later;
+use crate::limits;
 use crate::operation::Door;
 use crate::problems;
 use crate::reader::Reader;
-
-/// Versions that are told unless more are asked for.
-const TOLD: usize = 50;
-/// Versions that are told at most.
-const TOLD_MAX: usize = 1_000;
-/// Digits that a version is called by at least.
-const DIGITS: usize = 4;
 
 /// Lists the versions of a workflow.
 #[derive(Debug)]
@@ -83,7 +77,8 @@ impl Later for Versions {
 
     async fn run(reader: &Reader, _call: &dyn Call, request: Request) -> Result<Response, Problem> {
         let Record { id, past, .. } = Record::of(reader, &request.workflow_id)?;
-        let limit = request.limit.unwrap_or(TOLD).clamp(1, TOLD_MAX);
+        let limit =
+            request.limit.unwrap_or(limits::VERSIONS_PAGE).clamp(1, limits::VERSIONS_PAGE_MAX);
         let items = past.items.iter().take(limit).map(|one| Item {
             version: one.version.to_string(),
             at: one.at_ms.map(instant::text),
@@ -138,8 +133,8 @@ impl Record {
         found.sort();
         found.dedup();
         match found.as_slice() {
-            [version] if asked.len() >= DIGITS => Ok(*version),
-            [_, _, ..] if asked.len() >= DIGITS => {
+            [version] if asked.len() >= limits::VERSION_DIGITS_MIN => Ok(*version),
+            [_, _, ..] if asked.len() >= limits::VERSION_DIGITS_MIN => {
                 let message = format!("several versions of `{}` begin with `{asked}`", self.id);
                 let hint = "give more of its digits";
                 Err(Problem::new(Code::WorkflowVersionNotFound, message, hint)

@@ -1,0 +1,112 @@
+//! Every bound of the operations, named once, by module.
+
+// Arguments of a call.
+
+/// Faults in the arguments of one call that are reported.
+pub(crate) const ARGUMENT_FAULTS: usize = 20;
+/// Elements of a list, and keys of a map, that are searched for faults: each of a million wrong
+/// elements would be a fault of its own.
+pub(crate) const ARGUMENT_ITEMS: usize = 1_000;
+
+// Responses.
+
+/// Room that is set aside for a response: most fit, so that few are copied as they grow.
+pub(crate) const RESPONSE_CAPACITY_BYTES: usize = 16 * 1024;
+/// Bytes of the largest buffer that a thread keeps for its next response.
+pub(crate) const RESPONSE_KEPT_BYTES: usize = 4 * RESPONSE_CAPACITY_BYTES;
+
+// Catalogs and commands.
+
+/// Commands that the preview of an import shows.
+pub(crate) const PREVIEW_COMMANDS: usize = 50;
+/// Names that are suggested for a command that does not exist.
+pub(crate) const SUGGESTED_COMMANDS: usize = 20;
+/// Commands on one page of a search, unless the caller says otherwise.
+pub(crate) const COMMANDS_PAGE: usize = 20;
+/// Commands on one page of a search that a caller may ask for.
+pub(crate) const COMMANDS_PAGE_MAX: usize = 200;
+/// Matches of a search up to which each comes with its details, unless the caller says otherwise.
+pub(crate) const COMMANDS_DETAILED: usize = 5;
+/// Bytes of details that a search returns without being asked for them; more are left out.
+pub(crate) const COMMANDS_DETAIL_BYTES: usize = 24 * 1024;
+/// Seconds that a caller may give one call.
+pub(crate) const CALL_TIMEOUT_MAX_S: u64 = 600;
+/// Bytes of the shared schemas that are returned with one command.
+pub(crate) const COMMAND_DEFS_BYTES: usize = 48 * 1024;
+/// Values of an `enum` that are returned; of more, their number.
+pub(crate) const COMMAND_ENUM_VALUES: usize = 60;
+/// Fields of a response that are named.
+pub(crate) const COMMAND_RESPONSE_FIELDS: usize = 60;
+/// Commands that a prompt lists for a goal.
+pub(crate) const PROMPT_COMMANDS: usize = 8;
+
+// Choices of inputs and parameters.
+
+/// Choices on one page, unless the caller says otherwise.
+pub(crate) const CHOICES_PAGE: usize = 50;
+/// Choices on one page that a caller may ask for.
+pub(crate) const CHOICES_PAGE_MAX: usize = 1_000;
+/// Items that are fetched from an API to find the choices among.
+pub(crate) const CHOICES_FETCHED: usize = 5_000;
+/// Choices of one input that are returned with it.
+pub(crate) const INPUT_CHOICES: usize = 100;
+/// Seconds for which a process uses fetched choices again, unless the input says otherwise.
+pub(crate) const CHOICES_FRESH_S: u64 = 60;
+/// Lists of choices that a process keeps in memory.
+pub(crate) const CHOICES_KEPT: usize = 100;
+
+// Workflows.
+
+/// Workflows on one page of a list.
+pub(crate) const WORKFLOWS_PAGE: usize = 1_000;
+/// Rounds in which a document is fixed: a fix may uncover what was hidden, a syntax error most of
+/// all.
+pub(crate) const MEND_ROUNDS: usize = 32;
+/// Lines that a diff shows before and after those that differ.
+pub(crate) const DIFF_CONTEXT_LINES: usize = 3;
+/// Changed lines up to which the shortest diff is searched: work and memory grow with their square,
+/// to some 16 MB.
+pub(crate) const DIFF_CHANGES: usize = 2_000;
+/// Digits of a version in the heading of a diff.
+pub(crate) const VERSION_SHOWN_DIGITS: usize = 12;
+/// Digits that are needed to name a version by the beginning of its hash.
+pub(crate) const VERSION_DIGITS_MIN: usize = 4;
+/// Versions on one page, unless the caller says otherwise.
+pub(crate) const VERSIONS_PAGE: usize = 50;
+/// Versions on one page that a caller may ask for.
+pub(crate) const VERSIONS_PAGE_MAX: usize = 1_000;
+/// Compiled workflows that a process keeps for the next run of the same text.
+pub(crate) const COMPILED_KEPT: usize = 8;
+/// Bytes of a text whose compiled workflow is kept.
+pub(crate) const COMPILED_TEXT_BYTES: usize = 64 * 1024;
+/// Requests of one step over a list that a preview renders.
+pub(crate) const PREVIEW_REQUESTS: usize = 20;
+/// Room that is set aside for the description of one pass of a loop: most fit, so that few are
+/// copied as they grow.
+pub(crate) const GUIDE_PASS_CAPACITY_BYTES: usize = 128;
+
+// Workflows that an agent writes.
+
+/// How often the model behind a client is asked for a draft before the step is left to others.
+pub(crate) const AUTHOR_ROUNDS: u32 = 5;
+/// Submissions that an authoring step takes. More than [`AUTHOR_ROUNDS`]: after those, the step
+/// stays open for whoever can do it.
+pub(crate) const AUTHOR_SUBMISSIONS: u32 = 100;
+
+// What `doctor` examines.
+
+/// Runs that are named in each finding about the journal.
+pub(crate) const DOCTOR_RUNS: usize = 20;
+/// How far this machine's clock may be behind the newest run: clocks of machines differ by less.
+pub(crate) const CLOCK_SKEW_MS: u64 = 60_000;
+/// Invalid files that are named; of more, their number.
+pub(crate) const DOCTOR_FILES: usize = 50;
+/// Bytes of a client's configuration. Some clients keep years of history in it.
+pub(crate) const CLIENT_CONFIG_BYTES: usize = 64 << 20;
+/// Levels of a client's configuration that are searched for servers: Claude Code keeps those of a
+/// project below a key and a path.
+pub(crate) const CLIENT_CONFIG_DEPTH: usize = 3;
+/// Free space on the disk below which the next import, or a busy day, may fail.
+pub(crate) const DISK_LOW_BYTES: u64 = 512 << 20;
+/// Free space on the disk below which the next write may fail.
+pub(crate) const DISK_FULL_BYTES: u64 = 32 << 20;
