@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use milepost_mcp::guide::Guides;
-use milepost_mcp::workflows::{Both, Errors, Face, Look, Spelling};
+use milepost_mcp::workflows::{Both, Errors, Look, Spelling, WorkflowServer};
 use milepost_mcp::{
     Options, Revision, ServeError, Served, Surface, raw_stdout, serve_pipe, serve_stdio,
     stdin_until_signal,
@@ -45,8 +45,8 @@ pub(crate) fn run(arguments: &Mcp, terminal: &mut Terminal) -> Result<Exit, Fail
                 let operations = target::operations().ok()?;
                 // Names that both contracts have mean the other one's here.
                 let look = Look { surface: Surface::Workflowlookup, ..look };
-                let face = Face::new(operations, look, Box::new(io::stderr()));
-                Some((face, runtime().ok()?))
+                let server = WorkflowServer::new(operations, look, Box::new(io::stderr()));
+                Some((server, runtime().ok()?))
             });
             let tended = Tended::begin();
             let served = serve_stdio(&contract, options, stdin, io::stdout().lock(), io::stderr());
@@ -68,21 +68,21 @@ pub(crate) fn run(arguments: &Mcp, terminal: &mut Terminal) -> Result<Exit, Fail
 /// What a model pays for the list of tools, in bytes and roughly in tokens.
 fn budget(arguments: &Mcp, json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let look = look(&arguments.shown, surface(&arguments.shown));
-    let face = Face::new(target::operations()?, look, Box::new(io::sink()));
+    let server = WorkflowServer::new(target::operations()?, look, Box::new(io::sink()));
     let size = |tool: &Value| tool.to_string().len();
-    let total = face.tools().iter().map(size).sum::<usize>() + face.instructions().len();
+    let total = server.tools().iter().map(size).sum::<usize>() + server.instructions().len();
     if json {
-        let tools: Map<String, Value> = face
+        let tools: Map<String, Value> = server
             .tools()
             .iter()
             .map(|tool| (tool["name"].as_str().unwrap_or_default().to_owned(), size(tool).into()))
             .collect();
-        let instructions = face.instructions().len();
+        let instructions = server.instructions().len();
         let object = json!({"tools": tools, "instructions": instructions, "bytes": total});
         terminal.line(&object.to_string())?;
         return Ok(Exit::Done);
     }
-    let mut rows: Vec<Vec<String>> = face
+    let mut rows: Vec<Vec<String>> = server
         .tools()
         .iter()
         .map(|tool| {
@@ -90,7 +90,7 @@ fn budget(arguments: &Mcp, json: bool, terminal: &mut Terminal) -> Result<Exit, 
             vec![name, size(tool).to_string()]
         })
         .collect();
-    rows.push(vec!["(instructions)".to_owned(), face.instructions().len().to_string()]);
+    rows.push(vec!["(instructions)".to_owned(), server.instructions().len().to_string()]);
     terminal.line(&table::render(&["tool", "bytes"], &rows, terminal.width()))?;
     terminal.line(&format!("{total} bytes, about {} tokens", total / BYTES_A_TOKEN))?;
     Ok(Exit::Done)
@@ -110,12 +110,12 @@ fn workflows(
         let message = format!("cannot write to standard output: {error}");
         Problem::new(Code::StorageFailed, message, "start the server with an open output")
     })?;
-    let face = Face::new(target::operations()?, look, Box::new(io::stderr()));
+    let server = WorkflowServer::new(target::operations()?, look, Box::new(io::stderr()));
     Ok(runtime.block_on(async {
-        let tended = face.clone();
+        let tended = server.clone();
         tokio::spawn(async move { tended.tend_runs().await });
-        let served = serve_pipe(face.clone(), options, stdin, stdout).await;
-        face.finish_runs().await;
+        let served = serve_pipe(server.clone(), options, stdin, stdout).await;
+        server.finish_runs().await;
         served
     }))
 }

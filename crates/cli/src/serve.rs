@@ -9,7 +9,7 @@ use std::sync::Arc;
 use milepost_mcp::http::{
     self, Access, Guard, KeySource, Limits, NoPlace, ResourceServer, Settings,
 };
-use milepost_mcp::workflows::Face;
+use milepost_mcp::workflows::WorkflowServer;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Secret;
 use milepost_store::read_document;
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Serve, terminal: &mut Terminal) -> Result<Exit, Fa
     let address = address(arguments)?;
     let runtime = mcp::runtime()?;
     let look = mcp::look(&arguments.shown, options.surface);
-    let face = Face::new(target::operations()?, look, Box::new(io::stderr()));
+    let server = WorkflowServer::new(target::operations()?, look, Box::new(io::stderr()));
     let proof = proof(arguments)?;
     runtime.block_on(async {
         // Taken before anybody is told that there is a server.
@@ -54,16 +54,16 @@ pub(crate) fn run(arguments: &Serve, terminal: &mut Terminal) -> Result<Exit, Fa
             // It may be there later; until then nobody is let in.
             terminal.complain(&format!("warning: no token can be checked: {}", whole(&error)));
         }
-        let tended = face.clone();
+        let tended = server.clone();
         tokio::spawn(async move { tended.tend_runs().await });
         let limits = Limits::default();
-        let settings = Settings { guard, options, face: Some(face.clone()), limits };
-        let shared = face.clone();
+        let settings = Settings { guard, options, server: Some(server.clone()), limits };
+        let shared = server.clone();
         bound.serve(settings, move || shared.clone(), stop).await;
         // Whoever says it once more does not want to wait.
         let again = stopped()?;
         tokio::select! {
-            () = face.finish_runs() => {}
+            () = server.finish_runs() => {}
             () = again => {}
         }
         Ok(Exit::Done)

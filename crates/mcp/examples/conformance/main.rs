@@ -50,7 +50,7 @@ fn main() -> io::Result<()> {
         let settings = Settings {
             guard: Guard::new(bound.address(), Access::Anybody),
             options: Options { surface: Surface::Workflows, protocol: None },
-            face: None,
+            server: None,
             limits: Limits::default(),
         };
         let fixtures = Fixtures::new();

@@ -9,13 +9,13 @@ use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
 use rmcp::handler::server::ServerHandler;
 
-use super::edge::Edge;
+use super::endpoint::Endpoint;
 use super::reply;
 use crate::fault::Fault;
 use crate::message::{Id, Message};
 use crate::version::Revision;
 
-impl<S: ServerHandler> Edge<S> {
+impl<S: ServerHandler> Endpoint<S> {
     /// One stream with the answer to every request of a batch.
     pub(super) async fn batch(&self, head: Parts, messages: &[Message<'_>]) -> Response {
         let session = match self.session(&head) {

@@ -11,7 +11,7 @@
 
 mod batch;
 mod connections;
-mod edge;
+mod endpoint;
 mod guard;
 mod jwt;
 mod oauth;
@@ -40,8 +40,8 @@ pub use self::guard::{Access, Guard, NoPlace};
 pub use self::oauth::{KeySource, OAuthError, ResourceServer};
 use crate::limits;
 use crate::version::Options;
-use crate::workflows::Face;
-use edge::Edge;
+use crate::workflows::WorkflowServer;
+use endpoint::Endpoint;
 use probe::Probe;
 use shutdown::Shutdown;
 
@@ -58,7 +58,7 @@ pub struct Settings {
     /// What is behind the handler, where that is our own: it answers calls that need not wait
     /// without `rmcp`, and the methods of the tasks of 2025-11-25, those with [`OLDER_METHODS`]
     /// before their names, as custom requests.
-    pub face: Option<Face>,
+    pub server: Option<WorkflowServer>,
     /// What it takes at most.
     pub limits: Limits,
 }
@@ -125,22 +125,23 @@ impl Bound {
         F: Fn() -> S + Send + Sync + 'static,
     {
         let shutdown = Shutdown::default();
-        let edge = Arc::new(Edge::new(handler, &settings, shutdown.clone()));
-        let sweeper = tokio::spawn(sessions::sweep(edge.sessions(), settings.limits.session_idle));
-        let probe = Probe::new(settings.face, edge.sessions());
-        let app = router(edge, Arc::new(settings.guard), probe);
+        let endpoint = Arc::new(Endpoint::new(handler, &settings, shutdown.clone()));
+        let sweeper =
+            tokio::spawn(sessions::sweep(endpoint.sessions(), settings.limits.session_idle));
+        let probe = Probe::new(settings.server, endpoint.sessions());
+        let app = router(endpoint, Arc::new(settings.guard), probe);
         connections::serve(self.listener, app, settings.limits, stop, &shutdown).await;
         sweeper.abort();
     }
 }
 
 /// Every route, behind the one guard.
-fn router<S: ServerHandler>(edge: Arc<Edge<S>>, guard: Arc<Guard>, probe: Probe) -> Router {
+fn router<S: ServerHandler>(endpoint: Arc<Endpoint<S>>, guard: Arc<Guard>, probe: Probe) -> Router {
     let probe = Arc::new(probe);
     let (health, metrics) = (Arc::clone(&probe), probe);
     let mcp = move |request: Request| {
-        let edge = Arc::clone(&edge);
-        async move { edge.answer(request).await }
+        let endpoint = Arc::clone(&endpoint);
+        async move { endpoint.answer(request).await }
     };
     let mut routes = Router::new()
         .route(PATH, any(mcp))

@@ -17,7 +17,7 @@ use super::reply;
 use super::sessions::Sessions;
 use tokio::runtime::Handle;
 
-use crate::workflows::Face;
+use crate::workflows::WorkflowServer;
 
 /// Where it is told whether the server is well, to anybody who may reach it.
 pub(super) const HEALTH: &str = "/healthz";
@@ -32,20 +32,20 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is asked by those who watch.
 pub(super) struct Probe {
-    face: Option<Face>,
+    server: Option<WorkflowServer>,
     sessions: Arc<Sessions>,
     began: Instant,
 }
 
 impl Probe {
-    pub(super) fn new(face: Option<Face>, sessions: Arc<Sessions>) -> Probe {
-        Probe { face, sessions, began: Instant::now() }
+    pub(super) fn new(server: Option<WorkflowServer>, sessions: Arc<Sessions>) -> Probe {
+        Probe { server, sessions, began: Instant::now() }
     }
 
     /// Whether runs can be read. Nothing else is told: nobody had to say who asks.
     pub(super) async fn health(&self) -> Response {
-        match self.looked(async |face| face.is_healthy().await).await.unwrap_or(self.face.is_none())
-        {
+        let healthy = self.looked(async |server| server.is_healthy().await).await;
+        match healthy.unwrap_or(self.server.is_none()) {
             true => reply::json(StatusCode::OK, OK.to_vec()),
             false => reply::json(StatusCode::SERVICE_UNAVAILABLE, UNWELL.to_vec()),
         }
@@ -53,7 +53,7 @@ impl Probe {
 
     pub(super) async fn metrics(&self) -> Response {
         let journal: Option<Journal> =
-            self.looked(async |face| face.standing().await).await.flatten();
+            self.looked(async |server| server.standing().await).await.flatten();
         let now = Now {
             version: env!("CARGO_PKG_VERSION"),
             uptime: self.began.elapsed(),
@@ -70,10 +70,10 @@ impl Probe {
     /// Asks the journal where a disk that hangs keeps nobody else waiting.
     async fn looked<T: Send + 'static>(
         &self,
-        look: impl AsyncFnOnce(Face) -> T + Send + 'static,
+        look: impl AsyncFnOnce(WorkflowServer) -> T + Send + 'static,
     ) -> Option<T> {
-        let (face, runtime) = (self.face.clone()?, Handle::current());
-        let looking = tokio::task::spawn_blocking(move || runtime.block_on(look(face)));
+        let (server, runtime) = (self.server.clone()?, Handle::current());
+        let looking = tokio::task::spawn_blocking(move || runtime.block_on(look(server)));
         tokio::time::timeout(PATIENCE, looking).await.ok()?.ok()
     }
 }

@@ -3,15 +3,15 @@
 //! ```text
 //! stdin -> reader thread: frames, messages, faults ---- answers ----+
 //!              | what rmcp is to handle                             v
-//!              +--------> Wire::receive -> rmcp -> Wire::send -> writer thread -> stdout
+//!              +--------> RmcpTransport::receive -> rmcp -> RmcpTransport::send -> writer thread -> stdout
 //! ```
 //!
 //! Every request is answered exactly once, in whatever order the work is done. The edge answers
 //! what `rmcp` leaves unanswered or answers badly; the tests under `tests/it/pipe` pin each of
 //! these.
 
-mod edge;
-mod wire;
+mod framing;
+mod transport;
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc;
@@ -24,15 +24,15 @@ use crate::limits;
 use crate::observed::Observed;
 use crate::stdio::ServeError;
 use crate::version::Options;
-use crate::workflows::Face;
-use edge::{Edge, Verdict};
-use wire::Wire;
+use crate::workflows::WorkflowServer;
+use framing::{Framing, Verdict};
+use transport::RmcpTransport;
 
-pub(crate) use wire::Outbox;
+pub(crate) use transport::Outbox;
 
 /// Serves one client until it closes its end, asks for `shutdown`, or cannot be reached.
 pub async fn serve_pipe(
-    face: Face,
+    server: WorkflowServer,
     options: Options,
     stdin: impl Read + Send + 'static,
     stdout: impl Write + Send + 'static,
@@ -40,10 +40,10 @@ pub async fn serve_pipe(
     let (outbox, lines) = mpsc::channel();
     let outbox = Outbox::new(outbox);
     let writer = thread::spawn(move || write(&lines, stdout));
-    let (wire, inbox) = Wire::new(outbox.clone());
-    let edge = Edge::new(face.clone(), options, outbox.clone(), inbox);
+    let (wire, inbox) = RmcpTransport::new(outbox.clone());
+    let edge = Framing::new(server.clone(), options, outbox.clone(), inbox);
     let (read, was_read) = tokio::sync::oneshot::channel();
-    let listening = face.clone();
+    let listening = server.clone();
     thread::spawn(move || {
         let outcome = read_all(edge, stdin);
         listening.end_listening();
@@ -52,7 +52,7 @@ pub async fn serve_pipe(
     });
     // What is not the beginning of a session is answered, and the next one awaited.
     while !wire.is_closed() {
-        if let Ok(service) = serve_server(Observed(face.clone()), wire.clone()).await {
+        if let Ok(service) = serve_server(Observed(server.clone()), wire.clone()).await {
             let _ = service.waiting().await;
         }
     }
@@ -68,7 +68,7 @@ pub async fn serve_pipe(
 }
 
 /// Reads until there is nothing more to read, or wanted.
-fn read_all(mut edge: Edge, mut stdin: impl Read) -> Result<(), ServeError> {
+fn read_all(mut edge: Framing, mut stdin: impl Read) -> Result<(), ServeError> {
     let mut framer = Framer::default();
     let mut chunk = vec![0; limits::READ_BYTES];
     loop {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::approve::{APPROVAL, Pending};
 use super::ask::{self, Asked};
-use super::{Face, confirm, missing};
+use super::{WorkflowServer, confirm, input_form};
 
 /// The key of the one question that a destructive call asks.
 const CONFIRMATION: &str = "confirmation";
@@ -69,7 +69,7 @@ enum Said {
     Ends(Acted),
 }
 
-impl Face {
+impl WorkflowServer {
     /// Does what is called for, once everybody who has to be asked has said yes.
     pub(super) async fn act(&self, mut calling: Calling<'_>) -> Acted {
         let token = calling.arguments.remove(confirm::ARGUMENT);
@@ -92,7 +92,7 @@ impl Face {
             calling.arguments.remove(WAIT);
         }
         if !round.given.is_empty() {
-            calling.arguments = missing::with(&calling.arguments, round.given.clone());
+            calling.arguments = input_form::with(&calling.arguments, round.given.clone());
         }
         if wanted == Confirm::Writes
             && calling.operation.safety == Safety::Standard
@@ -113,7 +113,7 @@ impl Face {
         if let Err(problem) = &done {
             match self.filled(problem, &calling, &round).await {
                 Asked::Given(given) => {
-                    calling.arguments = missing::with(&calling.arguments, given.clone());
+                    calling.arguments = input_form::with(&calling.arguments, given.clone());
                     round.given.extend(given);
                     done = self.once(&calling, &round.yes).await;
                 }
@@ -178,7 +178,7 @@ impl Face {
 
     /// Asks for the inputs that a problem says are missing.
     async fn filled(&self, problem: &Problem, calling: &Calling<'_>, round: &Round) -> Asked {
-        let form = missing::form(self.operations(), problem, &calling.arguments).await;
+        let form = input_form::form(self.operations(), problem, &calling.arguments).await;
         let Some(form) = form else { return Asked::Nobody };
         let message = format!("The run needs what it was not given: {}.", problem.message);
         let asked = matches!(round.asked, Question::Inputs);

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::act::Calling;
 use super::ask::{self, Asked};
-use super::{Face, confirm, tasks, who};
+use super::{WorkflowServer, confirm, principal, tasks};
 
 /// The key of a question where every request stands alone.
 pub(super) const APPROVAL: &str = "approval";
@@ -232,14 +232,14 @@ impl Questions {
     }
 }
 
-impl Face {
+impl WorkflowServer {
     /// The first question of a run that this client was not asked yet.
     pub(super) fn question(
         &self,
         run: &Value,
         context: &RequestContext<RoleServer>,
     ) -> Option<Question> {
-        let who = who::of(context);
+        let who = principal::client_key(context);
         let questions = &self.shared.questions;
         Question::of(run).into_iter().find(|question| !questions.was_asked(question, &who))
     }
@@ -251,7 +251,7 @@ impl Face {
         context: &RequestContext<RoleServer>,
         ask: impl Future<Output = Asked>,
     ) -> Option<Map<String, Value>> {
-        let (who, questions) = (who::of(context), &self.shared.questions);
+        let (who, questions) = (principal::client_key(context), &self.shared.questions);
         if !questions.mark(question, &who) {
             return None;
         }
@@ -279,7 +279,7 @@ impl Face {
             answer.map_or(Asked::Nobody, ask::result)
         };
         if let Some(given) = self.put(question, context, asked).await {
-            let decided = question.decide(self.operations(), given, who::principal(context)).await;
+            let decided = question.decide(self.operations(), given, principal::of(context)).await;
             if let Err(problem) = decided {
                 self.refused(task, &problem);
             }
@@ -297,10 +297,10 @@ impl Face {
     ) -> Result<bool, Problem> {
         let Some(question) = self.shared.questions.take(task, key) else { return Ok(false) };
         if let Asked::Given(given) = ask::answer(answer) {
-            let principal = who::principal(context);
+            let principal = principal::of(context);
             return question.decide(self.operations(), given, principal).await.map(|()| true);
         }
-        self.shared.questions.mark(&question, &who::of(context));
+        self.shared.questions.mark(&question, &principal::client_key(context));
         Ok(false)
     }
 
@@ -330,7 +330,7 @@ impl Face {
             let (message, schema) = (&question.message, question.schema.clone());
             let asked = ask::form(context, None, APPROVAL, message, schema);
             let Some(given) = self.put(&question, context, asked).await else { break };
-            question.decide(self.operations(), given, who::principal(context)).await?;
+            question.decide(self.operations(), given, principal::of(context)).await?;
             result = pending.refreshed(self.operations()).await?;
         }
         Ok((result, None))
@@ -345,11 +345,11 @@ impl Face {
     ) -> Result<Value, Problem> {
         match answer.map(ask::answer) {
             Some(Asked::Given(given)) => {
-                let principal = who::principal(context);
+                let principal = principal::of(context);
                 pending.question.decide(self.operations(), given, principal).await?;
             }
             Some(_) => {
-                self.shared.questions.mark(&pending.question, &who::of(context));
+                self.shared.questions.mark(&pending.question, &principal::client_key(context));
             }
             None => {}
         }

@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 
 use super::names::{self, Meant};
-use super::{Face, act, confirm, inline, next};
+use super::{WorkflowServer, act, confirm, next, shorten};
 use crate::contract::Contract;
 use crate::fault::Fault;
 use crate::guide::Guides;
 use crate::version::Surface;
 
 /// What the other contract needs.
-type Other = (Face, Runtime);
+type Other = (WorkflowServer, Runtime);
 
 /// The guides, with the other contract behind them.
 pub struct Both {
@@ -36,15 +36,15 @@ impl Both {
     /// These guides, and what makes the other contract.
     pub fn new(
         guides: Guides,
-        make: impl Fn() -> Option<(Face, Runtime)> + Send + Sync + 'static,
+        make: impl Fn() -> Option<(WorkflowServer, Runtime)> + Send + Sync + 'static,
     ) -> Both {
         Both { guides, other: OnceLock::new(), make: Box::new(make) }
     }
 
     /// Lets go of the runs that this process drives, before it ends.
     pub fn finish_runs(&self) {
-        if let Some(Some((face, runtime))) = self.other.get() {
-            runtime.block_on(face.finish_runs());
+        if let Some(Some((server, runtime))) = self.other.get() {
+            runtime.block_on(server.finish_runs());
         }
     }
 }
@@ -82,10 +82,10 @@ impl Contract for Both {
 
     fn beyond(&self, tool: &str, arguments: Map<String, Value>) -> Option<Result<String, Fault>> {
         let meant = names::meant(tool, Surface::Workflowlookup)?;
-        let (face, runtime) = self.other.get_or_init(|| (self.make)()).as_ref()?;
+        let (server, runtime) = self.other.get_or_init(|| (self.make)()).as_ref()?;
         let called = match meant {
-            Meant::Guide(tool) => Ok(face.guide(tool, arguments)),
-            Meant::Operation(operation) => runtime.block_on(face.alone(operation, arguments)),
+            Meant::Guide(tool) => Ok(server.guide(tool, arguments)),
+            Meant::Operation(operation) => runtime.block_on(server.alone(operation, arguments)),
         };
         let text = |result| serde_json::to_string(&result).unwrap_or_default();
         Some(called.map(text).map_err(|error| Fault {
@@ -100,7 +100,7 @@ impl Contract for Both {
     }
 }
 
-impl Face {
+impl WorkflowServer {
     /// Does an operation for a client that nothing is known of: nobody can be asked, and nothing
     /// is a task.
     async fn alone(
@@ -128,8 +128,8 @@ impl Face {
             Ok(response) => {
                 let mut answer = serde_json::from_str(response.json()).unwrap_or_default();
                 next::told(&mut answer, operation.name, &arguments, self.shared.look);
-                inline::shorten(&mut answer, inline::bound(&arguments));
-                Ok(inline::result(answer, &[], false))
+                shorten::shorten(&mut answer, shorten::bound(&arguments));
+                Ok(shorten::result(answer, &[], false))
             }
             Err(problem) if problem.code == Code::ConfirmationRequired => match wanted {
                 Confirm::Person => {

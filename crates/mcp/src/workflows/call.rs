@@ -7,7 +7,7 @@ use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio::sync::mpsc;
 
-use super::who;
+use super::principal;
 use crate::limits;
 
 /// The client behind a call.
@@ -35,7 +35,7 @@ impl Told {
             }
             None => (None, None),
         };
-        let principal = who::principal(&context);
+        let principal = principal::of(&context);
         (Told { context, yes, principal, warnings: Mutex::default(), progress }, teller)
     }
 

@@ -12,8 +12,8 @@ use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::json;
 use tokio::task::AbortHandle;
 
-use super::who::session;
-use super::{Face, prompts, resources};
+use super::principal::session;
+use super::{WorkflowServer, prompts, resources};
 use crate::limits;
 
 /// How often watched things are looked at.
@@ -32,14 +32,14 @@ struct Watched {
 }
 
 impl Watched {
-    async fn new(face: &Face, uri: String) -> Watched {
-        let last = said(face, &uri).await;
+    async fn new(server: &WorkflowServer, uri: String) -> Watched {
+        let last = said(server, &uri).await;
         Watched { uri, last }
     }
 
     /// Whether it says something else now.
-    async fn changed(&mut self, face: &Face) -> bool {
-        let now = said(face, &self.uri).await;
+    async fn changed(&mut self, server: &WorkflowServer) -> bool {
+        let now = said(server, &self.uri).await;
         std::mem::replace(&mut self.last, now) != now
     }
 }
@@ -51,24 +51,24 @@ struct Listed {
 }
 
 impl Listed {
-    async fn new(face: &Face) -> Listed {
-        Listed { stamp: face.operations().stamp(), last: listed(face).await }
+    async fn new(server: &WorkflowServer) -> Listed {
+        Listed { stamp: server.operations().stamp(), last: listed(server).await }
     }
 
     /// Whether it is another one now. The list is made only when a file came or went.
-    async fn changed(&mut self, face: &Face) -> bool {
-        let stamp = face.operations().stamp();
+    async fn changed(&mut self, server: &WorkflowServer) -> bool {
+        let stamp = server.operations().stamp();
         if std::mem::replace(&mut self.stamp, stamp) == stamp {
             return false;
         }
-        let now = listed(face).await;
+        let now = listed(server).await;
         std::mem::replace(&mut self.last, now) != now
     }
 }
 
 /// What a resource says, or that it cannot be read.
-async fn said(face: &Face, uri: &str) -> u64 {
-    let read = resources::read(face.operations(), face.shared.look, uri).await;
+async fn said(server: &WorkflowServer, uri: &str) -> u64 {
+    let read = resources::read(server.operations(), server.shared.look, uri).await;
     let text = match read {
         Some(Ok(contents)) => serde_json::to_string(&contents).unwrap_or_default(),
         Some(Err(_)) | None => String::new(),
@@ -76,8 +76,8 @@ async fn said(face: &Face, uri: &str) -> u64 {
     hashed(&text)
 }
 
-async fn listed(face: &Face) -> u64 {
-    hashed(&json!(prompts::list(face.operations()).await).to_string())
+async fn listed(server: &WorkflowServer) -> u64 {
+    hashed(&json!(prompts::list(server.operations()).await).to_string())
 }
 
 fn hashed(text: &str) -> u64 {
@@ -86,7 +86,7 @@ fn hashed(text: &str) -> u64 {
     hasher.finish()
 }
 
-impl Face {
+impl WorkflowServer {
     /// Watches a resource for a client that shook hands.
     pub(super) async fn watch(
         &self,
@@ -98,11 +98,11 @@ impl Face {
             return Err(ErrorData::resource_not_found("Resource not found", Some(data)));
         }
         let mut watched = Watched::new(self, uri.clone()).await;
-        let (face, peer) = (self.clone(), context.peer.clone());
+        let (server, peer) = (self.clone(), context.peer.clone());
         let watching = tokio::spawn(async move {
             while !peer.is_transport_closed() {
                 tokio::time::sleep(LOOK).await;
-                if watched.changed(&face).await {
+                if watched.changed(&server).await {
                     let note = ResourceUpdatedNotificationParam::new(watched.uri.clone());
                     // A client that cannot be told is gone, which is seen next.
                     let _ = peer.notify_resource_updated(note).await;

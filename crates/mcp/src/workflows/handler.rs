@@ -25,13 +25,13 @@ use super::names::{self, Meant};
 use super::next::{self, Next};
 use super::repeats::ENOUGH;
 use super::{
-    DRY_RUN, Errors, Face, MANIFESTS, changes, confirm, fulfil, inline, payload, prompts,
-    resources, tasks, who,
+    DRY_RUN, Errors, MANIFESTS, WorkflowServer, changes, confirm, follow_task, payload, principal,
+    prompts, resources, shorten, tasks,
 };
 use crate::contract::Contract;
 use crate::trace;
 
-impl ServerHandler for Face {
+impl ServerHandler for WorkflowServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_completions()
@@ -199,10 +199,10 @@ impl ServerHandler for Face {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let who = who::principal(&context);
+        let who = principal::of(&context);
         let run = tasks::watched(self.operations(), who.as_deref(), &request.task_id).await;
         let run = run.map_err(|problem| self.no_task(&request.task_id, &problem))?;
-        let wanted = fulfil::wanted(self, &run, &context).await;
+        let wanted = follow_task::wanted(self, &run, &context).await;
         let requests = wanted.map(|wanted| (wanted.key, wanted.request)).into_iter().collect();
         let mut result = GetTaskResult::new(tasks::detailed(&run, requests));
         result.meta = Some(tasks::meta(&run));
@@ -217,10 +217,10 @@ impl ServerHandler for Face {
     ) -> Result<(), ErrorData> {
         let id = &request.task_id;
         let no_task = |problem: Problem| self.no_task(id, &problem);
-        let who = who::principal(&context);
+        let who = principal::of(&context);
         tasks::look(self.operations(), who.as_deref(), id, false).await.map_err(no_task)?;
         for (key, answer) in &request.input_responses {
-            fulfil::take(self, &context, id, key, answer).await.map_err(no_task)?;
+            follow_task::take(self, &context, id, key, answer).await.map_err(no_task)?;
         }
         Ok(())
     }
@@ -230,7 +230,7 @@ impl ServerHandler for Face {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let who = who::principal(&context);
+        let who = principal::of(&context);
         let canceled = tasks::cancel(self.operations(), who.as_deref(), &request.task_id).await;
         match canceled {
             Ok(_) => Ok(()),
@@ -265,7 +265,7 @@ impl ServerHandler for Face {
     }
 }
 
-impl Face {
+impl WorkflowServer {
     /// What a called name means.
     pub(super) fn meant(&self, name: &str) -> Option<Meant> {
         let look = self.shared.look;
@@ -344,7 +344,7 @@ impl Face {
     ) -> Result<CallToolResponse, ErrorData> {
         match done {
             Ok(run) if is_task(operation) && knows_tasks(context) => {
-                let who = who::principal(context);
+                let who = principal::of(context);
                 let id = text(&run["run_id"]);
                 let run = tasks::look(self.operations(), who.as_deref(), &id, false).await;
                 let run = run.map_err(|problem| self.refused(operation.name, &problem))?;
@@ -354,8 +354,8 @@ impl Face {
             Ok(mut result) => {
                 self.shared.repeats.forget(operation.name);
                 next::told(&mut result, operation.name, arguments, self.shared.look);
-                let links = inline::shorten(&mut result, inline::bound(arguments));
-                Ok(inline::result(result, &links, ask::reads_structure(context)).into())
+                let links = shorten::shorten(&mut result, shorten::bound(arguments));
+                Ok(shorten::result(result, &links, ask::reads_structure(context)).into())
             }
             Err(problem) => self.failed(operation, arguments, &problem, false),
         }

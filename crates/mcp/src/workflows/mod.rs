@@ -1,10 +1,10 @@
 //! The contract for writing and running workflows, behind `rmcp`.
 //!
 //! ```text
-//! bytes -> edge (pipe, HTTP) -> rmcp (eras, peers, cancellation) -> Face -> ops
+//! bytes -> edge (pipe, HTTP) -> rmcp (eras, peers, cancellation) -> WorkflowServer -> ops
 //! ```
 //!
-//! [`Face`] is one server for every client of a process: it holds no connection. What a tool, a
+//! [`WorkflowServer`] is one server for every client of a process: it holds no connection. What a tool, a
 //! resource or a prompt is comes from the table of operations; nothing here knows one by name but
 //! where the contract gives it a meaning of its own.
 
@@ -16,22 +16,22 @@ mod both;
 mod call;
 mod changes;
 mod confirm;
-mod fulfil;
+mod follow_task;
 mod handler;
-mod inline;
+mod input_form;
 mod instructions;
-mod missing;
 mod names;
 mod next;
-mod older;
 mod payload;
+mod principal;
 mod prompts;
 mod quick;
 mod repeats;
 mod resources;
+mod shorten;
 mod tasks;
+mod tasks_2025_11;
 mod tools;
-mod who;
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -52,7 +52,7 @@ use approve::Questions;
 use blocks::Drafts;
 use changes::Subscriptions;
 use confirm::Tokens;
-use fulfil::Followed;
+use follow_task::Followed;
 use next::Tools;
 use repeats::Repeats;
 
@@ -108,7 +108,7 @@ impl Default for Look {
 
 /// The server for every client of a process.
 #[derive(Clone)]
-pub struct Face {
+pub struct WorkflowServer {
     shared: Arc<Shared>,
 }
 
@@ -131,18 +131,18 @@ struct Shared {
     log: Mutex<Box<dyn Write + Send>>,
 }
 
-impl std::fmt::Debug for Face {
+impl std::fmt::Debug for WorkflowServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Face").field("look", &self.shared.look).finish_non_exhaustive()
+        f.debug_struct("WorkflowServer").field("look", &self.shared.look).finish_non_exhaustive()
     }
 }
 
-impl Face {
+impl WorkflowServer {
     /// Over these operations; what people who run the server should know goes to `log`.
-    pub fn new(operations: Operations, look: Look, log: Box<dyn Write + Send>) -> Face {
+    pub fn new(operations: Operations, look: Look, log: Box<dyn Write + Send>) -> WorkflowServer {
         operations.scattered();
         let operations = operations.worded(Arc::new(Tools(look)));
-        Face {
+        WorkflowServer {
             shared: Arc::new(Shared {
                 guides: Guides::new(operations),
                 look,

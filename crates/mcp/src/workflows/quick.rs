@@ -10,7 +10,7 @@ use milepost_ops::{Call, Operation, Response, Safety, Task};
 use serde_json::{Map, Value};
 
 use super::names::Meant;
-use super::{Face, inline, next};
+use super::{WorkflowServer, next, shorten};
 
 /// What a call may say to be one of these: whoever says more wants more than the result.
 const KNOWN: [&str; 2] = ["name", "arguments"];
@@ -19,7 +19,7 @@ const KNOWN: [&str; 2] = ["name", "arguments"];
 const STATUS: &str = "workflow.status";
 const ASKS: &str = "\"kind\":\"approval\"";
 
-impl Face {
+impl WorkflowServer {
     /// What a call comes to, when there is nothing to wait for and nobody to ask. `None` sends it
     /// the long way, as if nothing had been done: nothing was but reading.
     ///
@@ -49,7 +49,7 @@ impl Face {
             return None;
         }
         // What is longer is shortened on the way.
-        if response.json().len() > inline::USUAL || unseen.has_warnings() {
+        if response.json().len() > shorten::USUAL || unseen.has_warnings() {
             return None;
         }
         self.shared.repeats.forget(operation.name);

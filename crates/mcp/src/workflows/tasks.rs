@@ -11,7 +11,7 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
-use super::inline;
+use super::shorten;
 
 /// Where an answer tells which run it is about.
 pub(super) const RUN: &str = "milepost/run";
@@ -72,12 +72,12 @@ pub(super) fn detailed(run: &Value, input_requests: InputRequests) -> DetailedTa
 /// What a call of the run's tool would have answered, had it waited.
 pub(super) fn result(run: &Value) -> CallToolResult {
     let mut shown = run.clone();
-    let links = inline::shorten(&mut shown, inline::USUAL);
+    let links = shorten::shorten(&mut shown, shorten::USUAL);
     let has_failed = run["status"] == "failed";
     if let Some(object) = shown.as_object_mut().filter(|_| has_failed) {
         object.extend(failure(run));
     }
-    let mut result = inline::result(shown, &links, true);
+    let mut result = shorten::result(shown, &links, true);
     result.is_error = Some(has_failed);
     result
 }

@@ -32,7 +32,7 @@ fn serve(limits: Limits, work: impl FnOnce(SocketAddr)) {
     let address = bound.address();
     let guard = Guard::new(address, Access::Anybody);
     let options = Options::default();
-    let settings = Settings { guard, options, face: None, limits };
+    let settings = Settings { guard, options, server: None, limits };
     let (stop, stopped) = oneshot::channel::<()>();
     let served = runtime.spawn(bound.serve(settings, || Nothing, async {
         drop(stopped.await);

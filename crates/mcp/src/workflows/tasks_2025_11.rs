@@ -1,7 +1,7 @@
 //! The tasks of 2025-11-25, which `rmcp` no longer has.
 //!
 //! The edge hands these methods on under names of ours ([`OLDER`]), so that `rmcp` gives them to
-//! [`Face`] as they came and takes whatever the answer is.
+//! [`WorkflowServer`] as they came and takes whatever the answer is.
 
 use milepost_ops::{Problem, Task};
 use rmcp::model::{CallToolRequestParams, CustomRequest, CustomResult, ErrorCode, ErrorData};
@@ -9,13 +9,13 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 
 use super::act::{Acted, Calling};
-use super::fulfil::Since;
+use super::follow_task::Since;
 use super::handler::is_task;
 use super::names::Meant;
-use super::{Face, fulfil, tasks, who};
+use super::{WorkflowServer, follow_task, principal, tasks};
 use crate::request::OLDER;
 
-impl Face {
+impl WorkflowServer {
     /// Answers a method of that revision, in its shape.
     pub(super) async fn older(
         &self,
@@ -26,7 +26,7 @@ impl Face {
         let params = request.params.clone().unwrap_or_default();
         let id = params["taskId"].as_str().unwrap_or_default();
         let no_task = |problem: Problem| self.no_task(id, &problem);
-        let who = who::principal(&context);
+        let who = principal::of(&context);
         let (who, operations) = (who.as_deref(), self.operations());
         let answer = match method {
             "tools/list" => Ok(json!({"tools": self.tools_with_tasks()})),
@@ -106,11 +106,11 @@ impl Face {
                 return Err(ErrorData::internal_error(message, None));
             }
         };
-        let (who, id) = (who::principal(&context), run["run_id"].as_str().unwrap_or_default());
+        let (who, id) = (principal::of(&context), run["run_id"].as_str().unwrap_or_default());
         let run = tasks::look(self.operations(), who.as_deref(), id, false).await;
         let run = run.map_err(refused)?;
         let made = json!({"task": tasks::legacy(&run), "_meta": tasks::meta(&run)});
-        fulfil::follow(self, &context, run, Since::Answered);
+        follow_task::follow(self, &context, run, Since::Answered);
         Ok(made)
     }
 
@@ -120,10 +120,10 @@ impl Face {
         context: &RequestContext<RoleServer>,
         id: &str,
     ) -> Result<Value, Problem> {
-        let who = who::principal(context);
+        let who = principal::of(context);
         let run = tasks::look(self.operations(), who.as_deref(), id, false).await?;
         if !tasks::has_ended(&run) {
-            fulfil::follow(self, context, run, Since::Now);
+            follow_task::follow(self, context, run, Since::Now);
         }
         let run = tasks::ended(self.operations(), who.as_deref(), id).await?;
         Ok(tasks::legacy_result(&run))

@@ -18,7 +18,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
 
 use super::approve::APPROVAL;
-use super::{Face, ask, missing, tasks, who};
+use super::{WorkflowServer, ask, input_form, principal, tasks};
 use crate::pipe::Outbox;
 
 /// Tokens of a draft.
@@ -41,32 +41,32 @@ pub(super) struct Wanted {
 
 /// What a client that can do as much is asked for.
 pub(super) async fn wanted(
-    face: &Face,
+    server: &WorkflowServer,
     run: &Value,
     context: &RequestContext<RoleServer>,
 ) -> Option<Wanted> {
     let capabilities = context.client_capabilities();
     if ask::has_forms(capabilities.as_ref())
-        && let Some(question) = face.question(run, context)
+        && let Some(question) = server.question(run, context)
         && let Some(params) = question.params()
     {
         let task = run["run_id"].as_str()?;
-        let key = face.shared.questions.key(task, &question);
+        let key = server.shared.questions.key(task, &question);
         return Some(Wanted {
             key,
             request: InputRequest::Elicitation(ElicitRequest::new(params)),
         });
     }
-    step(face, run, capabilities.as_ref()).await
+    step(server, run, capabilities.as_ref()).await
 }
 
 /// The step of an orchestration that a client is asked to do, until its rounds are used up.
 async fn step(
-    face: &Face,
+    server: &WorkflowServer,
     run: &Value,
     capabilities: Option<&ClientCapabilities>,
 ) -> Option<Wanted> {
-    let operations = face.operations();
+    let operations = server.operations();
     let is_ours = run["workflow"].as_str().is_some_and(is_orchestration);
     let due = is_ours.then(|| run["due"].get(0)).flatten()?;
     if due["attempt"].as_u64().is_some_and(|attempt| attempt > u64::from(ROUNDS)) {
@@ -82,7 +82,7 @@ async fn step(
     let (key, request) = match form {
         Some(form) => (key, InputRequest::Elicitation(ElicitRequest::new(form))),
         None if can_sample => {
-            let (key, question) = match block(face, run, due).filter(|_| step == DRAFT) {
+            let (key, question) = match block(server, run, due).filter(|_| step == DRAFT) {
                 Some((question, 0)) => (key, question),
                 Some((question, asked)) => (format!("{key}:{asked}"), question),
                 None => (key, question(due, None)),
@@ -95,8 +95,12 @@ async fn step(
 }
 
 /// The question for the next block of a draft, and how many there were before it.
-fn block(face: &Face, run: &Value, due: &Value) -> Option<(CreateMessageRequestParams, u32)> {
-    let (messages, asked) = face.shared.drafts.question(run["run_id"].as_str()?, due)?;
+fn block(
+    server: &WorkflowServer,
+    run: &Value,
+    due: &Value,
+) -> Option<(CreateMessageRequestParams, u32)> {
+    let (messages, asked) = server.shared.drafts.question(run["run_id"].as_str()?, due)?;
     let question = CreateMessageRequestParams::new(messages, DRAFT_TOKENS);
     Some((question.with_system_prompt(SYSTEM), asked))
 }
@@ -110,8 +114,8 @@ async fn form(operations: &Operations, run: &Value) -> Option<ElicitRequestParam
     };
     let mut known = Map::new();
     known.insert("workflow_id".to_owned(), workflow.clone());
-    known.insert(missing::INPUTS.to_owned(), run["inputs"]["inputs"].clone());
-    let schema = missing::fields(operations, &known).await?;
+    known.insert(input_form::INPUTS.to_owned(), run["inputs"]["inputs"].clone());
+    let schema = input_form::fields(operations, &known).await?;
     Some(ElicitRequestParams::FormElicitationParams {
         meta: None,
         message: format!("The run of {workflow} needs what it was not given."),
@@ -141,22 +145,22 @@ fn question(due: &Value, last: Option<&str>) -> CreateMessageRequestParams {
 
 /// Takes what a client answered to a question; `false` when it declined, or was not asked.
 pub(super) async fn take(
-    face: &Face,
+    server: &WorkflowServer,
     context: &RequestContext<RoleServer>,
     run: &str,
     key: &str,
     answer: &Value,
 ) -> Result<bool, Problem> {
-    let operations = face.operations();
+    let operations = server.operations();
     let (step, attempt) = key.split_once(':').unwrap_or((key, ""));
     if step == APPROVAL {
-        return face.answered_in_task(context, run, key, answer).await;
+        return server.answered_in_task(context, run, key, answer).await;
     }
     let attempt = attempt.split(':').next().unwrap_or_default();
     let Some(mut output) = output(step, answer) else { return Ok(false) };
     if step == DRAFT && attempt == "1" && answer["action"].is_null() {
         let text = output["manifest"].as_str().unwrap_or_default().to_owned();
-        match face.shared.drafts.take(operations, run, text).await {
+        match server.shared.drafts.take(operations, run, text).await {
             Some(whole) => output["manifest"] = whole.into(),
             // Another block of it is asked for.
             None => return Ok(true),
@@ -220,28 +224,33 @@ pub(super) enum Since {
 
 /// Follows a task for a client that shook hands, for as long as both are there, unless it is
 /// followed already: tells how it stands, and asks for what it waits for.
-pub(super) fn follow(face: &Face, context: &RequestContext<RoleServer>, run: Value, since: Since) {
+pub(super) fn follow(
+    server: &WorkflowServer,
+    context: &RequestContext<RoleServer>,
+    run: Value,
+    since: Since,
+) {
     let id = run["run_id"].as_str().unwrap_or_default().to_owned();
-    let name = format!("{}\n{id}", who::of(context));
-    if !face.shared.followed.lock().insert(name.clone()) {
+    let name = format!("{}\n{id}", principal::client_key(context));
+    if !server.shared.followed.lock().insert(name.clone()) {
         return;
     }
-    let (face, context) = (face.clone(), context.clone());
+    let (server, context) = (server.clone(), context.clone());
     tokio::spawn(async move {
         if since == Since::Answered
             && let Some(outbox) = context.extensions.get::<Outbox>()
         {
             outbox.answered(&context.id).await;
         }
-        let asked = tokio::spawn(ask_for(face.clone(), context.clone(), id));
-        tell(&face, &context, run).await;
+        let asked = tokio::spawn(ask_for(server.clone(), context.clone(), id));
+        tell(&server, &context, run).await;
         asked.abort();
-        face.shared.followed.lock().remove(&name);
+        server.shared.followed.lock().remove(&name);
     });
 }
 
 /// Tells how a task stands each time that changes, until it ends.
-async fn tell(face: &Face, context: &RequestContext<RoleServer>, mut run: Value) {
+async fn tell(server: &WorkflowServer, context: &RequestContext<RoleServer>, mut run: Value) {
     let token = context.meta.get_progress_token();
     let (mut status, mut progress) = (tasks::legacy(&run)["status"].clone(), Value::Null);
     let mut count = 0.0;
@@ -269,7 +278,7 @@ async fn tell(face: &Face, context: &RequestContext<RoleServer>, mut run: Value)
         tokio::time::sleep(BREATH).await;
         let id = run["run_id"].as_str().unwrap_or_default();
         let seq = run["seq"].as_u64().unwrap_or_default();
-        run = match tasks::news(face.operations(), id, seq).await {
+        run = match tasks::news(server.operations(), id, seq).await {
             Ok(run) => run,
             Err(_) => return,
         };
@@ -277,24 +286,24 @@ async fn tell(face: &Face, context: &RequestContext<RoleServer>, mut run: Value)
 }
 
 /// Asks a client for what a task waits for. What was declined is not asked again.
-async fn ask_for(face: Face, context: RequestContext<RoleServer>, id: String) {
+async fn ask_for(server: WorkflowServer, context: RequestContext<RoleServer>, id: String) {
     let capabilities = context.client_capabilities();
     let (mut asked, mut seq) = (HashSet::new(), 0);
     let mut last: Option<String> = None;
     while !context.peer.is_transport_closed() {
-        let Ok(run) = tasks::news(face.operations(), &id, seq).await else { return };
+        let Ok(run) = tasks::news(server.operations(), &id, seq).await else { return };
         if tasks::has_ended(&run) {
             return;
         }
         seq = run["seq"].as_u64().unwrap_or_default();
         if ask::has_forms(capabilities.as_ref())
-            && let Some(open) = face.question(&run, &context)
+            && let Some(open) = server.question(&run, &context)
             && asked.insert(open.name(""))
         {
-            face.ask_in_task(&context, &id, &open).await;
+            server.ask_in_task(&context, &id, &open).await;
             continue;
         }
-        let wanted = step(&face, &run, capabilities.as_ref()).await;
+        let wanted = step(&server, &run, capabilities.as_ref()).await;
         let Some(wanted) = wanted.filter(|wanted| asked.insert(wanted.key.clone())) else {
             tokio::time::sleep(REST).await;
             continue;
@@ -321,7 +330,7 @@ async fn ask_for(face: Face, context: RequestContext<RoleServer>, id: String) {
         let Some(answer) = answer else { continue };
         last = said(&answer).or(last);
         // What was handed in meanwhile by somebody else counts.
-        let _ = take(&face, &context, &id, &wanted.key, &answer).await;
+        let _ = take(&server, &context, &id, &wanted.key, &answer).await;
     }
 }
 

@@ -9,7 +9,7 @@ use crate::http::Principal;
 const SESSION: &str = "mcp-session-id";
 
 /// Who asks, where a token says so. Whoever comes over a pipe is the user themselves.
-pub(super) fn principal(context: &RequestContext<RoleServer>) -> Option<String> {
+pub(super) fn of(context: &RequestContext<RoleServer>) -> Option<String> {
     let parts = context.extensions.get::<Parts>()?;
     parts.extensions.get::<Principal>()?.name().map(str::to_owned)
 }
@@ -22,6 +22,6 @@ pub(super) fn session(context: &RequestContext<RoleServer>) -> String {
 }
 
 /// What tells one client from another.
-pub(super) fn of(context: &RequestContext<RoleServer>) -> String {
-    format!("{}\n{}", session(context), principal(context).unwrap_or_default())
+pub(super) fn client_key(context: &RequestContext<RoleServer>) -> String {
+    format!("{}\n{}", session(context), of(context).unwrap_or_default())
 }

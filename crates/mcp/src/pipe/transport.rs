@@ -19,17 +19,19 @@ const UNREAD: usize = 64;
 /// The pipe as `rmcp` sees it. Clones are the same pipe: a session that never began leaves it open
 /// for the next one.
 #[derive(Clone)]
-pub(super) struct Wire {
+pub(super) struct RmcpTransport {
     inbox: Arc<tokio::sync::Mutex<mpsc::Receiver<RxJsonRpcMessage<RoleServer>>>>,
     outbox: Outbox,
     closed: Arc<AtomicBool>,
 }
 
-impl Wire {
-    pub(super) fn new(outbox: Outbox) -> (Wire, mpsc::Sender<RxJsonRpcMessage<RoleServer>>) {
+impl RmcpTransport {
+    pub(super) fn new(
+        outbox: Outbox,
+    ) -> (RmcpTransport, mpsc::Sender<RxJsonRpcMessage<RoleServer>>) {
         let (sender, inbox) = mpsc::channel(UNREAD);
         let inbox = Arc::new(tokio::sync::Mutex::new(inbox));
-        (Wire { inbox, outbox, closed: Arc::default() }, sender)
+        (RmcpTransport { inbox, outbox, closed: Arc::default() }, sender)
     }
 
     /// Whether nothing more will come.
@@ -38,7 +40,7 @@ impl Wire {
     }
 }
 
-impl Transport<RoleServer> for Wire {
+impl Transport<RoleServer> for RmcpTransport {
     type Error = Infallible;
 
     fn send(

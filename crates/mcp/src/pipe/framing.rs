@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use super::wire::{Batch, Outbox};
+use super::transport::{Batch, Outbox};
 use crate::answer::{self, Reply};
 use crate::contract::Contract;
 use crate::fault::Fault;
@@ -20,7 +20,7 @@ use crate::request::{self, DISCOVER, Era};
 use crate::session;
 use crate::trace::{self, Outcome};
 use crate::version::{Options, Revision};
-use crate::workflows::Face;
+use crate::workflows::WorkflowServer;
 
 /// Whether more lines are wanted.
 #[must_use]
@@ -31,8 +31,8 @@ pub(super) enum Verdict {
 }
 
 /// One connection, as the reader of its lines sees it.
-pub(super) struct Edge {
-    face: Face,
+pub(super) struct Framing {
+    server: WorkflowServer,
     options: Options,
     outbox: Outbox,
     inbox: mpsc::Sender<RxJsonRpcMessage<RoleServer>>,
@@ -48,16 +48,16 @@ pub(super) struct Edge {
 
 type InBatch<'b> = Option<&'b Arc<Mutex<Batch>>>;
 
-impl Edge {
+impl Framing {
     pub(super) fn new(
-        face: Face,
+        server: WorkflowServer,
         options: Options,
         outbox: Outbox,
         inbox: mpsc::Sender<RxJsonRpcMessage<RoleServer>>,
-    ) -> Edge {
+    ) -> Framing {
         let runtime = Handle::current();
         let asked = (trace::known(""), Instant::now());
-        Edge { face, options, outbox, inbox, runtime, agreed: None, stateless: false, asked }
+        Framing { server, options, outbox, inbox, runtime, agreed: None, stateless: false, asked }
     }
 
     pub(super) fn line(&mut self, frame: Frame<'_>) -> Verdict {
@@ -148,7 +148,7 @@ impl Edge {
             _ if self.agreed.is_none() && !self.stateless => {
                 self.refuse(request.id, &Fault::not_initialized(), batch)
             }
-            _ if self.face.guides().names().contains(&method) && !self.face.only_works() => {
+            _ if self.server.guides().names().contains(&method) && !self.server.only_works() => {
                 self.bare(method, request.id, params, batch)
             }
             "tools/call" if self.agreed.is_some() => self.call(request, params, batch),
@@ -169,7 +169,7 @@ impl Edge {
         let is_free = request::id(request.id).is_ok_and(|id| !self.outbox.is_open(&id));
         let response = is_free.then(|| {
             let _entered = self.runtime.enter();
-            self.face.at_once(&params)
+            self.server.at_once(&params)
         });
         if let Some(response) = response.flatten() {
             return self.reply(request.id, &Reply::Gave(response), batch);
@@ -205,9 +205,9 @@ impl Edge {
         self.asked.0 = trace::GUIDE;
         let mut log = String::new();
         let called = session::guarded(method, &mut log, |log| {
-            self.face.guides().call(method, arguments, log)
+            self.server.guides().call(method, arguments, log)
         });
-        self.face.log_lines(&log);
+        self.server.log_lines(&log);
         match called {
             Ok(Ok(response)) => self.reply(id, &Reply::Plain(response), batch),
             Ok(Err(fault)) | Err(fault) => self.refuse(id, &fault, batch),

@@ -28,17 +28,17 @@ use crate::params;
 use crate::request::{self, DISCOVER, Era};
 use crate::trace::{self, Outcome};
 use crate::version::Options;
-use crate::workflows::Face;
+use crate::workflows::WorkflowServer;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// The endpoint: every request to it is answered once, whatever its bytes.
-pub(super) struct Edge<S> {
+pub(super) struct Endpoint<S> {
     service: StreamableHttpService<Observed<S>, Sessions>,
     sessions: Arc<Sessions>,
     options: Options,
-    face: Option<Face>,
+    server: Option<WorkflowServer>,
     limits: Limits,
     shutdown: Shutdown,
 }
@@ -70,13 +70,13 @@ impl Refused {
     }
 }
 
-impl<S: ServerHandler> Edge<S> {
+impl<S: ServerHandler> Endpoint<S> {
     pub(super) fn new(
         handler: impl Fn() -> S + Send + Sync + 'static,
         settings: &Settings,
         shutdown: Shutdown,
-    ) -> Edge<S> {
-        let sessions = Arc::new(Sessions::new(settings.face.is_some()));
+    ) -> Endpoint<S> {
+        let sessions = Arc::new(Sessions::new(settings.server.is_some()));
         // Hosts and origins are the guard's, for every route.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
@@ -84,11 +84,11 @@ impl<S: ServerHandler> Edge<S> {
             .with_json_response(true)
             .with_max_request_body_bytes(usize::MAX);
         let handler = move || Ok(Observed(handler()));
-        Edge {
+        Endpoint {
             service: StreamableHttpService::new(handler, Arc::clone(&sessions), config),
             sessions,
             options: settings.options,
-            face: settings.face.clone(),
+            server: settings.server.clone(),
             limits: settings.limits,
             shutdown,
         }
@@ -286,7 +286,7 @@ impl<S: ServerHandler> Edge<S> {
             return None;
         }
         let began = Instant::now();
-        let response = self.face.as_ref()?.at_once(params)?;
+        let response = self.server.as_ref()?.at_once(params)?;
         trace::answered(&asked.method, Outcome::Ok, began);
         let mut text = Vec::new();
         answer::reply(&mut text, asked.id, &Reply::Gave(response));
@@ -349,7 +349,7 @@ impl<S: ServerHandler> Edge<S> {
     }
 
     fn era(&self, session: Option<&Session>) -> Era {
-        session.map_or(Era::Stateless, |session| Era::of(session.revision(), self.face.is_some()))
+        session.map_or(Era::Stateless, |session| Era::of(session.revision(), self.server.is_some()))
     }
 }
 
