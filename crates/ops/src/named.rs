@@ -3,6 +3,7 @@
 
 use milepost_model::commands::Effect;
 use milepost_model::finding::Severity;
+use milepost_model::input::{InputType, Mode};
 use milepost_model::step::ActionKind;
 use milepost_model::workflow::Spelling;
 use serde::de::{Error, Unexpected};
@@ -32,6 +33,15 @@ macro_rules! named {
 named! {
     ActionKind: ActionKind::ALL;
     Effect: [Effect::Read, Effect::Create, Effect::Write];
+    InputType: [
+        InputType::String,
+        InputType::Number,
+        InputType::Integer,
+        InputType::Boolean,
+        InputType::Array,
+        InputType::Object,
+    ];
+    Mode: [Mode::Single, Mode::Multiple];
     Severity: [Severity::Error, Severity::Warning];
     Spelling: [Spelling::Manifest, Spelling::Guide];
 }

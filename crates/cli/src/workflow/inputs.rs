@@ -68,8 +68,8 @@ fn show(response: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
 
 fn row(input: &InputView) -> Vec<String> {
     let kind = match &input.mode {
-        Some(_) => format!("{} list", input.kind),
-        None => input.kind.clone(),
+        Some(_) => format!("{} list", input.kind.name()),
+        None => input.kind.name().to_owned(),
     };
     let about = input.label.as_ref().or(input.description.as_ref()).or(input.hint.as_ref());
     vec![

@@ -1,6 +1,6 @@
 //! `workflow.preview_inputs`: what a workflow asks for, and how each input stands.
 
-use milepost_model::input::Input;
+use milepost_model::input::{Input, InputType, Mode};
 use milepost_model::problem::Problem;
 use milepost_model::workflow::Workflow;
 use schemars::JsonSchema;
@@ -64,8 +64,9 @@ pub struct InputView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// The type of its value.
-    #[serde(rename = "type")]
-    pub kind: String,
+    #[serde(rename = "type", with = "crate::named")]
+    #[schemars(with = "String")]
+    pub kind: InputType,
     /// What the value is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -79,8 +80,9 @@ pub struct InputView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub example: Option<Value>,
     /// `multiple` when it takes a list of values.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::named::optional")]
+    #[schemars(with = "Option<String>")]
+    pub mode: Option<Mode>,
     /// How several values become one text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<JoinView>,
@@ -182,12 +184,12 @@ fn authored(name: &str, input: &Input) -> InputView {
     InputView {
         name: name.to_owned(),
         label: input.name.clone(),
-        kind: input.input_type().name().to_owned(),
+        kind: input.input_type(),
         description: input.description.clone(),
         placeholder: input.placeholder.clone(),
         hint: input.hint.clone(),
         example: input.example.clone(),
-        mode: rules::mode_of(input),
+        mode: input.mode.filter(|mode| *mode == Mode::Multiple),
         join: rules::join_of(input),
         required: input.is_required(),
         secret: input.is_secret(),

@@ -1,6 +1,6 @@
 //! An input as people and models see it before they give it a value.
 
-use milepost_model::input::{DefaultFrom, Input, Mode};
+use milepost_model::input::{DefaultFrom, Input};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -94,11 +94,6 @@ pub(super) fn join_of(input: &Input) -> Option<JoinView> {
         separator: join.separator.clone().unwrap_or_else(|| ",".to_owned()),
         wrap_each: join.wrap_each.clone().unwrap_or_default(),
     })
-}
-
-pub(super) fn mode_of(input: &Input) -> Option<String> {
-    let multiple = input.mode.filter(|mode| *mode == Mode::Multiple);
-    multiple.map(|mode| mode.name().to_owned())
 }
 
 /// The select fields that were authored, by their names.
