@@ -1,11 +1,11 @@
-//! What becomes of each request: an answer of the edge, or work for `rmcp`.
+//! What becomes of each request: an answer of ours, or work for `rmcp`.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use axum::http::header::{CONTENT_LENGTH, HeaderName};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
@@ -20,7 +20,6 @@ use super::guard::Principal;
 use super::sessions::{Session, Sessions};
 use super::shutdown::Shutdown;
 use super::{Limits, Settings, reply};
-use crate::answer::{self, Reply};
 use crate::fault::{Fault, METHOD_NOT_FOUND};
 use crate::message::{self, Id, Incoming, Message, Request as Asked};
 use crate::observed::Observed;
@@ -28,7 +27,6 @@ use crate::params;
 use crate::request::{self, DISCOVER, Era};
 use crate::trace::{self, Outcome};
 use crate::version::Options;
-use crate::workflows::WorkflowServer;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -38,7 +36,8 @@ pub(super) struct Endpoint<S> {
     service: StreamableHttpService<Observed<S>, Sessions>,
     sessions: Arc<Sessions>,
     options: Options,
-    server: Option<WorkflowServer>,
+    /// Whether the handler answers the tasks of 2025-11-25.
+    has_tasks: bool,
     limits: Limits,
     shutdown: Shutdown,
 }
@@ -88,7 +87,7 @@ impl<S: ServerHandler> Endpoint<S> {
             service: StreamableHttpService::new(handler, Arc::clone(&sessions), config),
             sessions,
             options: settings.options,
-            server: settings.server.clone(),
+            has_tasks: settings.server.is_some(),
             limits: settings.limits,
             shutdown,
         }
@@ -251,12 +250,8 @@ impl<S: ServerHandler> Endpoint<S> {
         params: Map<String, Value>,
     ) -> Result<Response, Refused> {
         let id = request::id(asked.id).map_err(Refused::malformed)?;
-        if !session.open(id.clone()) {
+        if !session.open(&id).await {
             return Err(Refused::malformed(Fault::in_use()));
-        }
-        if let Some(response) = self.at_once(session, &head, asked, &params) {
-            session.give_up(&id);
-            return Ok(response);
         }
         let era = self.era(Some(session));
         let response = self.work(head, asked, params, era).await;
@@ -265,32 +260,6 @@ impl<S: ServerHandler> Endpoint<S> {
             session.give_up(&id);
         }
         response
-    }
-
-    /// The answer to a call that need not wait, from a client that `rmcp` would listen to.
-    fn at_once(
-        &self,
-        session: &Session,
-        head: &Parts,
-        asked: &Asked<'_>,
-        params: &Map<String, Value>,
-    ) -> Option<Response> {
-        let says = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
-        let takes = says(ACCEPT).unwrap_or_default();
-        let version = says(VERSION);
-        if asked.method != "tools/call"
-            || !(takes.contains("application/json") && takes.contains(reply::EVENTS))
-            || !says(CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"))
-            || version.is_some_and(|version| version != session.revision().as_str())
-        {
-            return None;
-        }
-        let began = Instant::now();
-        let response = self.server.as_ref()?.at_once(params)?;
-        trace::answered(&asked.method, Outcome::Ok, began);
-        let mut text = Vec::new();
-        answer::reply(&mut text, asked.id, &Reply::Gave(response));
-        Some(reply::json(StatusCode::OK, text))
     }
 
     /// Work for `rmcp`, when it is a request that it understands.
@@ -349,7 +318,7 @@ impl<S: ServerHandler> Endpoint<S> {
     }
 
     fn era(&self, session: Option<&Session>) -> Era {
-        session.map_or(Era::Stateless, |session| Era::of(session.revision(), self.server.is_some()))
+        session.map_or(Era::Stateless, |session| Era::of(session.revision(), self.has_tasks))
     }
 }
 

@@ -1,12 +1,12 @@
 //! Streamable HTTP, in front of `rmcp`: one endpoint for clients of both eras.
 //!
 //! ```text
-//! connection -> guard (Host, Origin, token) -> edge (bodies, messages, faults) -> rmcp -> handler
+//! connection -> guard (Host, Origin, token) -> endpoint (bodies, faults) -> rmcp -> handler
 //!                                               ^ sessions: who shook hands, what is under way
 //! ```
 //!
-//! Nothing reaches a route before the [`Guard`] has admitted it. The edge answers what `rmcp`
-//! leaves unanswered or answers badly, in the same words as the edge of the pipe does; the handler
+//! Nothing reaches a route before the [`Guard`] has admitted it. The endpoint answers what
+//! `rmcp` leaves unanswered or answers badly, in the same words as the pipe does; the handler
 //! may be any: nothing here knows what it serves.
 
 mod batch;
@@ -55,9 +55,9 @@ pub struct Settings {
     pub guard: Guard,
     /// Which revisions are spoken with clients that shake hands.
     pub options: Options,
-    /// What is behind the handler, where that is our own: it answers calls that need not wait
-    /// without `rmcp`, and the methods of the tasks of 2025-11-25, those with [`OLDER_METHODS`]
-    /// before their names, as custom requests.
+    /// What is behind the handler, where that is our own: it tells how runs stand, and answers the
+    /// methods of the tasks of 2025-11-25, those with [`OLDER_METHODS`] before their names, as
+    /// custom requests.
     pub server: Option<WorkflowServer>,
     /// What it takes at most.
     pub limits: Limits,

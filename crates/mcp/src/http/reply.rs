@@ -1,4 +1,4 @@
-//! Answers of the edge, and those of `rmcp` in the words of the edge.
+//! Answers of the endpoint, and those of `rmcp` in the same words.
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{

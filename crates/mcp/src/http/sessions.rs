@@ -34,9 +34,9 @@ const OVERTAKEN: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Session {
     revision: OnceLock<Revision>,
-    /// Requests under way, each with whether `rmcp` has it.
-    open: Mutex<HashMap<RequestId, bool>>,
-    /// `rmcp` has another one, or one is done.
+    /// Requests under way.
+    open: Mutex<HashMap<RequestId, Stage>>,
+    /// A request is at another stage, or done.
     moved: Notify,
     /// Streams that wait for whatever the server has to say.
     streams: AtomicUsize,
@@ -44,6 +44,18 @@ pub(super) struct Session {
     /// Who shook hands, where that is known.
     owner: OnceLock<Principal>,
     has_tasks: bool,
+}
+
+/// Where a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// It was read.
+    Read,
+    /// `rmcp` has it.
+    HandedOn,
+    /// Its answer is on the way to the stream that waits for it. `rmcp` finds that stream by the
+    /// id: another request must not take it now.
+    Answering,
 }
 
 impl Session {
@@ -75,21 +87,33 @@ impl Session {
     }
 
     /// Notes that a request is under way; `false` when one with its id is already.
-    pub(super) fn open(&self, id: RequestId) -> bool {
+    /// One that is being answered is waited for: its client has the answer, or will at once.
+    pub(super) async fn open(&self, id: &RequestId) -> bool {
         self.touch();
-        match lock(&self.open).entry(id) {
-            Entry::Occupied(_) => false,
-            Entry::Vacant(free) => {
-                free.insert(false);
-                true
+        loop {
+            let moved = self.moved.notified();
+            match lock(&self.open).entry(id.clone()) {
+                Entry::Vacant(free) => {
+                    free.insert(Stage::Read);
+                    return true;
+                }
+                Entry::Occupied(taken) if *taken.get() != Stage::Answering => return false,
+                Entry::Occupied(_) => {}
+            }
+            if tokio::time::timeout(OVERTAKEN, moved).await.is_err() {
+                return false;
             }
         }
     }
 
     /// `rmcp` has a request.
     fn handed_on(&self, id: &RequestId) {
-        if let Some(handed_on) = lock(&self.open).get_mut(id) {
-            *handed_on = true;
+        self.moves_to(id, Stage::HandedOn);
+    }
+
+    fn moves_to(&self, id: &RequestId, next: Stage) {
+        if let Some(stage) = lock(&self.open).get_mut(id) {
+            *stage = next;
         }
         self.moved.notify_waiters();
     }
@@ -99,7 +123,7 @@ impl Session {
     pub(super) async fn is_handed_on(&self, id: &RequestId) {
         loop {
             let moved = self.moved.notified();
-            if lock(&self.open).get(id) != Some(&false) {
+            if lock(&self.open).get(id) != Some(&Stage::Read) {
                 return;
             }
             if tokio::time::timeout(OVERTAKEN, moved).await.is_err() {
@@ -132,9 +156,12 @@ impl Session {
             && lock(&self.used).elapsed() >= idle
     }
 
-    /// What the server says, on its way out.
-    fn said(&self, message: TxJsonRpcMessage<RoleServer>) -> TxJsonRpcMessage<RoleServer> {
-        match &message {
+    /// What the server says, on its way out, and the request that it answers.
+    fn said(
+        &self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> (TxJsonRpcMessage<RoleServer>, Option<RequestId>) {
+        let answered = match &message {
             JsonRpcMessage::Response(response) => {
                 if let ServerResult::InitializeResult(result) = &response.result
                     && let Some(revision) = Revision::parse(result.protocol_version.as_str())
@@ -142,16 +169,15 @@ impl Session {
                     // There is one handshake in a session.
                     let _ = self.revision.set(revision);
                 }
-                self.give_up(&response.id);
+                Some(response.id.clone())
             }
-            JsonRpcMessage::Error(error) => {
-                if let Some(id) = &error.id {
-                    self.give_up(id);
-                }
-            }
-            _ => {}
+            JsonRpcMessage::Error(error) => error.id.clone(),
+            _ => None,
+        };
+        if let Some(id) = &answered {
+            self.moves_to(id, Stage::Answering);
         }
-        request::greeted(message, self.has_tasks)
+        (request::greeted(message, self.has_tasks), answered)
     }
 }
 
@@ -285,7 +311,16 @@ impl Transport<RoleServer> for Watched {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        self.inner.send(self.session.said(item))
+        let (item, answered) = self.session.said(item);
+        let (sent, session) = (self.inner.send(item), Arc::clone(&self.session));
+        async move {
+            let sent = sent.await;
+            // Only now does nothing of it depend on the id any more.
+            if let Some(id) = answered {
+                session.give_up(&id);
+            }
+            sent
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -309,13 +344,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_session_is_idle_when_nothing_is_under_way_and_nobody_listens() {
+    #[tokio::test]
+    async fn a_session_is_idle_when_nothing_is_under_way_and_nobody_listens() {
         let session = Arc::new(Session::new(true));
         let (now, later) = (Duration::ZERO, Duration::from_hours(1));
         assert!(session.is_idle(now) && !session.is_idle(later));
         let id = RequestId::Number(1);
-        assert!(session.open(id.clone()) && !session.open(id.clone()));
+        assert!(session.open(&id).await && !session.open(&id).await);
         assert!(!session.is_idle(now));
         session.give_up(&id);
         assert!(session.is_idle(now));

@@ -219,6 +219,27 @@ fn an_id_that_is_in_use_is_refused() {
     assert_eq!(session.post(&ping).status, 200);
 }
 
+/// The answer to one request is not taken for that of the next with the same id, however close
+/// they come: each is answered, or refused.
+#[test]
+fn an_id_that_is_free_again_at_this_moment_is_answered_once() {
+    let place = Place::new();
+    let server = Server::start(&place, &[]);
+    let session = server.connect("2025-11-25");
+    let asked: Vec<_> = (0..8)
+        .map(|_| {
+            let ping = json!({"jsonrpc": "2.0", "id": 7, "method": "ping"}).to_string();
+            let asks: Vec<_> = (0..40).map(|_| session.ask("POST").body(ping.clone())).collect();
+            thread::spawn(move || asks.into_iter().map(|ask| ask.send().status).collect::<Vec<_>>())
+        })
+        .collect();
+    for asked in asked {
+        for status in asked.join().expect("each is answered") {
+            assert!([200, 400].contains(&status), "{status}");
+        }
+    }
+}
+
 /// 64 at a time, in one session and alone, good, bad, with the same id and too long: each is
 /// answered once.
 #[test]

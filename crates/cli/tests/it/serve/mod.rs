@@ -29,7 +29,7 @@ use wire::{Answer, Ask};
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A server that is ready.
-struct Server {
+pub(crate) struct Server {
     child: Child,
     errors: Receiver<String>,
     /// `host:port`.
@@ -38,7 +38,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(place: &Place, arguments: &[&str]) -> Server {
+    pub(crate) fn start(place: &Place, arguments: &[&str]) -> Server {
         let mut command = place.command();
         command.args(["serve", "--port", "0"]).args(arguments);
         Server::of(place, &mut command)
@@ -73,7 +73,7 @@ impl Server {
     }
 
     /// Shakes hands.
-    fn connect(&self, version: &str) -> Session<'_> {
+    pub(crate) fn connect(&self, version: &str) -> Session<'_> {
         self.connect_with(version, &json!({}))
     }
 
@@ -131,7 +131,7 @@ impl Drop for Server {
 }
 
 /// A client that shook hands.
-struct Session<'s> {
+pub(crate) struct Session<'s> {
     server: &'s Server,
     id: String,
     greeting: Value,
@@ -202,7 +202,7 @@ impl Session<'_> {
     }
 
     /// Calls a tool that succeeds.
-    fn tool(&self, name: &str, arguments: &Value) -> Value {
+    pub(crate) fn tool(&self, name: &str, arguments: &Value) -> Value {
         let mut result = self.call("tools/call", &json!({"name": name, "arguments": arguments}));
         assert_ne!(result["isError"], true, "{name}: {result}");
         self.fits(name, &result);
