@@ -1,20 +1,17 @@
 //! `milepost mcp`: the server for agents, over standard input and output.
 
-use std::io::{self, Read};
-use std::sync::{Arc, mpsc};
+use std::io;
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use milepost_mcp::guide::Guides;
-use milepost_mcp::workflows::{Both, Errors, Look, Spelling, WorkflowServer};
+use milepost_mcp::workflows::{Errors, Look, Spelling, WorkflowServer};
 use milepost_mcp::{
-    Options, Revision, ServeError, Served, Surface, raw_stdout, serve_pipe, serve_stdio,
-    stdin_until_signal,
+    LazyRuntime, Options, Revision, Served, Surface, raw_stdout, serve_stdio, stdin_until_signal,
 };
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::Profile;
 use serde_json::{Map, Value, json};
-use tokio::runtime::Runtime;
 
 use crate::args::{Json, Mcp, McpCommand, McpErrors, McpNames, McpShown, McpSurface, McpTools};
 use crate::exit::Exit;
@@ -38,37 +35,32 @@ pub(crate) fn run(arguments: &Mcp, terminal: &mut Terminal) -> Result<Exit, Fail
         let message = format!("cannot wait for signals: {error}");
         Problem::new(Code::Internal, message, "report this with your system's version")
     })?;
-    let look = look(shown, options.surface);
-    let served = match options.surface {
-        Surface::Auto | Surface::Workflowlookup => {
-            let contract = Both::new(Guides::new(target::operations()?), move || {
-                let operations = target::operations().ok()?;
-                // Names that both contracts have mean the other one's here.
-                let look = Look { surface: Surface::Workflowlookup, ..look };
-                let server = WorkflowServer::new(operations, look, Box::new(io::stderr()));
-                Some((server, runtime().ok()?))
-            });
-            let tended = Tended::begin();
-            let served = serve_stdio(&contract, options, stdin, io::stdout().lock(), io::stderr());
-            let served = match served {
-                Ok(Served::Over) => Ok(()),
-                Ok(Served::HandOver(stdin)) => workflows(look, options, stdin)?,
-                Err(error) => Err(error),
-            };
-            contract.finish_runs();
-            tended.finish();
-            served
-        }
-        Surface::Workflows | Surface::All => workflows(look, options, stdin)?,
-    };
+    let stdout = raw_stdout().map_err(|error| {
+        let message = format!("cannot write to standard output: {error}");
+        Problem::new(Code::StorageFailed, message, "start the server with an open output")
+    })?;
+    let server = server(look(shown, options.surface))?;
+    let runtime = LazyRuntime::new(WORKERS);
+    let tending = Tending::begin(server.clone(), runtime.clone())?;
+    let served = Served::both(&server, runtime.clone());
+    let served = serve_stdio(&served, options, stdin, stdout, io::stderr());
+    tending.end();
+    if let Some(runtime) = runtime.started() {
+        runtime.block_on(server.finish_runs());
+    }
     // What went wrong is on standard error already.
     Ok(if served.is_ok() { Exit::Done } else { Exit::Failed })
+}
+
+/// The one server of a process, over the one set of operations that it has.
+pub(crate) fn server(look: Look) -> Result<WorkflowServer, Failure> {
+    Ok(WorkflowServer::new(target::operations()?, look, Box::new(io::stderr())))
 }
 
 /// What a model pays for the list of tools, in bytes and roughly in tokens.
 fn budget(arguments: &Mcp, json: bool, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let look = look(&arguments.shown, surface(&arguments.shown));
-    let server = WorkflowServer::new(target::operations()?, look, Box::new(io::sink()));
+    let server = server(look)?;
     let size = |tool: &Value| tool.to_string().len();
     let total = server.tools().iter().map(size).sum::<usize>() + server.instructions().len();
     if json {
@@ -99,35 +91,16 @@ fn budget(arguments: &Mcp, json: bool, terminal: &mut Terminal) -> Result<Exit, 
 /// What English and JSON come to, roughly.
 const BYTES_A_TOKEN: usize = 4;
 
-/// Serves the contract for writing and running workflows.
-fn workflows(
-    look: Look,
-    options: Options,
-    stdin: impl Read + Send + 'static,
-) -> Result<Result<(), ServeError>, Failure> {
-    let runtime = runtime()?;
-    let stdout = raw_stdout().map_err(|error| {
-        let message = format!("cannot write to standard output: {error}");
-        Problem::new(Code::StorageFailed, message, "start the server with an open output")
-    })?;
-    let server = WorkflowServer::new(target::operations()?, look, Box::new(io::stderr()));
-    Ok(runtime.block_on(async {
-        let tended = server.clone();
-        tokio::spawn(async move { tended.tend_runs().await });
-        let served = serve_pipe(server.clone(), options, stdin, stdout).await;
-        server.finish_runs().await;
-        served
-    }))
+/// What the work of a server is done on.
+pub(crate) fn runtime() -> Result<LazyRuntime, Failure> {
+    let runtime = LazyRuntime::new(WORKERS);
+    runtime.get().map_err(|error| no_threads(&error))?;
+    Ok(runtime)
 }
 
-/// What the work of a server is done on.
-pub(crate) fn runtime() -> Result<Runtime, Failure> {
-    let built =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
-    Ok(built.map_err(|error| {
-        let message = format!("cannot start the threads of a server: {error}");
-        Problem::new(Code::Internal, message, "see how many threads this user may have")
-    })?)
+fn no_threads(error: &io::Error) -> Problem {
+    let message = format!("cannot start the threads of a server: {error}");
+    Problem::new(Code::Internal, message, "see how many threads this user may have")
 }
 
 /// How sessions behave, as the arguments say.
@@ -170,44 +143,39 @@ pub(crate) fn look(shown: &McpShown, surface: Surface) -> Look {
 /// How often a server looks whether there are runs at all.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Drives runs on whose process is gone, beside what a server does. As long as there are no runs,
-/// nothing is opened for them.
-struct Tended {
+/// Drives runs on whose process is gone, beside what a server does and with the same operations.
+/// As long as there are no runs, nothing is opened for them.
+struct Tending {
     /// Closed when the server ends.
     open: mpsc::Sender<()>,
     thread: thread::JoinHandle<()>,
 }
 
-impl Tended {
-    fn begin() -> Tended {
+impl Tending {
+    fn begin(server: WorkflowServer, runtime: LazyRuntime) -> Result<Tending, Failure> {
+        let data = target::locations()?.data;
         let (open, closed) = mpsc::channel();
-        Tended { open, thread: thread::spawn(move || tend_runs(&closed)) }
+        let thread = thread::Builder::new().name("tending".to_owned()).spawn(move || {
+            while !data.join(milepost_store::runs::FILE).is_file() {
+                if closed.recv_timeout(LOOK) != Err(mpsc::RecvTimeoutError::Timeout) {
+                    return;
+                }
+            }
+            if let Ok(runtime) = runtime.get() {
+                let tending = runtime.spawn(async move { server.tend_runs().await });
+                // Nothing is ever sent: it ends when the other end is closed.
+                let _ = closed.recv();
+                tending.abort();
+            }
+        });
+        Ok(Tending { open, thread: thread.map_err(|error| no_threads(&error))? })
     }
 
-    /// Lets go of them, before this process ends.
-    fn finish(self) {
+    /// Takes up no further runs.
+    fn end(self) {
         drop(self.open);
-        // One that panicked has nothing more to let go of.
+        // One that panicked takes up none either.
         drop(self.thread.join());
-    }
-}
-
-fn tend_runs(closed: &mpsc::Receiver<()>) {
-    let Ok(locations) = target::locations() else { return };
-    while !locations.data.join(milepost_store::runs::FILE).is_file() {
-        if closed.recv_timeout(LOOK) != Err(mpsc::RecvTimeoutError::Timeout) {
-            return;
-        }
-    }
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    if let (Ok(runtime), Ok(operations)) = (runtime, target::operations()) {
-        let operations = Arc::new(operations);
-        let tended = Arc::clone(&operations);
-        runtime.spawn(async move { tended.tend_runs().await });
-        // Nothing is ever sent: it ends when the other end is closed.
-        let _ = closed.recv();
-        runtime.block_on(operations.finish_runs());
     }
 }
 

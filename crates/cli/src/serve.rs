@@ -9,7 +9,6 @@ use std::sync::Arc;
 use milepost_mcp::http::{
     self, Access, Guard, KeySource, Limits, NoPlace, ResourceServer, Settings,
 };
-use milepost_mcp::workflows::WorkflowServer;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Secret;
 use milepost_store::read_document;
@@ -33,9 +32,10 @@ const KEYS_BYTES: usize = 256 << 10;
 pub(crate) fn run(arguments: &Serve, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let options = mcp::options(&arguments.shown)?;
     let address = address(arguments)?;
-    let runtime = mcp::runtime()?;
+    let threads = mcp::runtime()?;
+    let runtime = threads.get()?;
     let look = mcp::look(&arguments.shown, options.surface);
-    let server = WorkflowServer::new(target::operations()?, look, Box::new(io::stderr()));
+    let server = mcp::server(look)?;
     let proof = proof(arguments)?;
     runtime.block_on(async {
         // Taken before anybody is told that there is a server.

@@ -38,12 +38,6 @@ pub trait Contract: Send + Sync {
         None
     }
 
-    /// Calls a tool that [`names`](Contract::names) does not have, where another contract has it:
-    /// what comes of it is the JSON text of a whole result.
-    fn beyond(&self, _tool: &str, _arguments: Map<String, Value>) -> Option<Result<String, Fault>> {
-        None
-    }
-
     /// Whatever is called from here on was sent before now, until this is told again: what a
     /// contract looks at, it may look at once for all of these calls.
     fn arrived(&self) {}

@@ -24,13 +24,25 @@ pub struct Guides {
     tools: OnceLock<String>,
     /// Warnings of the last call that had any: what is known is not logged again.
     warned: Mutex<HashSet<String>>,
+    /// Whether these are the only door of the operations: calls that came with one read then share
+    /// one look at the library.
+    is_only_door: Mutex<bool>,
 }
 
 impl Guides {
     /// The tools of these operations.
     pub fn new(operations: Operations) -> Guides {
         let names = OPERATIONS.iter().filter_map(Operation::guide_tool).collect();
-        Guides { operations, names, tools: OnceLock::new(), warned: Mutex::default() }
+        let (tools, warned, is_only_door) = (OnceLock::new(), Mutex::default(), Mutex::new(true));
+        Guides { operations, names, tools, warned, is_only_door }
+    }
+
+    /// There are other doors from here on, such as runs that go on by themselves: every call looks
+    /// at the library as it is then.
+    pub(crate) fn open_other_doors(&self) {
+        let mut is_only_door = self.is_only_door.lock().unwrap_or_else(PoisonError::into_inner);
+        *is_only_door = false;
+        self.operations.scattered();
     }
 
     /// What the tools are tools of.
@@ -101,7 +113,10 @@ impl Contract for Guides {
     }
 
     fn arrived(&self) {
-        self.operations.arrived();
+        let is_only_door = self.is_only_door.lock().unwrap_or_else(PoisonError::into_inner);
+        if *is_only_door {
+            self.operations.arrived();
+        }
     }
 }
 

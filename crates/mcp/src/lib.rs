@@ -1,8 +1,9 @@
 //! The MCP door: everything between bytes and a contract.
 //!
-//! [`frame`] cuts bytes into lines, [`message`] reads a line, [`Session`] answers it. None of these
-//! reads or writes: [`serve_stdio`] drives them over a pipe, and another transport may as well.
-//! Nothing but answers ever goes to the client.
+//! [`frame`] cuts bytes into lines and [`message`] reads a line. A pipe is served by
+//! [`serve_stdio`], HTTP by [`http`]; both answer from the same two tables, the guides and the
+//! workflows of one [`WorkflowServer`](workflows::WorkflowServer). Nothing but answers ever goes
+//! to the client.
 
 mod answer;
 mod contract;
@@ -16,6 +17,7 @@ mod observed;
 mod params;
 mod pipe;
 mod request;
+mod runtime;
 mod scan;
 mod session;
 mod signals;
@@ -26,8 +28,7 @@ pub mod workflows;
 
 pub use contract::Contract;
 pub use fault::Fault;
-pub use pipe::serve_pipe;
-pub use session::{Flow, Output, Session};
+pub use runtime::LazyRuntime;
 #[cfg(unix)]
 pub use signals::UntilStopped;
 pub use signals::{raw_stdout, stdin_until_signal};

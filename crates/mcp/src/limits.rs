@@ -43,3 +43,61 @@ pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 pub const DISCARDED_BYTES: usize = 16 << 20;
 /// Resources that the clients of a server watch together.
 pub const WATCHED: usize = 256;
+/// Answers over a pipe that the client has not read: above either, no more of its requests are
+/// read.
+pub const OUTBOX_BYTES: usize = 1 << 20;
+/// The same in messages.
+pub const OUTBOX_MESSAGES: usize = 1_024;
+/// Requests over a pipe that were read and are not yet with `rmcp`.
+pub(crate) const UNREAD_REQUESTS: usize = 64;
+/// Requests over a pipe that are under way before each further one waits a moment.
+pub const OPEN_REQUESTS: usize = 512;
+/// The same in bytes, as they were sent.
+pub const OPEN_BYTES: usize = 32 << 20;
+/// How long that moment is at most. Requests may wait for what the client says in its next line.
+pub const OPEN_PAUSE: Duration = Duration::from_millis(50);
+/// Requests over a pipe that are under way at most; one more is refused.
+pub const OPEN_REQUESTS_MAX: usize = 4_096;
+/// Tokens of calls that were answered with a question, of each kind; the oldest goes first.
+pub(crate) const TOKENS: usize = 256;
+/// How long such a token is good.
+pub(crate) const TOKEN_VALID: Duration = Duration::from_mins(5);
+/// Characters of a question. What is longer cannot be looked at in a form.
+pub(crate) const QUESTION_CHARS: usize = 8_000;
+/// Questions that are remembered, so that nobody is asked twice.
+pub(crate) const QUESTIONS: usize = 1_024;
+/// Questions that one call asks.
+pub(crate) const QUESTIONS_A_CALL: usize = 8;
+/// Seconds to see what comes of a decision: at least, and at most.
+pub(crate) const DECIDED_WAIT_S: (u64, u64) = (1, 25);
+/// Failures that are remembered, to see which of them come again.
+pub(crate) const FAILURES: usize = 64;
+/// Drafts that models are writing at a time.
+pub(crate) const DRAFTS: usize = 64;
+/// How often one block of a draft is asked for; what is wrong with it then is told with the whole.
+pub(crate) const BLOCK_TRIES: u32 = 3;
+/// Tokens of a draft.
+pub(crate) const DRAFT_TOKENS: u32 = 16_000;
+/// Tasks of 2025-11-25 that are followed at a time: told of, and asked for what they wait for.
+pub(crate) const FOLLOWED: usize = 1_024;
+/// Between two looks at a run that waits for somebody.
+pub(crate) const TASK_REST: Duration = Duration::from_millis(250);
+/// How often a run that waits for somebody is looked at before it is shown as it is.
+pub(crate) const TASK_LOOKS: usize = 4;
+/// Between two notes on a task, however much happens in it.
+pub(crate) const TASK_NOTES_APART: Duration = Duration::from_millis(100);
+/// Seconds that one look at a run waits for something to happen.
+pub(crate) const TASK_WAIT_S: u64 = 20;
+/// Seconds after which a run is looked at though nothing happened in it: what a run of one of its
+/// steps waits for is no event of its own.
+pub(crate) const TASK_NEWS_S: u64 = 1;
+/// How soon a client looks again, in milliseconds: at a run that works, and at one that waits.
+pub(crate) const TASK_POLL_MS: (u64, u64) = (1_000, 5_000);
+/// Tasks on one page.
+pub(crate) const TASK_PAGE: usize = 50;
+/// Characters of what was wrong with a submission that the summary of a task quotes.
+pub(crate) const ISSUES_CHARS: usize = 2_000;
+/// Guides that become prompts of their own.
+pub(crate) const PROMPT_GUIDES: usize = 50;
+/// How often what somebody watches is looked at.
+pub(crate) const WATCH_EVERY: Duration = Duration::from_secs(1);

@@ -55,6 +55,16 @@ pub struct Request<'a> {
     pub(crate) call: CallMembers<'a>,
 }
 
+impl Request<'_> {
+    /// How long what it asks with is.
+    pub(crate) fn bytes(&self) -> usize {
+        match self.params {
+            Params::None => 0,
+            Params::Object(text) | Params::Array(text) => text.len(),
+        }
+    }
+}
+
 /// What wants no answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notification<'a> {

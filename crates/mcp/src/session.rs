@@ -1,4 +1,4 @@
-//! The life of one connection: a line in, answer bytes out.
+//! The life of a connection that the guides answer: a line in, answer bytes out.
 //!
 //! ```text
 //! state       message                             next
@@ -27,6 +27,7 @@ use crate::frame::Frame;
 use crate::limits;
 use crate::message::{self, Id, Incoming, Message, Params, Request};
 use crate::params;
+use crate::stdio::Workflows;
 use crate::trace::{self, Outcome};
 use crate::version::{Options, Revision, Surface};
 
@@ -36,27 +37,29 @@ const STANDS_ALONE: &str = "io.modelcontextprotocol/protocolVersion";
 /// Whether more lines are wanted.
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flow {
+pub(crate) enum Flow {
     /// The next line may come.
     Continue,
     /// What is in the output is the last there is.
     Exit,
-    /// The line is not for this contract, and was not answered: another one goes on with it.
+    /// The client is one of the other table, and the line was not answered.
     HandOver,
 }
 
 /// What a session has to say; its owner sends it and empties it.
 #[derive(Debug, Default)]
-pub struct Output {
+pub(crate) struct Output {
     /// Whole lines for the client.
-    pub answers: Vec<u8>,
+    pub(crate) answers: Vec<u8>,
     /// Whole lines for the people who run the server.
-    pub log: String,
+    pub(crate) log: String,
 }
 
 /// One connection.
-pub struct Session<'c> {
+pub(crate) struct Session<'c> {
     contract: &'c dyn Contract,
+    /// The table of everything that is no guide, where there is one.
+    workflows: Option<&'c Workflows>,
     options: Options,
     /// The revision that a handshake settled.
     agreed: Option<Revision>,
@@ -64,12 +67,16 @@ pub struct Session<'c> {
 
 impl<'c> Session<'c> {
     /// A connection on which nothing was said yet.
-    pub fn new(contract: &'c dyn Contract, options: Options) -> Session<'c> {
-        Session { contract, options, agreed: None }
+    pub(crate) fn new(
+        contract: &'c dyn Contract,
+        workflows: Option<&'c Workflows>,
+        options: Options,
+    ) -> Session<'c> {
+        Session { contract, workflows, options, agreed: None }
     }
 
     /// Answers one line, in full, before it returns.
-    pub fn line(&mut self, frame: Frame<'_>, output: &mut Output) -> Flow {
+    pub(crate) fn line(&mut self, frame: Frame<'_>, output: &mut Output) -> Flow {
         let incoming = match frame {
             Frame::Line(line) => message::read(line),
             Frame::Oversized => Incoming::Unreadable(Fault::oversized_line()),
@@ -98,7 +105,8 @@ impl<'c> Session<'c> {
     /// Whether a client opens in a way that this contract does not serve: with a revision of the
     /// other one, or as one of the era without a handshake.
     fn is_for_another(&self, request: &Request<'_>) -> bool {
-        if self.agreed.is_some() || self.options.surface == Surface::Workflowlookup {
+        let is_only = self.options.surface == Surface::Workflowlookup || self.workflows.is_none();
+        if self.agreed.is_some() || is_only {
             return false;
         }
         match request.method.as_ref() {
@@ -113,7 +121,7 @@ impl<'c> Session<'c> {
     }
 
     /// Lines that are answered from here on were sent before now, until this is told again.
-    pub fn arrived(&self) {
+    pub(crate) fn arrived(&self) {
         self.contract.arrived();
     }
 
@@ -273,7 +281,9 @@ impl<'c> Session<'c> {
             .ok_or_else(|| Fault::invalid_params("name is required: it must be a string"))?;
         let names = self.contract.names();
         if !names.contains(&tool) {
-            if let Some(result) = self.contract.beyond(tool, arguments) {
+            let beyond =
+                |_: &mut String| Ok(self.workflows.and_then(|all| all.call(tool, arguments)));
+            if let Some(result) = guarded(tool, log, beyond)?? {
                 return result.map(Reply::Made);
             }
             let nearest = suggest::nearest(tool, names.iter().copied());

@@ -1,12 +1,26 @@
-//! The loop: blocking reads, answers in order, one flush for all that a read brought.
+//! The server of a pipe: it reads every line once, and answers it from one of two tables.
+//!
+//! ```text
+//! stdin -> frames -> Session (guides): answered here, in order
+//!             \----> pipe (workflows): rmcp behind its framing
+//! ```
+//!
+//! The way in which a client opens decides, and the line it opens with is answered by whoever
+//! serves it. A client of the guides costs no thread and no runtime.
 
-use std::io::{self, Chain, Cursor, Read, Write};
+use std::io::{self, Read, Write};
+
+use serde_json::{Map, Value};
 
 use crate::contract::Contract;
+use crate::fault::{self, Fault};
 use crate::frame::{self, Frame, Framer};
 use crate::limits;
+use crate::pipe;
+use crate::runtime::LazyRuntime;
 use crate::session::{Flow, Output, Session};
-use crate::version::Options;
+use crate::version::{Options, Surface};
+use crate::workflows::WorkflowServer;
 
 /// Why serving ended early.
 #[derive(Debug, thiserror::Error)]
@@ -17,101 +31,199 @@ pub enum ServeError {
     /// Nothing more can be answered.
     #[error("cannot write to the client: {0}")]
     Write(#[source] io::Error),
+    /// What has to wait cannot be done.
+    #[error("cannot start the threads of a server: {0}")]
+    Threads(#[source] io::Error),
 }
 
-/// How serving ended.
-#[must_use]
-#[derive(Debug)]
-pub enum Served<R> {
-    /// The client is gone, or asked for it.
-    Over,
-    /// The client is one for the other contract: what it said, with all that follows.
-    HandOver(Chain<Cursor<Vec<u8>>, R>),
+/// What a pipe is served with.
+pub struct Served<'s> {
+    guides: &'s dyn Contract,
+    workflows: Option<Workflows>,
 }
 
-/// Serves one client until it closes its end, asks for `shutdown`, cannot be reached, or turns out
-/// to be one of the other contract.
+/// The contract for writing and running workflows, and the threads its calls wait on.
+pub(crate) struct Workflows {
+    pub(crate) server: WorkflowServer,
+    pub(crate) runtime: LazyRuntime,
+    /// The same server, where names that both contracts have are those of the guides.
+    beside_guides: WorkflowServer,
+}
+
+impl std::fmt::Debug for Served<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Served").field("has_workflows", &self.workflows.is_some()).finish()
+    }
+}
+
+impl<'s> Served<'s> {
+    /// One contract, for every client.
+    pub fn guides(guides: &'s dyn Contract) -> Served<'s> {
+        Served { guides, workflows: None }
+    }
+
+    /// Both tables of a server: the guides, and everything else as soon as a client calls for it.
+    pub fn both(server: &'s WorkflowServer, runtime: LazyRuntime) -> Served<'s> {
+        let (own, beside_guides) = (server.clone(), server.beside_guides());
+        let workflows = Workflows { server: own, runtime, beside_guides };
+        Served { guides: server.guides(), workflows: Some(workflows) }
+    }
+}
+
+impl Workflows {
+    /// Calls a tool for a client of the guides, whose table does not have it; `None` when this one
+    /// does not either. The result is the JSON text of a whole result.
+    pub(crate) fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Option<Result<String, Fault>> {
+        if !self.beside_guides.has(tool) {
+            return None;
+        }
+        self.beside_guides.opens();
+        let called = match self.runtime.get() {
+            Ok(runtime) => runtime.block_on(self.beside_guides.call_for_guides(tool, arguments)),
+            Err(error) => Err(internal(&error)),
+        };
+        Some(
+            called.and_then(|result| {
+                serde_json::to_string(&result).map_err(|error| internal(&error))
+            }),
+        )
+    }
+}
+
+fn internal(error: &dyn std::error::Error) -> Fault {
+    let data = serde_json::json!({"details": error.to_string()});
+    Fault::new(fault::INTERNAL_ERROR, "Internal error", data)
+}
+
+/// Serves one client until it closes its end, asks for `shutdown`, or cannot be reached.
 ///
 /// An error is on the log already when it is returned: the caller turns it into an exit code.
-pub fn serve_stdio<R: Read>(
-    contract: &dyn Contract,
+pub fn serve_stdio(
+    served: &Served<'_>,
     options: Options,
-    stdin: R,
-    stdout: impl Write,
+    stdin: impl Read,
+    stdout: impl Write + Send,
     mut log: impl Write,
-) -> Result<Served<R>, ServeError> {
-    let wire = Wire { stdout, log: &mut log, output: Output::default() };
-    let served = serve(&mut Session::new(contract, options), stdin, wire);
-    if let Err(error) = &served {
+) -> Result<(), ServeError> {
+    let outcome = serve(served, options, stdin, stdout, &mut log);
+    if let Err(error) = &outcome {
         // Nobody is left to tell when the log is gone too.
         let _ = writeln!(log, "error: {error}");
     }
-    served
+    outcome
 }
 
-fn serve<R: Read>(
+fn serve(
+    served: &Served<'_>,
+    options: Options,
+    stdin: impl Read,
+    stdout: impl Write + Send,
+    log: impl Write,
+) -> Result<(), ServeError> {
+    let mut frames = Frames::new(stdin);
+    let workflows = served.workflows.as_ref();
+    let opens_with_guides = matches!(options.surface, Surface::Auto | Surface::Workflowlookup);
+    let workflows = match workflows.filter(|_| !opens_with_guides) {
+        Some(workflows) => return pipe::serve(workflows, options, None, frames, stdout),
+        None => workflows,
+    };
+    let mut session = Session::new(served.guides, workflows, options);
+    let mut answers = Answers { stdout, log, output: Output::default() };
+    let other = answered(&mut session, &mut frames, &mut answers)?;
+    match workflows.zip(other) {
+        Some((workflows, line)) => {
+            pipe::serve(workflows, options, Some(&line), frames, answers.stdout)
+        }
+        None => Ok(()),
+    }
+}
+
+/// Answers lines in order, until nothing follows or one is not for the guides, which is returned.
+fn answered(
     session: &mut Session<'_>,
-    mut stdin: R,
-    mut wire: Wire<impl Write, impl Write>,
-) -> Result<Served<R>, ServeError> {
-    let mut framer = Framer::default();
-    let mut chunk = vec![0; limits::READ_BYTES];
-    loop {
-        let count = match stdin.read(&mut chunk) {
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(ServeError::Read(error)),
-        };
+    frames: &mut Frames<impl Read>,
+    answers: &mut Answers<impl Write, impl Write>,
+) -> Result<Option<Vec<u8>>, ServeError> {
+    while frames.fill()? {
         session.arrived();
-        let mut rest = &chunk[..count];
-        while let Some(frame) = framer.next(&mut rest) {
-            match session.line(frame, &mut wire.output) {
+        while let Some(frame) = frames.next() {
+            match session.line(frame, &mut answers.output) {
                 Flow::Continue => {}
-                Flow::Exit => return wire.flush().map(|()| Served::Over),
+                Flow::Exit => return answers.flush().map(|()| None),
                 Flow::HandOver => {
-                    let unread = unread(frame, rest);
-                    wire.flush()?;
-                    return Ok(Served::HandOver(Cursor::new(unread).chain(stdin)));
+                    answers.flush()?;
+                    let Frame::Line(line) = frame else { return Ok(None) };
+                    return Ok(Some(line.to_owned()));
                 }
             }
-            if wire.output.answers.len() > limits::UNSENT_BYTES {
-                wire.send()?;
+            if answers.output.answers.len() > limits::UNSENT_BYTES {
+                answers.send()?;
             }
         }
-        if count == 0 {
-            if let Some(frame) = framer.finish() {
-                // Nothing follows either way.
-                if session.line(frame, &mut wire.output) == Flow::HandOver {
-                    let unread = unread(frame, &[]);
-                    wire.flush()?;
-                    return Ok(Served::HandOver(Cursor::new(unread).chain(stdin)));
+        answers.flush()?;
+    }
+    Ok(None)
+}
+
+/// The lines of a client, in the order in which they came.
+pub(crate) struct Frames<R> {
+    stdin: R,
+    framer: Framer,
+    chunk: Vec<u8>,
+    /// What of the chunk was read and not yet cut into lines.
+    unread: std::ops::Range<usize>,
+    has_ended: bool,
+}
+
+impl<R: Read> Frames<R> {
+    fn new(stdin: R) -> Frames<R> {
+        let chunk = vec![0; limits::READ_BYTES];
+        Frames { stdin, framer: Framer::default(), chunk, unread: 0..0, has_ended: false }
+    }
+
+    /// Waits for more, once every line of what is there was taken. `false`: nothing follows.
+    pub(crate) fn fill(&mut self) -> Result<bool, ServeError> {
+        if self.has_ended {
+            return Ok(false);
+        }
+        loop {
+            match self.stdin.read(&mut self.chunk) {
+                Ok(count) => {
+                    self.unread = 0..count;
+                    self.has_ended = count == 0;
+                    return Ok(true);
                 }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(ServeError::Read(error)),
             }
-            return wire.flush().map(|()| Served::Over);
         }
-        wire.flush()?;
+    }
+
+    /// The next line of what was read; the last one may lack its line end.
+    pub(crate) fn next(&mut self) -> Option<Frame<'_>> {
+        if self.has_ended {
+            return self.framer.finish();
+        }
+        let mut rest = &self.chunk[self.unread.clone()];
+        let before = rest.len();
+        let frame = self.framer.next(&mut rest);
+        self.unread.start += before - rest.len();
+        frame
     }
 }
 
-/// A line that was read, as it was sent, and what followed it.
-fn unread(frame: Frame<'_>, rest: &[u8]) -> Vec<u8> {
-    let mut unread = Vec::new();
-    if let Frame::Line(line) = frame {
-        unread.extend_from_slice(line);
-        unread.push(b'\n');
-    }
-    unread.extend_from_slice(rest);
-    unread
-}
-
-/// Where the output of a session goes.
-struct Wire<W, L> {
+/// Where the answers of a session go.
+struct Answers<W, L> {
     stdout: W,
     log: L,
     output: Output,
 }
 
-impl<W: Write, L: Write> Wire<W, L> {
+impl<W: Write, L: Write> Answers<W, L> {
     fn flush(&mut self) -> Result<(), ServeError> {
         if self.output.answers.is_empty() && self.output.log.is_empty() {
             return Ok(());

@@ -1,6 +1,9 @@
 //! What an operation may ask of whoever called it.
 
+use std::sync::Arc;
+
 use milepost_model::secret::Secret;
+use milepost_model::wording::Wording;
 
 /// Whose word a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +53,11 @@ pub trait Call: Sync {
 
     /// Who is behind the call, where somebody has vouched for it.
     fn principal(&self) -> Option<&str> {
+        None
+    }
+
+    /// The words of the door that the caller came through, where it has words of its own.
+    fn wording(&self) -> Option<Arc<dyn Wording>> {
         None
     }
 

@@ -180,7 +180,9 @@ fn run_later<'a, T: Later>(
         let request = serde_json::from_value(arguments).map_err(|error| internal(&error))?;
         let response = later::run::<T>(all, call, request).await?;
         let mut json = Response::new();
-        let written = wording::scoped(&all.wording, || response.write(&mut json));
+        let own = call.wording();
+        let wording = own.as_ref().unwrap_or(&all.wording);
+        let written = wording::scoped(wording, || response.write(&mut json));
         written.map_err(|error| internal(&error))?;
         Ok(json)
     })

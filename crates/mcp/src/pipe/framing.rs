@@ -1,4 +1,6 @@
-//! What becomes of each message: an answer of the edge, or work for `rmcp`.
+//! What becomes of each message: an answer of ours, or work for `rmcp`. It is silent on lines it
+//! cannot read, loses the reply to a bad envelope under load, and ends on a notification that comes
+//! first; all of these are answered here.
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -9,11 +11,12 @@ use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use super::transport::{Batch, Outbox};
+use super::outbox::{Batch, Opened, Outbox};
 use crate::answer::{self, Reply};
 use crate::contract::Contract;
 use crate::fault::Fault;
 use crate::frame::Frame;
+use crate::limits;
 use crate::message::{self, Id, Incoming, Message, Request};
 use crate::params;
 use crate::request::{self, DISCOVER, Era};
@@ -54,13 +57,14 @@ impl Framing {
         options: Options,
         outbox: Outbox,
         inbox: mpsc::Sender<RxJsonRpcMessage<RoleServer>>,
+        runtime: Handle,
     ) -> Framing {
-        let runtime = Handle::current();
         let asked = (trace::known(""), Instant::now());
         Framing { server, options, outbox, inbox, runtime, agreed: None, stateless: false, asked }
     }
 
     pub(super) fn line(&mut self, frame: Frame<'_>) -> Verdict {
+        self.outbox.wait_for_room();
         let incoming = match frame {
             Frame::Line(line) => message::read(line),
             Frame::Oversized => Incoming::Unreadable(Fault::oversized_line()),
@@ -151,31 +155,11 @@ impl Framing {
             _ if self.server.guides().names().contains(&method) && !self.server.only_works() => {
                 self.bare(method, request.id, params, batch)
             }
-            "tools/call" if self.agreed.is_some() => self.call(request, params, batch),
             _ => {
                 let era = self.agreed.map_or(Era::Stateless, |agreed| Era::of(agreed, true));
                 self.work(request, params, era, batch)
             }
         }
-    }
-
-    /// A call of a tool: answered here when it need not wait, else work for `rmcp`.
-    fn call(
-        &mut self,
-        request: &Request<'_>,
-        params: Map<String, Value>,
-        batch: InBatch<'_>,
-    ) -> Verdict {
-        let is_free = request::id(request.id).is_ok_and(|id| !self.outbox.is_open(&id));
-        let response = is_free.then(|| {
-            let _entered = self.runtime.enter();
-            self.server.at_once(&params)
-        });
-        if let Some(response) = response.flatten() {
-            return self.reply(request.id, &Reply::Gave(response), batch);
-        }
-        let era = self.agreed.map_or(Era::Stateless, |agreed| Era::of(agreed, true));
-        self.work(request, params, era, batch)
     }
 
     fn initialize(&mut self, request: &Request<'_>, params: Map<String, Value>) -> Verdict {
@@ -230,8 +214,16 @@ impl Framing {
             Ok(read) => read,
             Err(fault) => return self.refuse(request.id, &fault, batch),
         };
-        if !self.outbox.open(&id, batch) {
-            let fault = Fault::in_use();
+        self.outbox.pace();
+        let fault = match self.outbox.open(&id, request.bytes(), batch) {
+            Opened::Yes => None,
+            Opened::InUse => Some(Fault::in_use()),
+            Opened::TooMany => {
+                let details = "too many requests are under way";
+                Some(Fault::over_limit(details, limits::OPEN_REQUESTS_MAX))
+            }
+        };
+        if let Some(fault) = fault {
             return self.refuse(request.id, &fault, batch);
         }
         read.extensions_mut().insert(self.outbox.clone());

@@ -1,14 +1,15 @@
-//! The one way from a call to what it does: whoever has to be asked is asked first, whether the
-//! call is answered with its result, with a task, or with a question.
+//! The one way from a call to what it does, for every client: whoever has to be asked is asked
+//! first, whether the call is answered with its result, with a task, or with a question.
 
 use milepost_model::hint::{Hint, Invocation};
-use milepost_ops::{Code, Confirm, Door, Operation, Problem, Safety};
+use milepost_ops::{Code, Confirm, Door, Operation, Problem, Response, Safety};
 use rmcp::model::{InputRequests, InputRequiredResult, InputResponses, JsonObject};
-use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
 
 use super::approve::{APPROVAL, Pending};
 use super::ask::{self, Asked};
+use super::call::Told;
+use super::client::McpClient;
 use super::{WorkflowServer, confirm, input_form};
 
 /// The key of the one question that a destructive call asks.
@@ -26,7 +27,7 @@ pub(super) struct Calling<'c> {
     pub(super) answers: Option<&'c InputResponses>,
     /// What the client was given in the round before.
     pub(super) state: Option<&'c str>,
-    pub(super) context: &'c RequestContext<RoleServer>,
+    pub(super) client: McpClient<'c>,
     /// It is answered with a task, which nobody waits for.
     pub(super) is_task: bool,
 }
@@ -34,7 +35,7 @@ pub(super) struct Calling<'c> {
 /// What came of a call.
 pub(super) enum Acted {
     /// It was done with these arguments, or was refused.
-    Done(JsonObject, Result<Value, Problem>),
+    Done(JsonObject, Result<Response, Problem>),
     /// It needs a yes, which the model may carry.
     Unsaid(JsonObject, Problem),
     /// The client has something to answer first.
@@ -73,18 +74,22 @@ impl WorkflowServer {
     /// Does what is called for, once everybody who has to be asked has said yes.
     pub(super) async fn act(&self, mut calling: Calling<'_>) -> Acted {
         let token = calling.arguments.remove(confirm::ARGUMENT);
-        let call = confirm::call(calling.operation.name, &calling.arguments);
+        let needs_name = token.is_some() || calling.state.is_some() || calling.client.has_forms();
+        // Most calls are never asked about, and need no name by which they are known again.
+        let call = match needs_name {
+            true => confirm::call(calling.operation.name, &calling.arguments),
+            false => String::new(),
+        };
         let before = calling.state.and_then(|state| self.shared.rounds.take(state, &call));
         let mut round = before.unwrap_or_default();
         if let Question::Approval(pending) = round.asked {
             let answer = calling.answers.and_then(|answers| answers.get(APPROVAL));
-            let went_on = self.decided(*pending, answer, calling.context).await;
+            let went_on = self.decided(*pending, answer, calling.client).await;
             return self.approved(&calling, call, went_on).await;
         }
-        let wanted = self.operations().confirm();
         if let Some(token) = token.as_ref().and_then(Value::as_str)
             && let Some(question) = self.shared.confirmations.take(token, &call)
-            && wanted != Confirm::Person
+            && self.operations().confirm() != Confirm::Person
         {
             round.yes.push(question);
         }
@@ -94,9 +99,9 @@ impl WorkflowServer {
         if !round.given.is_empty() {
             calling.arguments = input_form::with(&calling.arguments, round.given.clone());
         }
-        if wanted == Confirm::Writes
-            && calling.operation.safety == Safety::Standard
+        if calling.operation.safety == Safety::Standard
             && round.yes.is_empty()
+            && self.operations().confirm() == Confirm::Writes
         {
             let problem = unconfirmed(calling.operation);
             match self.confirmed(&calling, &call, &mut round, problem).await {
@@ -158,7 +163,7 @@ impl WorkflowServer {
         let answer = calling.answers.filter(|_| asked).and_then(|all| all.get(CONFIRMATION));
         let form = ask::yes_or_no(&question);
         let arguments = || calling.arguments.clone();
-        match ask::form(calling.context, answer, CONFIRMATION, &question, form).await {
+        match ask::form(calling.client, answer, CONFIRMATION, &question, form).await {
             Asked::Given(given) if given.get("confirm") == Some(&Value::Bool(true)) => {
                 round.yes.push(question);
                 Said::Yes
@@ -183,7 +188,7 @@ impl WorkflowServer {
         let message = format!("The run needs what it was not given: {}.", problem.message);
         let asked = matches!(round.asked, Question::Inputs);
         let answer = calling.answers.filter(|_| asked).and_then(|all| all.get(INPUTS));
-        ask::form(calling.context, answer, INPUTS, &message, form).await
+        ask::form(calling.client, answer, INPUTS, &message, form).await
     }
 
     /// Asks the person whatever a run that a call shows waits for.
@@ -191,7 +196,7 @@ impl WorkflowServer {
         &self,
         calling: &Calling<'_>,
         call: String,
-        result: Result<Value, Problem>,
+        result: Result<Response, Problem>,
     ) -> Acted {
         let asked = match result {
             Ok(result) => self.approvals(calling, result).await,
@@ -205,6 +210,27 @@ impl WorkflowServer {
             }
             Err(problem) => Acted::Done(calling.arguments.clone(), Err(problem)),
         }
+    }
+
+    /// Does it, unless nobody wants it any more, and tells how far it is while it does.
+    async fn once(&self, calling: &Calling<'_>, yes: &[String]) -> Result<Response, Problem> {
+        if calling.client.is_gone() {
+            return Err(gone());
+        }
+        // Of a task it is told for as long as it lives, by whoever follows it.
+        let (told, teller) = Told::new(calling.client, yes, self.look(), !calling.is_task);
+        // Work that does not wait would keep a teller on its own thread from telling.
+        let teller = teller.map(|teller| tokio::spawn(teller.tell()));
+        let arguments = Value::Object(calling.arguments.clone());
+        let done = self.operations().call_and_wait(calling.operation.name, &told, arguments).await;
+        for warning in told.into_warnings() {
+            self.log(&format!("warning: {warning}"));
+        }
+        if let Some(teller) = teller {
+            // All of it is told before the answer; nobody wants to know afterwards.
+            let _ = teller.await;
+        }
+        done
     }
 
     /// An answer that holds questions, and what makes their answers count.
@@ -221,7 +247,7 @@ pub(super) fn question(problem: &Problem) -> String {
 }
 
 /// What the configuration wants to be asked before anything is changed.
-pub(super) fn unconfirmed(operation: &Operation) -> Problem {
+fn unconfirmed(operation: &Operation) -> Problem {
     let loss = format!("An agent wants to call `{}`.", operation.name);
     let message = format!("`{}` needs a yes: the configuration asks for one", operation.name);
     Problem::new(Code::ConfirmationRequired, message, "ask the person, then say it again")
@@ -229,7 +255,7 @@ pub(super) fn unconfirmed(operation: &Operation) -> Problem {
 }
 
 /// The configuration leaves this to the person, who does it themselves.
-pub(super) fn for_person(operation: &Operation, mut problem: Problem) -> Problem {
+fn for_person(operation: &Operation, mut problem: Problem) -> Problem {
     let hint = Hint::text(
         "stop, and tell the user: the configuration (`confirm = \"person\"`) has them do this \
          themselves, with ",
@@ -248,7 +274,7 @@ fn declined() -> Problem {
 }
 
 /// Nobody wants the answer any more, so nothing is done for it.
-pub(super) fn gone() -> Problem {
+fn gone() -> Problem {
     let hint = "nothing was changed; call again if it is wanted after all";
     Problem::new(Code::ConfirmationRequired, "the call was canceled", hint)
 }

@@ -8,14 +8,24 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::{Mutex, PoisonError};
 
-use milepost_ops::{Alone, Elicited, Operations, Problem};
+use milepost_ops::run::decide::{Approve, Reject, Request as DecideRequest};
+use milepost_ops::run::resume::Resume;
+use milepost_ops::run::start::StartOrShow;
+use milepost_ops::run::status::{self, Status};
+use milepost_ops::run::submit::Submit;
+use milepost_ops::run::view::{Presence, RunView, WaitingKind, WaitingView};
+use milepost_ops::{Code, Elicited, Later, Operations, Problem, Response};
 use rmcp::model::{ElicitRequestParams, InputRequests, RequestParamsMeta};
 use rmcp::service::{RequestContext, RoleServer};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::act::Calling;
 use super::ask::{self, Asked};
-use super::{WorkflowServer, confirm, principal, tasks};
+use super::client::{McpClient, principal};
+use super::{Look, WorkflowServer, confirm, next, tasks};
+use crate::limits;
 
 /// The key of a question where every request stands alone.
 pub(super) const APPROVAL: &str = "approval";
@@ -23,17 +33,6 @@ pub(super) const APPROVAL: &str = "approval";
 const APPROVE: &str = "approve";
 /// The field for what the person has to say about it.
 const COMMENT: &str = "comment";
-/// Characters of a question. What is longer cannot be looked at in a form.
-const SHOWN: usize = 8_000;
-/// Questions that are remembered.
-const KEPT: usize = 1_024;
-/// Questions that one call asks.
-const IN_A_ROW: usize = 8;
-/// Seconds to see what comes of a decision, and at most.
-const AFTER_S: (u64, u64) = (1, 25);
-/// The operations that show a run.
-const SHOW_RUNS: [&str; 4] =
-    ["workflow.run", "workflow.status", "workflow.submit", "workflow.resume"];
 
 /// A question that a run asks a person.
 #[derive(Debug, Clone)]
@@ -77,32 +76,29 @@ struct Asking {
 
 impl Question {
     /// The questions of a run that may be answered in a client.
-    pub(super) fn of(run: &Value) -> Vec<Question> {
-        let waiting = run["waiting"].as_array().into_iter().flatten();
-        let asks = waiting.filter(|one| one["kind"] == "approval");
-        asks.filter(|one| one["presence"] == "elicitation")
-            .filter_map(|one| Question::read(&run["run_id"], one))
+    pub(super) fn of(run: &str, waiting: &[WaitingView]) -> Vec<Question> {
+        let asks = waiting.iter().filter(|one| one.kind == WaitingKind::Approval);
+        asks.filter(|one| one.presence == Some(Presence::Elicitation))
+            .filter_map(|one| Question::read(run, one))
             .collect()
     }
 
-    fn read(run: &Value, waiting: &Value) -> Option<Question> {
-        let text = |value: &Value| value.as_str().map(str::to_owned);
+    fn read(run: &str, waiting: &WaitingView) -> Option<Question> {
         let message = message(waiting);
-        let form = waiting.get("form");
-        (message.chars().count() <= SHOWN).then_some(())?;
+        (message.chars().count() <= limits::QUESTION_CHARS).then_some(())?;
         Some(Question {
-            run: text(&waiting["run_id"]).or_else(|| text(run))?,
-            step: text(&waiting["step"])?,
-            digest: text(&waiting["digest"])?,
-            schema: schema(form)?,
-            has_form: form.is_some(),
+            run: waiting.run_id.clone().unwrap_or_else(|| run.to_owned()),
+            step: waiting.step.clone()?,
+            digest: waiting.digest.clone()?,
+            schema: schema(waiting.form.as_ref())?,
+            has_form: waiting.form.is_some(),
             message,
         })
     }
 
     /// The same question of the same client.
-    pub(super) fn name(&self, who: &str) -> String {
-        [who, &self.run, &self.step, &self.digest].join("\n")
+    pub(super) fn name(&self, client: &str) -> String {
+        [client, &self.run, &self.step, &self.digest].join("\n")
     }
 
     pub(super) fn params(&self) -> Option<ElicitRequestParams> {
@@ -117,33 +113,33 @@ impl Question {
         principal: Option<String>,
     ) -> Result<(), Problem> {
         let Some(Value::Bool(approve)) = given.remove(APPROVE) else { return Ok(()) };
-        let mut arguments =
-            json!({"run_id": self.run, "step_id": self.step, "digest": self.digest});
-        if let Some(comment) = given.remove(COMMENT).filter(Value::is_string) {
-            arguments[COMMENT] = comment;
+        let comment = match given.remove(COMMENT) {
+            Some(Value::String(comment)) => Some(comment),
+            _ => None,
+        };
+        let request = DecideRequest {
+            run_id: self.run.clone(),
+            step_id: Some(self.step.clone()),
+            digest: Some(self.digest.clone()),
+            comment,
+            answer: (approve && self.has_form).then_some(Value::Object(given)),
+        };
+        let person = Elicited { principal };
+        match approve {
+            true => operations.run::<Approve>(&person, request).await.map(drop),
+            false => operations.run::<Reject>(&person, request).await.map(drop),
         }
-        if approve && self.has_form {
-            arguments["answer"] = Value::Object(given);
-        }
-        let name = if approve { "workflow.approve" } else { "workflow.reject" };
-        operations.call_and_wait(name, &Elicited { principal }, arguments).await.map(drop)
     }
 }
 
 /// All that a decision is about, in words.
-fn message(waiting: &Value) -> String {
-    let said = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let mut lines = vec![said(&waiting["message"])];
-    for shown in waiting["shown"].as_array().into_iter().flatten() {
-        let (step, request) = (said(&shown["step"]), said(&shown["request"]));
-        lines.push(format!("- {step}: {request} {}", shown["arguments"]));
+fn message(waiting: &WaitingView) -> String {
+    let mut lines = vec![waiting.message.clone()];
+    for shown in &waiting.shown {
+        lines.push(format!("- {}: {} {}", shown.step, shown.request, shown.arguments));
     }
-    for change in waiting["changes"].as_array().into_iter().flatten() {
-        let step = said(&change["step"]);
-        let (before, after) = (&change["before"], &change["after"]);
+    for change in &waiting.changes {
+        let (step, before, after) = (&change.step, &change.before, &change.after);
         lines.push(format!("- {step} differs from what was approved: {before}, now {after}"));
     }
     lines.join("\n")
@@ -188,7 +184,7 @@ impl Questions {
         if asked.contains(&name) {
             return false;
         }
-        if asked.len() == KEPT {
+        if asked.len() == limits::QUESTIONS {
             asked.pop_front();
         }
         asked.push_back(name);
@@ -215,7 +211,7 @@ impl Questions {
         if let Some(known) = keys.iter().find(|known| known.question.name(&known.task) == name) {
             return known.key.clone();
         }
-        if keys.len() == KEPT {
+        if keys.len() == limits::QUESTIONS {
             keys.pop_front();
         }
         let key = format!("{APPROVAL}:{}", confirm::token());
@@ -234,31 +230,36 @@ impl Questions {
 
 impl WorkflowServer {
     /// The first question of a run that this client was not asked yet.
-    pub(super) fn question(
+    pub(super) fn question(&self, run: &RunView, client: McpClient<'_>) -> Option<Question> {
+        self.unasked(&run.run_id, &run.waiting, client)
+    }
+
+    fn unasked(
         &self,
-        run: &Value,
-        context: &RequestContext<RoleServer>,
+        run: &str,
+        waiting: &[WaitingView],
+        client: McpClient<'_>,
     ) -> Option<Question> {
-        let who = principal::client_key(context);
+        let key = client.key();
         let questions = &self.shared.questions;
-        Question::of(run).into_iter().find(|question| !questions.was_asked(question, &who))
+        Question::of(run, waiting).into_iter().find(|question| !questions.was_asked(question, &key))
     }
 
     /// Asks a client that shook hands; what its person filled in, unless they did not.
-    pub(super) async fn put(
+    async fn put(
         &self,
         question: &Question,
-        context: &RequestContext<RoleServer>,
+        client: McpClient<'_>,
         ask: impl Future<Output = Asked>,
     ) -> Option<Map<String, Value>> {
-        let (who, questions) = (principal::client_key(context), &self.shared.questions);
-        if !questions.mark(question, &who) {
+        let (key, questions) = (client.key(), &self.shared.questions);
+        if !questions.mark(question, &key) {
             return None;
         }
         match ask.await {
             Asked::Given(given) => Some(given),
             Asked::Nobody | Asked::Gone => {
-                questions.unmark(question, &who);
+                questions.unmark(question, &key);
                 None
             }
             Asked::Declined | Asked::Later(_) => None,
@@ -278,8 +279,8 @@ impl WorkflowServer {
             let answer = context.peer.create_elicitation(params).await;
             answer.map_or(Asked::Nobody, ask::result)
         };
-        if let Some(given) = self.put(question, context, asked).await {
-            let decided = question.decide(self.operations(), given, principal::of(context)).await;
+        if let Some(given) = self.put(question, McpClient::Peer(context), asked).await {
+            let decided = question.decide(self.operations(), given, principal(context)).await;
             if let Err(problem) = decided {
                 self.refused(task, &problem);
             }
@@ -290,50 +291,48 @@ impl WorkflowServer {
     /// nothing.
     pub(super) async fn answered_in_task(
         &self,
-        context: &RequestContext<RoleServer>,
+        client: McpClient<'_>,
         task: &str,
         key: &str,
         answer: &Value,
     ) -> Result<bool, Problem> {
         let Some(question) = self.shared.questions.take(task, key) else { return Ok(false) };
         if let Asked::Given(given) = ask::answer(answer) {
-            let principal = principal::of(context);
-            return question.decide(self.operations(), given, principal).await.map(|()| true);
+            let decided = question.decide(self.operations(), given, client.principal());
+            return decided.await.map(|()| true);
         }
-        self.shared.questions.mark(&question, &principal::client_key(context));
+        self.shared.questions.mark(&question, &client.key());
         Ok(false)
     }
 
-    /// Asks what the run of a result waits for, where its person can be asked: the result after
+    /// Asks what the run of an answer waits for, where its person can be asked: the answer after
     /// that, or the question.
     pub(super) async fn approvals(
         &self,
         calling: &Calling<'_>,
-        mut result: Value,
-    ) -> Result<(Value, Option<(InputRequests, Pending)>), Problem> {
-        let context = calling.context;
-        if !SHOW_RUNS.contains(&calling.operation.name)
-            || !ask::has_forms(context.client_capabilities().as_ref())
-        {
-            return Ok((result, None));
+        mut answer: Response,
+    ) -> Result<(Response, Option<(InputRequests, Pending)>), Problem> {
+        let client = calling.client;
+        if !client.has_forms() {
+            return Ok((answer, None));
         }
-        for _ in 0..IN_A_ROW {
-            let Some(question) = self.question(shown(&result), context) else { break };
-            let pending = Pending::of(&question, &result, &calling.arguments);
-            if ask::is_stateless(context) {
-                let (message, schema) = (&question.message, question.schema.clone());
-                match ask::form(context, None, APPROVAL, message, schema).await {
-                    Asked::Later(requests) => return Ok((result, Some((requests, pending)))),
+        for _ in 0..limits::QUESTIONS_A_CALL {
+            let Some(run) = shown(calling.operation.name, &answer)? else { break };
+            let Some(question) = self.unasked(&run.run_id, &run.waiting, client) else { break };
+            let pending = Pending::of(&question, run.run_id, &answer, &calling.arguments)?;
+            let (message, schema) = (&question.message, question.schema.clone());
+            let asked = ask::form(client, None, APPROVAL, message, schema);
+            if client.is_stateless() {
+                match asked.await {
+                    Asked::Later(requests) => return Ok((answer, Some((requests, pending)))),
                     _ => break,
                 }
             }
-            let (message, schema) = (&question.message, question.schema.clone());
-            let asked = ask::form(context, None, APPROVAL, message, schema);
-            let Some(given) = self.put(&question, context, asked).await else { break };
-            question.decide(self.operations(), given, principal::of(context)).await?;
-            result = pending.refreshed(self.operations()).await?;
+            let Some(given) = self.put(&question, client, asked).await else { break };
+            question.decide(self.operations(), given, client.principal()).await?;
+            answer = pending.refreshed(self.operations(), self.look()).await?;
         }
-        Ok((result, None))
+        Ok((answer, None))
     }
 
     /// Takes the answer to a question that was asked in the place of a result.
@@ -341,52 +340,89 @@ impl WorkflowServer {
         &self,
         pending: Pending,
         answer: Option<&Value>,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Value, Problem> {
+        client: McpClient<'_>,
+    ) -> Result<Response, Problem> {
         match answer.map(ask::answer) {
             Some(Asked::Given(given)) => {
-                let principal = principal::of(context);
+                let principal = client.principal();
                 pending.question.decide(self.operations(), given, principal).await?;
             }
             Some(_) => {
-                self.shared.questions.mark(&pending.question, &principal::client_key(context));
+                self.shared.questions.mark(&pending.question, &client.key());
             }
             None => {}
         }
-        pending.refreshed(self.operations()).await
+        pending.refreshed(self.operations(), self.look()).await
     }
 }
 
-/// The run in a result.
-fn shown(result: &Value) -> &Value {
-    result.get("run").unwrap_or(result)
+/// What an answer says of a run that may ask something.
+#[derive(Debug, Deserialize)]
+struct AskingRun {
+    run_id: String,
+    #[serde(default)]
+    waiting: Vec<WaitingView>,
+}
+
+/// The run that an operation's answer shows, where it shows one.
+fn shown(operation: &str, answer: &Response) -> Result<Option<AskingRun>, Problem> {
+    /// An answer is a run, or has one, or is about none: a dry run, or a list of open ones.
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Shown {
+        Run(AskingRun),
+        Within { run: AskingRun },
+        None {},
+    }
+    if ![StartOrShow::NAME, Status::NAME, Submit::NAME, Resume::NAME].contains(&operation) {
+        return Ok(None);
+    }
+    Ok(match read(answer.json())? {
+        Shown::Run(run) | Shown::Within { run } => Some(run),
+        Shown::None {} => None,
+    })
+}
+
+/// An answer of ours. What cannot be read is a fault of ours, too.
+pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
+    serde_json::from_str(text).map_err(|error| misshapen(&error))
+}
+
+pub(super) fn misshapen(error: &serde_json::Error) -> Problem {
+    let message = format!("an answer does not have the form it should have: {error}");
+    Problem::new(Code::Internal, message, "report this with the request that caused it")
 }
 
 impl Pending {
-    fn of(question: &Question, result: &Value, arguments: &Map<String, Value>) -> Pending {
-        let run = shown(result)["run_id"].as_str().unwrap_or_default().to_owned();
-        let rest = result.get("run").and_then(|_| result.as_object()).map(|object| {
-            let rest = object.iter().filter(|(name, _)| *name != "run");
-            rest.map(|(name, value)| (name.clone(), value.clone())).collect()
-        });
+    fn of(
+        question: &Question,
+        run: String,
+        answer: &Response,
+        arguments: &Map<String, Value>,
+    ) -> Result<Pending, Problem> {
+        let mut rest: Map<String, Value> = read(answer.json())?;
+        let rest = rest.shift_remove("run").map(|_| rest);
         let wait_s = arguments.get("wait_s").and_then(Value::as_u64).unwrap_or_default();
-        let wait_s = wait_s.clamp(AFTER_S.0, AFTER_S.1);
-        Pending { question: question.clone(), run, rest, wait_s }
+        let (least, most) = limits::DECIDED_WAIT_S;
+        let wait_s = wait_s.clamp(least, most);
+        Ok(Pending { question: question.clone(), run, rest, wait_s })
     }
 
-    /// The result as it is now.
-    async fn refreshed(&self, operations: &Operations) -> Result<Value, Problem> {
-        let arguments = json!({"run_id": self.run, "wait_s": self.wait_s});
-        let seen = operations.call_and_wait("workflow.status", &Alone, arguments).await?;
-        let run: Value = serde_json::from_str(seen.json()).unwrap_or_default();
-        Ok(match &self.rest {
+    /// The answer as it is now.
+    async fn refreshed(&self, operations: &Operations, look: Look) -> Result<Response, Problem> {
+        let run_id = Some(self.run.clone());
+        let request = status::Request { run_id, wait_s: self.wait_s, ..Default::default() };
+        let run = tasks::view(operations, request).await?;
+        let run = next::written(&run, look)?;
+        let answer = match &self.rest {
             None => run,
             Some(rest) => {
-                let mut result = rest.clone();
-                result.insert("run".to_owned(), run);
-                Value::Object(result)
+                let mut answer = rest.clone();
+                answer.insert("run".to_owned(), run);
+                Value::Object(answer)
             }
-        })
+        };
+        Ok(answer.to_string().into())
     }
 }
 
@@ -394,30 +430,34 @@ impl Pending {
 mod tests {
     use super::*;
 
-    fn waiting(form: &Value) -> Value {
+    fn asked(run: &AskingRun) -> Vec<Question> {
+        Question::of(&run.run_id, &run.waiting)
+    }
+
+    fn waiting(form: &Value) -> AskingRun {
         let asks = json!({
             "kind": "approval", "step": "ok", "message": "Refund it?", "digest": "d",
             "presence": "elicitation",
             "shown": [{"step": "refund", "request": "POST /refunds", "arguments": {"id": 1}}],
         });
-        let mut run = json!({"run_id": "run_1", "waiting": [asks]});
+        let mut run = json!({"run_id": "run_1", "status": "waiting", "waiting": [asks]});
         if !form.is_null() {
             run["waiting"][0]["form"] = form.clone();
         }
-        run
+        serde_json::from_value(run).expect("is a run")
     }
 
     #[test]
     fn what_would_be_done_stands_in_the_question() {
-        let questions = Question::of(&waiting(&Value::Null));
+        let questions = asked(&waiting(&Value::Null));
         let message = &questions[0].message;
         assert_eq!(message, "Refund it?\n- refund: POST /refunds {\"id\":1}");
         let mut run = waiting(&Value::Null);
-        run["waiting"][0]["presence"] = "terminal".into();
-        assert!(Question::of(&run).is_empty(), "that one is for a terminal");
-        run["waiting"][0]["presence"] = "elicitation".into();
-        run["waiting"][0]["message"] = "x".repeat(SHOWN).into();
-        assert!(Question::of(&run).is_empty(), "nobody can look at as much in a form");
+        run.waiting[0].presence = Some(Presence::Terminal);
+        assert!(asked(&run).is_empty(), "that one is for a terminal");
+        run.waiting[0].presence = Some(Presence::Elicitation);
+        run.waiting[0].message = "x".repeat(limits::QUESTION_CHARS);
+        assert!(asked(&run).is_empty(), "nobody can look at as much in a form");
     }
 
     #[test]
@@ -427,7 +467,7 @@ mod tests {
             "required": ["why"],
             "properties": {"why": {"type": "string", "minLength": 1}, "n": {"type": "integer"}},
         });
-        let schema = &Question::of(&waiting(&flat))[0].schema;
+        let schema = &asked(&waiting(&flat))[0].schema;
         assert_eq!(schema["required"], json!(["approve", "why"]));
         assert_eq!(schema["properties"]["n"], json!({"type": "integer"}));
         for other in [
@@ -435,14 +475,14 @@ mod tests {
             json!({"type": "object", "properties": {"approve": {"type": "boolean"}}}),
             json!({"type": "string"}),
         ] {
-            assert!(Question::of(&waiting(&other)).is_empty(), "{other}");
+            assert!(asked(&waiting(&other)).is_empty(), "{other}");
         }
     }
 
     #[test]
     fn a_key_is_the_same_for_the_same_question_and_good_once() {
         let questions = Questions::default();
-        let question = &Question::of(&waiting(&Value::Null))[0];
+        let question = &asked(&waiting(&Value::Null))[0];
         let key = questions.key("t", question);
         assert_eq!(questions.key("t", question), key);
         assert!(questions.take("t", "approval:made-up").is_none());

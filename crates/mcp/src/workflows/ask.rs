@@ -2,11 +2,12 @@
 //! shake hands, by an unfinished answer where every request stands alone.
 
 use rmcp::model::{
-    ClientCapabilities, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationSchema, InputRequest, InputRequests, ProtocolVersion,
+    ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
+    InputRequest, InputRequests,
 };
-use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
+
+use super::client::McpClient;
 
 /// What came of asking.
 pub(super) enum Asked {
@@ -25,20 +26,20 @@ pub(super) enum Asked {
 /// Asks for a form to be filled in. `answer` is the one that came with the request, to this very
 /// question.
 pub(super) async fn form(
-    context: &RequestContext<RoleServer>,
+    client: McpClient<'_>,
     answer: Option<&Value>,
     key: &str,
     message: &str,
     schema: Map<String, Value>,
 ) -> Asked {
-    if !has_forms(context.client_capabilities().as_ref()) {
+    let Some(context) = client.context().filter(|_| client.has_forms()) else {
         return Asked::Nobody;
-    }
+    };
     if let Some(answer) = answer {
         return self::answer(answer);
     }
     let Some(params) = params(message, schema) else { return Asked::Nobody };
-    if is_stateless(context) {
+    if client.is_stateless() {
         let request = InputRequest::Elicitation(ElicitRequest::new(params));
         return Asked::Later(InputRequests::from([(key.to_owned(), request)]));
     }
@@ -66,21 +67,14 @@ pub(super) fn answer(answer: &Value) -> Asked {
     serde_json::from_value(answer.clone()).map_or(Asked::Declined, result)
 }
 
-/// Whether a client knows results with a structure, and addresses in them.
-pub(super) fn reads_structure(context: &RequestContext<RoleServer>) -> bool {
-    let known = context.peer.peer_info().map(|info| info.protocol_version.clone());
-    // What comes without a handshake is of a later revision.
-    known.is_none_or(|version| version >= ProtocolVersion::V_2025_06_18)
-}
-
 /// The form for a yes.
 pub(super) fn yes_or_no(question: &str) -> Map<String, Value> {
-    let schema = json!({
-        "type": "object",
-        "properties": {"confirm": {"type": "boolean", "title": "Go on", "description": question}},
-        "required": ["confirm"],
-    });
-    schema.as_object().cloned().unwrap_or_default()
+    let field = json!({"type": "boolean", "title": "Go on", "description": question});
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), "object".into());
+    schema.insert("properties".to_owned(), json!({"confirm": field}));
+    schema.insert("required".to_owned(), json!(["confirm"]));
+    schema
 }
 
 pub(super) fn result(result: ElicitResult) -> Asked {
@@ -89,16 +83,4 @@ pub(super) fn result(result: ElicitResult) -> Asked {
         (ElicitationAction::Accept, _) => Asked::Given(Map::new()),
         _ => Asked::Declined,
     }
-}
-
-/// Whether a client asks people to fill in forms. An empty capability means forms.
-pub(super) fn has_forms(capabilities: Option<&ClientCapabilities>) -> bool {
-    let elicitation = capabilities.and_then(|capabilities| capabilities.elicitation.as_ref());
-    elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none())
-}
-
-/// Whether the request stands alone.
-pub(super) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
-    let version = context.protocol_version();
-    version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }

@@ -6,14 +6,13 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use milepost_ops::{Alone, Operations, prompts};
+use milepost_ops::run::view::DueView;
+use milepost_ops::workflow::validate::{Request as ValidateRequest, Validate};
+use milepost_ops::{Alone, Operations, Problem, prompts};
 use rmcp::model::SamplingMessage;
-use serde_json::{Value, json};
 
-/// How often one block is asked for; what is wrong with it then is told with the whole.
-const TRIES: u32 = 3;
-/// Drafts that are kept at a time.
-const DRAFTS: usize = 64;
+use crate::limits;
+
 /// A step for a workflow that has none yet.
 const LATER: &str = "steps:\n  - {id: later, set: {}}\n";
 
@@ -65,9 +64,9 @@ pub(super) struct Drafts {
 impl Drafts {
     /// What to ask the model next, and how often it was asked; none when the whole is asked for at
     /// once: a correction, or another try.
-    pub(super) fn question(&self, run: &str, due: &Value) -> Option<(Vec<SamplingMessage>, u32)> {
-        let prompt = due["prompt"].as_str()?;
-        if due["attempt"] != 1 || !prompts::writes(prompt) {
+    pub(super) fn question(&self, run: &str, due: &DueView) -> Option<(Vec<SamplingMessage>, u32)> {
+        let prompt = due.prompt.as_str();
+        if due.attempt != 1 || !prompts::writes(prompt) {
             return None;
         }
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,35 +94,35 @@ impl Drafts {
         operations: &Operations,
         run: &str,
         answer: String,
-    ) -> Option<String> {
+    ) -> Result<Option<String>, Problem> {
         let draft = self.draft(run);
         let whole = match draft.block {
             Block::Inputs if has(&answer, "steps") => {
                 self.forget(run);
-                return Some(answer);
+                return Ok(Some(answer));
             }
             Block::Inputs => answer.clone(),
             _ if has(&answer, "workflow") => answer.clone(),
             Block::Steps => format!("{}\n{answer}", draft.text.trim_end()),
             Block::Providers => draft.text.clone(),
         };
-        let issues = issues(operations, draft.block, &whole).await;
+        let issues = issues(operations, draft.block, &whole).await?;
         let (asked, tries) = (draft.asked + 1, draft.tries + 1);
-        if !issues.is_empty() && tries < TRIES {
+        if !issues.is_empty() && tries < limits::BLOCK_TRIES {
             let refused = Some((answer, issues));
             self.keep(run, Draft { refused, tries, asked, ..draft });
-            return None;
+            return Ok(None);
         }
         let block = match draft.block {
             Block::Inputs => Block::Steps,
             Block::Steps if issues.is_empty() && has_providers(&whole) => Block::Providers,
             Block::Steps | Block::Providers => {
                 self.forget(run);
-                return Some(whole);
+                return Ok(Some(whole));
             }
         };
         self.keep(run, Draft { block, text: whole, refused: None, tries: 0, asked });
-        None
+        Ok(None)
     }
 
     fn draft(&self, run: &str) -> Draft {
@@ -136,7 +135,7 @@ impl Drafts {
     fn keep(&self, run: &str, draft: Draft) {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         // Whoever lost theirs is asked for the first block again.
-        if all.len() >= DRAFTS && !all.contains_key(run) {
+        if all.len() >= limits::DRAFTS && !all.contains_key(run) {
             all.clear();
         }
         all.insert(run.to_owned(), draft);
@@ -158,22 +157,17 @@ fn has_providers(text: &str) -> bool {
 }
 
 /// What is wrong with the blocks so far.
-async fn issues(operations: &Operations, block: Block, text: &str) -> Vec<String> {
+async fn issues(operations: &Operations, block: Block, text: &str) -> Result<Vec<String>, Problem> {
     let manifest = match block {
         Block::Inputs => format!("{}\n{LATER}", text.trim_end()),
         Block::Steps | Block::Providers => text.to_owned(),
     };
-    let asked = json!({"manifest": manifest});
-    let Ok(seen) = operations.call_and_wait("workflow.validate", &Alone, asked).await else {
-        return Vec::new();
-    };
-    let seen: Value = serde_json::from_str(seen.json()).unwrap_or_default();
-    let violations = seen["violations"].as_array().into_iter().flatten();
-    let told = violations.map(|one| {
-        let said = |name: &str| one[name].as_str().unwrap_or_default();
-        format!("{}: {} {}", said("path"), said("message"), said("suggestion"))
+    let request = ValidateRequest { manifest: Some(manifest), ..Default::default() };
+    let seen = operations.run::<Validate>(&Alone, request).await?;
+    let told = seen.violations.iter().map(|one| {
+        format!("{}: {} {}", one.path, one.message, one.suggestion.as_deref().unwrap_or_default())
     });
-    told.collect()
+    Ok(told.collect())
 }
 
 #[cfg(test)]

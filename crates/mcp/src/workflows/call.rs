@@ -1,42 +1,48 @@
-//! One call of a tool: its caller as the operation sees them, and its answer.
+//! One call of a tool: its caller as the operation sees them.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use milepost_model::wording::Wording;
 use milepost_ops::Call;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
-use rmcp::service::{Peer, RequestContext, RoleServer};
+use rmcp::service::{Peer, RoleServer};
 use tokio::sync::mpsc;
 
-use super::principal;
+use super::Look;
+use super::client::McpClient;
+use super::next::Tools;
 use crate::limits;
 
 /// The client behind a call.
-pub(super) struct Told {
-    context: RequestContext<RoleServer>,
+pub(super) struct Told<'c> {
+    client: McpClient<'c>,
     /// The questions that were answered with yes before the call was made.
-    yes: Vec<String>,
+    yes: &'c [String],
+    look: Look,
     principal: Option<String>,
     warnings: Mutex<Vec<String>>,
     progress: Option<mpsc::Sender<String>>,
 }
 
-impl Told {
+impl<'c> Told<'c> {
     /// A caller, and what tells them how far the work is where they want to know.
     pub(super) fn new(
-        context: RequestContext<RoleServer>,
-        yes: Vec<String>,
+        client: McpClient<'c>,
+        yes: &'c [String],
+        look: Look,
         wants_notes: bool,
-    ) -> (Told, Option<Teller>) {
-        let token = context.meta.get_progress_token().filter(|_| wants_notes);
+    ) -> (Told<'c>, Option<Teller>) {
+        let context = client.context().filter(|_| wants_notes);
+        let token = context.and_then(|context| Some((context, context.meta.get_progress_token()?)));
         let (progress, teller) = match token {
-            Some(token) => {
+            Some((context, token)) => {
                 let (progress, steps) = mpsc::channel(limits::NOTES);
                 (Some(progress), Some(Teller { peer: context.peer.clone(), token, steps }))
             }
             None => (None, None),
         };
-        let principal = principal::of(&context);
-        (Told { context, yes, principal, warnings: Mutex::default(), progress }, teller)
+        let principal = client.principal();
+        (Told { client, yes, look, principal, warnings: Mutex::default(), progress }, teller)
     }
 
     /// What the people who run the server should know.
@@ -45,7 +51,11 @@ impl Told {
     }
 }
 
-impl Call for Told {
+impl Call for Told<'_> {
+    fn wording(&self) -> Option<Arc<dyn Wording>> {
+        Some(Arc::new(Tools(self.look)))
+    }
+
     fn progress(&self, message: &str) {
         if let Some(progress) = &self.progress {
             // A note that finds no room is left out: the next one says more.
@@ -67,7 +77,7 @@ impl Call for Told {
     }
 
     fn cancelled(&self) -> bool {
-        self.context.ct.is_cancelled()
+        self.client.is_gone()
     }
 }
 

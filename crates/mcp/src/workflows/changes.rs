@@ -5,19 +5,15 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use rmcp::model::{ErrorData, ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::json;
 use tokio::task::AbortHandle;
 
-use super::principal::session;
+use super::client::session;
 use super::{WorkflowServer, prompts, resources};
 use crate::limits;
-
-/// How often watched things are looked at.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// Resources that clients watch, each by its session and address.
 #[derive(Debug, Default)]
@@ -68,9 +64,9 @@ impl Listed {
 
 /// What a resource says, or that it cannot be read.
 async fn said(server: &WorkflowServer, uri: &str) -> u64 {
-    let read = resources::read(server.operations(), server.shared.look, uri).await;
+    let read = resources::read(server.operations(), server.look(), uri).await;
     let text = match read {
-        Some(Ok(contents)) => serde_json::to_string(&contents).unwrap_or_default(),
+        Some(Ok(contents)) => json!(contents).to_string(),
         Some(Err(_)) | None => String::new(),
     };
     hashed(&text)
@@ -101,7 +97,7 @@ impl WorkflowServer {
         let (server, peer) = (self.clone(), context.peer.clone());
         let watching = tokio::spawn(async move {
             while !peer.is_transport_closed() {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(limits::WATCH_EVERY).await;
                 if watched.changed(&server).await {
                     let note = ResourceUpdatedNotificationParam::new(watched.uri.clone());
                     // A client that cannot be told is gone, which is seen next.
@@ -134,7 +130,7 @@ impl WorkflowServer {
     pub(super) async fn tell_prompts(self, peer: Peer<RoleServer>) {
         let mut listed = Listed::new(&self).await;
         while !peer.is_transport_closed() {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(limits::WATCH_EVERY).await;
             if listed.changed(&self).await {
                 // A client that cannot be told is gone, which is seen next.
                 let _ = peer.notify_prompt_list_changed().await;
@@ -164,7 +160,7 @@ impl WorkflowServer {
         }
         loop {
             tokio::select! {
-                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep(limits::WATCH_EVERY) => {}
                 () = context.cancelled() => return,
                 _ = ended.wait_for(|ended| *ended) => return,
             }

@@ -3,16 +3,14 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Map, Value};
 
+use crate::limits;
+
 /// The argument that carries a token.
 pub(super) const ARGUMENT: &str = "confirm";
-/// How long a token is good.
-const VALID: Duration = Duration::from_mins(5);
-/// Tokens that are kept; the oldest goes first.
-const KEPT: usize = 256;
 
 /// The tokens that were given out and not used yet, each with what it stands for.
 #[derive(Debug)]
@@ -38,8 +36,8 @@ impl<T> Tokens<T> {
     pub(super) fn give(&self, call: String, what: T) -> String {
         let token = token();
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|_, one| one.since.elapsed() < VALID);
-        if open.len() >= KEPT
+        open.retain(|_, one| one.since.elapsed() < limits::TOKEN_VALID);
+        if open.len() >= limits::TOKENS
             && let Some(oldest) =
                 open.iter().min_by_key(|(_, one)| one.since).map(|(token, _)| token.clone())
         {
@@ -53,15 +51,13 @@ impl<T> Tokens<T> {
     pub(super) fn take(&self, token: &str, call: &str) -> Option<T> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let one = open.remove(token)?;
-        (one.since.elapsed() < VALID && one.call == call).then_some(one.what)
+        (one.since.elapsed() < limits::TOKEN_VALID && one.call == call).then_some(one.what)
     }
 }
 
 /// A call as text: the same arguments in another order are another call, which is only asked again.
 pub(super) fn call(tool: &str, arguments: &Map<String, Value>) -> String {
-    let mut text = tool.to_owned();
-    text.push_str(&serde_json::to_string(arguments).unwrap_or_default());
-    text
+    format!("{tool}{}", Value::Object(arguments.clone()))
 }
 
 /// 128 bits. They guard against a model that makes one up, which is asked not to, and is bound to

@@ -5,9 +5,10 @@
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use milepost_ops::author::{DRAFT, INPUTS, ROUNDS, is_orchestration};
+use milepost_ops::run::submit::{Request as SubmitRequest, Submit};
+use milepost_ops::run::view::{DueView, RunView};
 use milepost_ops::{Alone, Operations, Problem};
 use rmcp::model::{
     ClientCapabilities, CreateMessageRequest, CreateMessageRequestParams, CustomNotification,
@@ -18,15 +19,13 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
 
 use super::approve::APPROVAL;
-use super::{WorkflowServer, ask, input_form, principal, tasks};
+use super::client::{McpClient, has_forms};
+use super::next::Tools;
+use super::tasks::TaskRun;
+use super::{Look, WorkflowServer, input_form, tasks};
+use crate::limits;
 use crate::pipe::Outbox;
 
-/// Tokens of a draft.
-const DRAFT_TOKENS: u32 = 16_000;
-/// Between two looks at a run that waits for somebody else.
-const REST: Duration = Duration::from_millis(250);
-/// Between two notes on a run, however much happens in it.
-const BREATH: Duration = Duration::from_millis(100);
 /// The notification of a task that stands otherwise now.
 const STATUS: &str = "notifications/tasks/status";
 const SYSTEM: &str = "You write Milepost workflows. Answer with what is asked for alone: no \
@@ -42,50 +41,47 @@ pub(super) struct Wanted {
 /// What a client that can do as much is asked for.
 pub(super) async fn wanted(
     server: &WorkflowServer,
-    run: &Value,
+    run: &TaskRun,
     context: &RequestContext<RoleServer>,
 ) -> Option<Wanted> {
     let capabilities = context.client_capabilities();
-    if ask::has_forms(capabilities.as_ref())
-        && let Some(question) = server.question(run, context)
+    if has_forms(capabilities.as_ref())
+        && let Some(question) = server.question(&run.view, McpClient::Peer(context))
         && let Some(params) = question.params()
     {
-        let task = run["run_id"].as_str()?;
-        let key = server.shared.questions.key(task, &question);
+        let key = server.shared.questions.key(run.id(), &question);
         return Some(Wanted {
             key,
             request: InputRequest::Elicitation(ElicitRequest::new(params)),
         });
     }
-    step(server, run, capabilities.as_ref()).await
+    step(server, &run.view, capabilities.as_ref()).await
 }
 
 /// The step of an orchestration that a client is asked to do, until its rounds are used up.
 async fn step(
     server: &WorkflowServer,
-    run: &Value,
+    run: &RunView,
     capabilities: Option<&ClientCapabilities>,
 ) -> Option<Wanted> {
-    let operations = server.operations();
-    let is_ours = run["workflow"].as_str().is_some_and(is_orchestration);
-    let due = is_ours.then(|| run["due"].get(0)).flatten()?;
-    if due["attempt"].as_u64().is_some_and(|attempt| attempt > u64::from(ROUNDS)) {
+    let due = run.due.first().filter(|_| is_orchestration(&run.workflow))?;
+    if due.attempt > ROUNDS {
         return None;
     }
-    let step = due["step_id"].as_str()?;
-    let form = match step == INPUTS && ask::has_forms(capabilities) {
-        true => form(operations, run).await,
+    let step = due.step_id.as_str();
+    let form = match step == INPUTS && has_forms(capabilities) {
+        true => form(server.operations(), run).await,
         false => None,
     };
     let can_sample = capabilities.is_some_and(|can| can.sampling.is_some());
-    let key = format!("{step}:{}", due["attempt"]);
+    let key = format!("{step}:{}", due.attempt);
     let (key, request) = match form {
         Some(form) => (key, InputRequest::Elicitation(ElicitRequest::new(form))),
         None if can_sample => {
             let (key, question) = match block(server, run, due).filter(|_| step == DRAFT) {
                 Some((question, 0)) => (key, question),
                 Some((question, asked)) => (format!("{key}:{asked}"), question),
-                None => (key, question(due, None)),
+                None => (key, question(due, None, server.look())),
             };
             (key, InputRequest::CreateMessage(CreateMessageRequest::new(question)))
         }
@@ -97,25 +93,31 @@ async fn step(
 /// The question for the next block of a draft, and how many there were before it.
 fn block(
     server: &WorkflowServer,
-    run: &Value,
-    due: &Value,
+    run: &RunView,
+    due: &DueView,
 ) -> Option<(CreateMessageRequestParams, u32)> {
-    let (messages, asked) = server.shared.drafts.question(run["run_id"].as_str()?, due)?;
-    let question = CreateMessageRequestParams::new(messages, DRAFT_TOKENS);
+    let (messages, asked) = server.shared.drafts.question(&run.run_id, due)?;
+    let question = CreateMessageRequestParams::new(messages, limits::DRAFT_TOKENS);
     Some((question.with_system_prompt(SYSTEM), asked))
 }
 
 /// The form for the inputs of the workflow that is to be run.
-async fn form(operations: &Operations, run: &Value) -> Option<ElicitRequestParams> {
-    let saved = run["steps"].as_array()?.iter().find(|step| step["id"] == "save");
+async fn form(operations: &Operations, run: &RunView) -> Option<ElicitRequestParams> {
+    let saved = run.steps.iter().find(|step| step.id == "save");
     let workflow = match saved {
-        Some(save) => &save["output"]["workflow_id"],
-        None => &run["inputs"]["workflow_id"],
+        Some(save) => save.output.as_ref()?.get("workflow_id")?,
+        None => run.inputs.get("workflow_id")?,
     };
-    let mut known = Map::new();
-    known.insert("workflow_id".to_owned(), workflow.clone());
-    known.insert(input_form::INPUTS.to_owned(), run["inputs"]["inputs"].clone());
-    let schema = input_form::fields(operations, &known).await?;
+    let known = match run.inputs.get("inputs") {
+        Some(Value::Object(known)) => known.clone(),
+        _ => Map::new(),
+    };
+    let subject = input_form::Subject {
+        workflow_id: Some(workflow.as_str()?.to_owned()),
+        manifest: None,
+        inputs: known,
+    };
+    let schema = input_form::fields(operations, subject).await?;
     Some(ElicitRequestParams::FormElicitationParams {
         meta: None,
         message: format!("The run of {workflow} needs what it was not given."),
@@ -124,15 +126,13 @@ async fn form(operations: &Operations, run: &Value) -> Option<ElicitRequestParam
 }
 
 /// The question for the model; after a try that would not do, with it and what was wrong.
-fn question(due: &Value, last: Option<&str>) -> CreateMessageRequestParams {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let mut messages = vec![SamplingMessage::user_text(text(&due["prompt"]))];
-    let issues: Vec<String> = due["issues"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|issue| format!("{} {}", text(&issue["message"]), text(&issue["suggestion"])))
-        .collect();
+fn question(due: &DueView, last: Option<&str>, look: Look) -> CreateMessageRequestParams {
+    let mut messages = vec![SamplingMessage::user_text(due.prompt.clone())];
+    let issues = due.issues.iter().map(|issue| {
+        let suggestion = issue.suggestion.worded(&Tools(look));
+        format!("{} {suggestion}", issue.message)
+    });
+    let issues: Vec<String> = issues.collect();
     if !issues.is_empty() {
         if let Some(last) = last {
             messages.push(SamplingMessage::assistant_text(last));
@@ -140,13 +140,13 @@ fn question(due: &Value, last: Option<&str>) -> CreateMessageRequestParams {
         let refused = format!("The last answer would not do:\n{}", issues.join("\n"));
         messages.push(SamplingMessage::user_text(refused));
     }
-    CreateMessageRequestParams::new(messages, DRAFT_TOKENS).with_system_prompt(SYSTEM)
+    CreateMessageRequestParams::new(messages, limits::DRAFT_TOKENS).with_system_prompt(SYSTEM)
 }
 
 /// Takes what a client answered to a question; `false` when it declined, or was not asked.
 pub(super) async fn take(
     server: &WorkflowServer,
-    context: &RequestContext<RoleServer>,
+    client: McpClient<'_>,
     run: &str,
     key: &str,
     answer: &Value,
@@ -154,23 +154,26 @@ pub(super) async fn take(
     let operations = server.operations();
     let (step, attempt) = key.split_once(':').unwrap_or((key, ""));
     if step == APPROVAL {
-        return server.answered_in_task(context, run, key, answer).await;
+        return server.answered_in_task(client, run, key, answer).await;
     }
     let attempt = attempt.split(':').next().unwrap_or_default();
     let Some(mut output) = output(step, answer) else { return Ok(false) };
     if step == DRAFT && attempt == "1" && answer["action"].is_null() {
-        let text = output["manifest"].as_str().unwrap_or_default().to_owned();
-        match server.shared.drafts.take(operations, run, text).await {
+        let Some(text) = output["manifest"].as_str().map(str::to_owned) else { return Ok(false) };
+        match server.shared.drafts.take(operations, run, text).await? {
             Some(whole) => output["manifest"] = whole.into(),
             // Another block of it is asked for.
             None => return Ok(true),
         }
     }
-    let mut arguments = json!({"run_id": run, "step_id": step, "output": output});
-    if let Ok(attempt) = attempt.parse::<u32>() {
-        arguments["attempt"] = attempt.into();
-    }
-    operations.call_and_wait("workflow.submit", &Alone, arguments).await.map(|_| true)
+    let request = SubmitRequest {
+        run_id: run.to_owned(),
+        step_id: Some(step.to_owned()),
+        output: Some(output),
+        attempt: attempt.parse().ok(),
+        ..Default::default()
+    };
+    operations.run::<Submit>(&Alone, request).await.map(|_| true)
 }
 
 /// What an answer says for a step.
@@ -211,6 +214,17 @@ impl Followed {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Whether a task is to be followed now: it is not yet, and there are not too many. A client
+    /// can look at those that are not followed all the same.
+    fn begin(&self, name: &str) -> bool {
+        let mut tasks = self.lock();
+        tasks.len() < limits::FOLLOWED && tasks.insert(name.to_owned())
+    }
+
+    fn end(&self, name: &str) {
+        self.lock().remove(name);
+    }
 }
 
 /// From when on a task is followed.
@@ -227,12 +241,11 @@ pub(super) enum Since {
 pub(super) fn follow(
     server: &WorkflowServer,
     context: &RequestContext<RoleServer>,
-    run: Value,
+    run: TaskRun,
     since: Since,
 ) {
-    let id = run["run_id"].as_str().unwrap_or_default().to_owned();
-    let name = format!("{}\n{id}", principal::client_key(context));
-    if !server.shared.followed.lock().insert(name.clone()) {
+    let name = format!("{}\n{}", McpClient::Peer(context).key(), run.id());
+    if !server.shared.followed.begin(&name) {
         return;
     }
     let (server, context) = (server.clone(), context.clone());
@@ -242,43 +255,41 @@ pub(super) fn follow(
         {
             outbox.answered(&context.id).await;
         }
-        let asked = tokio::spawn(ask_for(server.clone(), context.clone(), id));
+        let asking = ask_for(server.clone(), context.clone(), run.id().to_owned());
+        let asked = tokio::spawn(asking);
         tell(&server, &context, run).await;
         asked.abort();
-        server.shared.followed.lock().remove(&name);
+        server.shared.followed.end(&name);
     });
 }
 
 /// Tells how a task stands each time that changes, until it ends.
-async fn tell(server: &WorkflowServer, context: &RequestContext<RoleServer>, mut run: Value) {
+async fn tell(server: &WorkflowServer, context: &RequestContext<RoleServer>, mut run: TaskRun) {
     let token = context.meta.get_progress_token();
-    let (mut status, mut progress) = (tasks::legacy(&run)["status"].clone(), Value::Null);
+    let (mut status, mut progress) = (run.view.status, None);
     let mut count = 0.0;
     loop {
-        let seen = tasks::progress(&run);
+        let seen = Some(run.progress());
         if let Some(token) = token.clone().filter(|_| seen != progress) {
             count += 1.0;
             let mut note = ProgressNotificationParam::new(token, count);
-            note.message = seen["summary"].as_str().map(str::to_owned);
+            note.message = seen.as_ref().map(|seen| seen.summary.clone());
             note.meta = Some(NotificationMetaObject(tasks::meta(&run)));
             // A client that cannot be told is gone, which is seen next.
             let _ = context.peer.notify_progress(note).await;
             progress = seen;
         }
-        let task = tasks::legacy(&run);
-        if task["status"] != status {
-            status = task["status"].clone();
-            let note = CustomNotification::new(STATUS, Some(task));
+        if !tasks::is_same(run.view.status, status) {
+            status = run.view.status;
+            let note = CustomNotification::new(STATUS, Some(run.legacy()));
             let note = ServerNotification::CustomNotification(note);
             let _ = context.peer.send_notification(note).await;
         }
-        if tasks::has_ended(&run) || context.peer.is_transport_closed() {
+        if run.has_ended() || context.peer.is_transport_closed() {
             return;
         }
-        tokio::time::sleep(BREATH).await;
-        let id = run["run_id"].as_str().unwrap_or_default();
-        let seq = run["seq"].as_u64().unwrap_or_default();
-        run = match tasks::news(server.operations(), id, seq).await {
+        tokio::time::sleep(limits::TASK_NOTES_APART).await;
+        run = match tasks::news(server.operations(), run.id(), run.view.seq).await {
             Ok(run) => run,
             Err(_) => return,
         };
@@ -288,49 +299,57 @@ async fn tell(server: &WorkflowServer, context: &RequestContext<RoleServer>, mut
 /// Asks a client for what a task waits for. What was declined is not asked again.
 async fn ask_for(server: WorkflowServer, context: RequestContext<RoleServer>, id: String) {
     let capabilities = context.client_capabilities();
+    let client = McpClient::Peer(&context);
     let (mut asked, mut seq) = (HashSet::new(), 0);
     let mut last: Option<String> = None;
     while !context.peer.is_transport_closed() {
         let Ok(run) = tasks::news(server.operations(), &id, seq).await else { return };
-        if tasks::has_ended(&run) {
+        if run.has_ended() {
             return;
         }
-        seq = run["seq"].as_u64().unwrap_or_default();
-        if ask::has_forms(capabilities.as_ref())
-            && let Some(open) = server.question(&run, &context)
+        seq = run.view.seq;
+        if has_forms(capabilities.as_ref())
+            && let Some(open) = server.question(&run.view, client)
             && asked.insert(open.name(""))
         {
             server.ask_in_task(&context, &id, &open).await;
             continue;
         }
-        let wanted = step(&server, &run, capabilities.as_ref()).await;
+        let wanted = step(&server, &run.view, capabilities.as_ref()).await;
         let Some(wanted) = wanted.filter(|wanted| asked.insert(wanted.key.clone())) else {
-            tokio::time::sleep(REST).await;
+            tokio::time::sleep(limits::TASK_REST).await;
             continue;
         };
-        let answer = match wanted.request {
-            InputRequest::CreateMessage(request) => {
-                let mut question = match &last {
-                    Some(last) if run["due"][0]["attempt"] != 1 => {
-                        question(&run["due"][0], Some(last))
-                    }
-                    _ => request.params,
-                };
-                question.meta = Some(tasks::related(&id));
-                let answer = context.peer.create_message(question).await;
-                answer.ok().and_then(|answer| serde_json::to_value(answer).ok())
-            }
-            InputRequest::Elicitation(mut request) => {
-                request.params.set_meta(tasks::related(&id));
-                let answer = context.peer.create_elicitation(request.params).await;
-                answer.ok().and_then(|answer| serde_json::to_value(answer).ok())
-            }
-            _ => None,
-        };
-        let Some(answer) = answer else { continue };
+        let due = run.view.due.first().zip(last.as_deref()).filter(|(due, _)| due.attempt != 1);
+        let again = due.map(|(due, last)| question(due, Some(last), server.look()));
+        let Some(answer) = put(&context, &id, wanted.request, again).await else { continue };
         last = said(&answer).or(last);
         // What was handed in meanwhile by somebody else counts.
-        let _ = take(&server, &context, &id, &wanted.key, &answer).await;
+        let _ = take(&server, client, &id, &wanted.key, &answer).await;
+    }
+}
+
+/// Asks a client for one thing; what it answers, unless it cannot. After a try that would not do,
+/// the model is asked with it and what was wrong.
+async fn put(
+    context: &RequestContext<RoleServer>,
+    id: &str,
+    request: InputRequest,
+    again: Option<CreateMessageRequestParams>,
+) -> Option<Value> {
+    match request {
+        InputRequest::CreateMessage(request) => {
+            let mut question = again.unwrap_or(request.params);
+            question.meta = Some(tasks::related(id));
+            let answer = context.peer.create_message(question).await;
+            answer.ok().and_then(|answer| serde_json::to_value(answer).ok())
+        }
+        InputRequest::Elicitation(mut request) => {
+            request.params.set_meta(tasks::related(id));
+            let answer = context.peer.create_elicitation(request.params).await;
+            answer.ok().and_then(|answer| serde_json::to_value(answer).ok())
+        }
+        _ => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use milepost_model::suggest;
-use milepost_ops::{Code, Operation, Problem, Task, correlation};
+use milepost_ops::{Code, Operation, Problem, Response, Task, correlation};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
@@ -19,16 +19,17 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 use serde_json::{Map, Value, json};
 
 use super::act::{self, Acted, Calling};
-use super::ask;
-use super::call::Told;
+use super::approve::read;
+use super::client::{McpClient, is_stateless, principal};
 use super::names::{self, Meant};
 use super::next::{self, Next};
 use super::repeats::ENOUGH;
 use super::{
-    DRY_RUN, Errors, MANIFESTS, WorkflowServer, changes, confirm, follow_task, payload, principal,
-    prompts, resources, shorten, tasks,
+    DRY_RUN, Errors, MANIFESTS, WorkflowServer, changes, confirm, follow_task, payload, prompts,
+    resources, shorten, tasks,
 };
 use crate::contract::Contract;
+use crate::fault::Fault;
 use crate::trace;
 
 impl ServerHandler for WorkflowServer {
@@ -66,7 +67,7 @@ impl ServerHandler for WorkflowServer {
             ErrorData::internal_error(format!("a tool cannot be shown: {error}"), None)
         })?;
         let mut listed = ListToolsResult::with_all_items(tools);
-        listed.ttl_ms = ask::is_stateless(&context).then_some(resources::FIXED_MS);
+        listed.ttl_ms = is_stateless(&context).then_some(resources::FIXED_MS);
         Ok(listed)
     }
 
@@ -77,7 +78,7 @@ impl ServerHandler for WorkflowServer {
     ) -> Result<ListResourcesResult, ErrorData> {
         one_page(request.as_ref())?;
         let mut listed = ListResourcesResult::with_all_items(resources::list());
-        listed.ttl_ms = ask::is_stateless(&context).then_some(resources::FIXED_MS);
+        listed.ttl_ms = is_stateless(&context).then_some(resources::FIXED_MS);
         Ok(listed)
     }
 
@@ -87,9 +88,9 @@ impl ServerHandler for WorkflowServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         one_page(request.as_ref())?;
-        let templates = resources::templates(self.shared.look.profile);
+        let templates = resources::templates(self.look().profile);
         let mut listed = ListResourceTemplatesResult::with_all_items(templates);
-        listed.ttl_ms = ask::is_stateless(&context).then_some(resources::FIXED_MS);
+        listed.ttl_ms = is_stateless(&context).then_some(resources::FIXED_MS);
         Ok(listed)
     }
 
@@ -98,11 +99,11 @@ impl ServerHandler for WorkflowServer {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        match resources::read(self.operations(), self.shared.look, &request.uri).await {
+        match resources::read(self.operations(), self.look(), &request.uri).await {
             Some(Ok(contents)) => {
                 let mut read = ReadResourceResult::new(vec![contents]);
                 let lives_ms = resources::lives_ms(&request.uri);
-                read.ttl_ms = lives_ms.filter(|_| ask::is_stateless(&context));
+                read.ttl_ms = lives_ms.filter(|_| is_stateless(&context));
                 Ok(read.into())
             }
             Some(Err(problem)) => Err(self.refused(&request.uri, &problem)),
@@ -199,12 +200,14 @@ impl ServerHandler for WorkflowServer {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let who = principal::of(&context);
+        let who = principal(&context);
+        let no_task = |problem: Problem| self.no_task(&request.task_id, &problem);
         let run = tasks::watched(self.operations(), who.as_deref(), &request.task_id).await;
-        let run = run.map_err(|problem| self.no_task(&request.task_id, &problem))?;
+        let run = run.map_err(no_task)?;
         let wanted = follow_task::wanted(self, &run, &context).await;
         let requests = wanted.map(|wanted| (wanted.key, wanted.request)).into_iter().collect();
-        let mut result = GetTaskResult::new(tasks::detailed(&run, requests));
+        let detailed = tasks::detailed(&run, requests, self.look()).map_err(no_task)?;
+        let mut result = GetTaskResult::new(detailed);
         result.meta = Some(tasks::meta(&run));
         Ok(result)
     }
@@ -217,10 +220,12 @@ impl ServerHandler for WorkflowServer {
     ) -> Result<(), ErrorData> {
         let id = &request.task_id;
         let no_task = |problem: Problem| self.no_task(id, &problem);
-        let who = principal::of(&context);
+        let who = principal(&context);
         tasks::look(self.operations(), who.as_deref(), id, false).await.map_err(no_task)?;
         for (key, answer) in &request.input_responses {
-            follow_task::take(self, &context, id, key, answer).await.map_err(no_task)?;
+            follow_task::take(self, McpClient::Peer(&context), id, key, answer)
+                .await
+                .map_err(no_task)?;
         }
         Ok(())
     }
@@ -230,7 +235,7 @@ impl ServerHandler for WorkflowServer {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let who = principal::of(&context);
+        let who = principal(&context);
         let canceled = tasks::cancel(self.operations(), who.as_deref(), &request.task_id).await;
         match canceled {
             Ok(_) => Ok(()),
@@ -245,15 +250,7 @@ impl ServerHandler for WorkflowServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let mut request = request;
-        let arguments = request.arguments.take().unwrap_or_default();
-        match self.meant(&request.name) {
-            Some(Meant::Guide(tool)) => Ok(self.guide(tool, arguments).into()),
-            Some(Meant::Operation(operation)) => {
-                self.operation(operation, arguments, &request, context).await
-            }
-            None => Err(self.unknown(&request.name)),
-        }
+        self.call(McpClient::Peer(&context), request).await
     }
 
     async fn on_custom_request(
@@ -261,14 +258,14 @@ impl ServerHandler for WorkflowServer {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        self.older(request, context).await
+        self.tasks_2025_11(request, context).await
     }
 }
 
 impl WorkflowServer {
     /// What a called name means.
     pub(super) fn meant(&self, name: &str) -> Option<Meant> {
-        let look = self.shared.look;
+        let look = self.look();
         let meant = names::meant(name, look.surface)?;
         let has = match meant {
             Meant::Operation(operation) => operation.tool().is_some_and(|tool| look.has(tool)),
@@ -278,38 +275,51 @@ impl WorkflowServer {
     }
 
     pub(super) fn unknown(&self, name: &str) -> ErrorData {
-        let known: Vec<String> = names::known(self.shared.look).collect();
+        let known: Vec<String> = names::known(self.look()).collect();
         let nearest = suggest::nearest(name, known.iter().map(String::as_str));
-        let fault = crate::fault::Fault::unknown_tool(name, nearest);
+        let fault = Fault::unknown_tool(name, nearest);
         ErrorData::invalid_params(fault.message, Some(fault.data))
     }
 
-    /// A tool of the other contract, in the words of that one.
-    pub(super) fn guide(&self, tool: &str, arguments: Map<String, Value>) -> CallToolResult {
-        let mut log = String::new();
-        let called = self.guides().call(tool, arguments, &mut log);
-        self.log_lines(&log);
-        match called {
-            Ok(response) => CallToolResult::structured(
-                serde_json::from_str(response.json()).unwrap_or_default(),
-            ),
-            Err(fault) => {
-                trace::declined();
-                CallToolResult::structured_error(fault.to_value())
-            }
+    /// Whether there is a tool of this name.
+    pub(crate) fn has(&self, tool: &str) -> bool {
+        self.meant(tool).is_some()
+    }
+
+    /// Calls a tool for a client of the guides, which cannot be asked.
+    pub(crate) async fn call_for_guides(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<CallToolResult, Fault> {
+        let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        match self.call(McpClient::Guide, request).await {
+            Ok(CallToolResponse::Complete(result)) => Ok(result),
+            // Only a client that can be asked, or that knows tasks, is answered otherwise.
+            Ok(_) => Err(Fault::internal(&correlation::id())),
+            Err(error) => Err(Fault {
+                code: error.code.0,
+                message: error.message,
+                data: error.data.unwrap_or_default(),
+            }),
         }
     }
 
-    async fn operation(
+    /// Calls a tool by its name.
+    async fn call(
         &self,
-        operation: &'static Operation,
-        arguments: JsonObject,
-        request: &CallToolRequestParams,
-        context: RequestContext<RoleServer>,
+        client: McpClient<'_>,
+        mut request: CallToolRequestParams,
     ) -> Result<CallToolResponse, ErrorData> {
-        let knows_tasks = knows_tasks(&context);
+        let arguments = request.arguments.take().unwrap_or_default();
+        let operation = match self.meant(&request.name) {
+            Some(Meant::Guide(tool)) => return Ok(self.guide(tool, arguments)?.into()),
+            Some(Meant::Operation(operation)) => operation,
+            None => return Err(self.unknown(&request.name)),
+        };
+        let knows_tasks = is_task(operation) && client.knows_tasks();
         if operation.tool().is_some_and(|tool| tool.task == Task::Required) && !knows_tasks {
-            return Err(self.needs_tasks(operation, ask::is_stateless(&context)));
+            return Err(self.needs_tasks(operation, client.is_stateless()));
         }
         if self.only_works()
             && let Some(problem) = only_for_authors(&arguments)
@@ -321,16 +331,38 @@ impl WorkflowServer {
             arguments,
             answers: request.input_responses.as_ref(),
             state: request.request_state.as_deref(),
-            context: &context,
-            is_task: is_task(operation) && knows_tasks,
+            client,
+            is_task: knows_tasks,
         };
         // Apart: every request would carry the room for it.
         match Box::pin(self.act(calling)).await {
             Acted::Done(arguments, done) => {
-                self.answered(operation, &arguments, done, &context).await
+                self.answered(operation, &arguments, done, client).await
             }
             Acted::Unsaid(arguments, problem) => self.failed(operation, &arguments, &problem, true),
             Acted::Later(unfinished) => Ok((*unfinished).into()),
+        }
+    }
+
+    /// A tool of the guides, in the words of that contract.
+    fn guide(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<CallToolResult, ErrorData> {
+        let mut log = String::new();
+        let called = self.guides().call(tool, arguments, &mut log);
+        self.log_lines(&log);
+        match called {
+            Ok(response) => {
+                let answer =
+                    read(response.json()).map_err(|problem| self.refused(tool, &problem))?;
+                Ok(CallToolResult::structured(answer))
+            }
+            Err(fault) => {
+                trace::declined();
+                Ok(CallToolResult::structured_error(fault.to_value()))
+            }
         }
     }
 
@@ -339,26 +371,29 @@ impl WorkflowServer {
         &self,
         operation: &Operation,
         arguments: &JsonObject,
-        done: Result<Value, Problem>,
-        context: &RequestContext<RoleServer>,
+        done: Result<Response, Problem>,
+        client: McpClient<'_>,
     ) -> Result<CallToolResponse, ErrorData> {
-        match done {
-            Ok(run) if is_task(operation) && knows_tasks(context) => {
-                let who = principal::of(context);
-                let id = text(&run["run_id"]);
-                let run = tasks::look(self.operations(), who.as_deref(), &id, false).await;
-                let run = run.map_err(|problem| self.refused(operation.name, &problem))?;
-                let made = CreateTaskResult::new(tasks::task(&run)).with_meta(tasks::meta(&run));
-                Ok(made.into())
-            }
-            Ok(mut result) => {
-                self.shared.repeats.forget(operation.name);
-                next::told(&mut result, operation.name, arguments, self.shared.look);
-                let links = shorten::shorten(&mut result, shorten::bound(arguments));
-                Ok(shorten::result(result, &links, ask::reads_structure(context)).into())
-            }
-            Err(problem) => self.failed(operation, arguments, &problem, false),
+        let answer = match done {
+            Ok(answer) => answer,
+            Err(problem) => return self.failed(operation, arguments, &problem, false),
+        };
+        let refused = |problem: Problem| self.refused(operation.name, &problem);
+        if is_task(operation)
+            && client.knows_tasks()
+            && let Some(id) = started(&answer).map_err(refused)?
+        {
+            let who = client.principal();
+            let run = tasks::look(self.operations(), who.as_deref(), &id, false).await;
+            let run = run.map_err(refused)?;
+            let made = CreateTaskResult::new(tasks::task(&run)).with_meta(tasks::meta(&run));
+            return Ok(made.into());
         }
+        self.shared.repeats.forget(operation.name);
+        let mut result = read(answer.json()).map_err(refused)?;
+        next::told(&mut result, operation.name, arguments, self.look());
+        let links = shorten::shorten(&mut result, shorten::bound(arguments));
+        Ok(shorten::result(result, &links, client.reads_structure()).into())
     }
 
     /// A client that knows no tasks called what has to be one.
@@ -377,37 +412,6 @@ impl WorkflowServer {
         error
     }
 
-    /// Does it, unless nobody wants it any more, and tells how far it is while it does.
-    pub(super) async fn once(
-        &self,
-        calling: &Calling<'_>,
-        yes: &[String],
-    ) -> Result<Value, Problem> {
-        let operation = calling.operation;
-        if calling.context.ct.is_cancelled() {
-            return Err(act::gone());
-        }
-        // Of a task it is told for as long as it lives, by whoever follows it.
-        let (told, teller) = Told::new(calling.context.clone(), yes.to_vec(), !calling.is_task);
-        // Work that does not wait would keep a teller on its own thread from telling.
-        let teller = teller.map(|teller| tokio::spawn(teller.tell()));
-        let arguments = Value::Object(calling.arguments.clone());
-        let done = self.operations().call_and_wait(operation.name, &told, arguments).await;
-        for warning in told.into_warnings() {
-            self.log(&format!("warning: {warning}"));
-        }
-        if let Some(teller) = teller {
-            // All of it is told before the answer; nobody wants to know afterwards.
-            let _ = teller.await;
-        }
-        let response = done?;
-        serde_json::from_str(response.json()).map_err(|error| {
-            let message =
-                format!("`{}` gave an answer that is not valid JSON: {error}", operation.name);
-            Problem::new(Code::Internal, message, "report this with the request that caused it")
-        })
-    }
-
     /// A task that is not there is a wrong parameter.
     pub(super) fn no_task(&self, id: &str, problem: &Problem) -> ErrorData {
         let mut error = self.refused(id, problem);
@@ -421,8 +425,8 @@ impl WorkflowServer {
         // What it is about may be a text of the client's: that is for standard error alone.
         trace::failed(&id, None, problem);
         self.log(&format!("failed {id}: {what}: {}: {}", problem.code.name(), problem.message));
-        let next = next::after(problem, &Map::new(), self.shared.look);
-        payload::error(problem, payload::of(problem, &id, next.as_ref(), self.shared.look))
+        let next = next::after(problem, &Map::new(), self.look());
+        payload::error(problem, payload::of(problem, &id, next.as_ref(), self.look()))
     }
 
     /// A failure in the form that the client wants.
@@ -433,7 +437,7 @@ impl WorkflowServer {
         problem: &Problem,
         with_token: bool,
     ) -> Result<CallToolResponse, ErrorData> {
-        let look = self.shared.look;
+        let look = self.look();
         let next = match with_token {
             true => Some(self.token(operation, arguments, act::question(problem))),
             false => next::after(problem, arguments, look),
@@ -470,7 +474,7 @@ impl WorkflowServer {
         let next = self.token(operation, arguments, act::question(problem));
         let id = correlation::id();
         trace::failed(&id, Some(operation.name), problem);
-        payload::error(problem, payload::of(problem, &id, Some(&next), self.shared.look))
+        payload::error(problem, payload::of(problem, &id, Some(&next), self.look()))
     }
 
     /// The same call with a token, for a model that asked its person.
@@ -481,7 +485,7 @@ impl WorkflowServer {
         arguments.insert(confirm::ARGUMENT.to_owned(), token.into());
         let why = "tell the user what would be lost and ask; only after their yes make the call \
                    in `next`, within five minutes";
-        Next::new(operation.name, self.shared.look, arguments, why)
+        Next::new(operation.name, self.look(), arguments, why)
     }
 }
 
@@ -490,14 +494,13 @@ pub(super) fn is_task(operation: &Operation) -> bool {
     operation.tool().is_some_and(|tool| tool.task != Task::Never)
 }
 
-/// Whether the client takes a task for an answer: only where every request stands alone.
-fn knows_tasks(context: &RequestContext<RoleServer>) -> bool {
-    let capabilities = context.client_capabilities();
-    ask::is_stateless(context) && capabilities.is_some_and(|can| can.supports_tasks())
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
+/// The run that a call started, by its answer; none where it only showed what one would do.
+pub(super) fn started(answer: &Response) -> Result<Option<String>, Problem> {
+    #[derive(serde::Deserialize)]
+    struct Started {
+        run_id: Option<String>,
+    }
+    read::<Started>(answer.json()).map(|started| started.run_id)
 }
 
 /// What a client that is only to work asks for that is not its business.

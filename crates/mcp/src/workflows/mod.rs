@@ -1,7 +1,7 @@
 //! The contract for writing and running workflows, behind `rmcp`.
 //!
 //! ```text
-//! bytes -> edge (pipe, HTTP) -> rmcp (eras, peers, cancellation) -> WorkflowServer -> ops
+//! bytes -> framing (pipe, HTTP) -> rmcp (eras, peers, cancellation) -> WorkflowServer -> ops
 //! ```
 //!
 //! [`WorkflowServer`] is one server for every client of a process: it holds no connection. What a tool, a
@@ -12,9 +12,9 @@ mod act;
 mod approve;
 mod ask;
 mod blocks;
-mod both;
 mod call;
 mod changes;
+mod client;
 mod confirm;
 mod follow_task;
 mod handler;
@@ -23,9 +23,7 @@ mod instructions;
 mod names;
 mod next;
 mod payload;
-mod principal;
 mod prompts;
-mod quick;
 mod repeats;
 mod resources;
 mod shorten;
@@ -42,7 +40,6 @@ use milepost_ops::{Operations, Profile, Tool};
 use serde_json::Value;
 use tokio::sync::watch;
 
-pub use self::both::Both;
 pub use self::names::Spelling;
 use crate::contract::Contract;
 use crate::guide::Guides;
@@ -106,17 +103,29 @@ impl Default for Look {
     }
 }
 
-/// The server for every client of a process.
+/// The server for every client of a process: two tables over one set of operations, the guides and
+/// the workflows. Clones are the same server.
 #[derive(Clone)]
 pub struct WorkflowServer {
     shared: Arc<Shared>,
+    shown: Arc<Shown>,
+}
+
+/// How the server shows itself to a client.
+struct Shown {
+    look: Look,
+    tools: OnceLock<Vec<Value>>,
+    instructions: OnceLock<String>,
+}
+
+impl Shown {
+    fn new(look: Look) -> Arc<Shown> {
+        Arc::new(Shown { look, tools: OnceLock::new(), instructions: OnceLock::new() })
+    }
 }
 
 struct Shared {
     guides: Guides,
-    look: Look,
-    tools: OnceLock<Vec<Value>>,
-    instructions: OnceLock<String>,
     /// Yeses that a model may carry, each with its question.
     confirmations: Tokens<String>,
     /// Calls that are asked something in the place of an answer.
@@ -133,7 +142,7 @@ struct Shared {
 
 impl std::fmt::Debug for WorkflowServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WorkflowServer").field("look", &self.shared.look).finish_non_exhaustive()
+        f.debug_struct("WorkflowServer").field("look", &self.shown.look).finish_non_exhaustive()
     }
 }
 
@@ -143,11 +152,9 @@ impl WorkflowServer {
         operations.scattered();
         let operations = operations.worded(Arc::new(Tools(look)));
         WorkflowServer {
+            shown: Shown::new(look),
             shared: Arc::new(Shared {
                 guides: Guides::new(operations),
-                look,
-                tools: OnceLock::new(),
-                instructions: OnceLock::new(),
                 confirmations: Tokens::default(),
                 rounds: Tokens::default(),
                 questions: Questions::default(),
@@ -161,13 +168,28 @@ impl WorkflowServer {
         }
     }
 
+    /// The same server for a client of the guides: names that both tables have are theirs.
+    pub(crate) fn beside_guides(&self) -> WorkflowServer {
+        let look = Look { surface: Surface::Workflowlookup, ..self.look() };
+        WorkflowServer { shared: Arc::clone(&self.shared), shown: Shown::new(look) }
+    }
+
+    fn look(&self) -> Look {
+        self.shown.look
+    }
+
+    /// Calls come in elsewhere than at the guides from here on, or runs go on by themselves.
+    pub(crate) fn opens(&self) {
+        self.shared.guides.open_other_doors();
+    }
+
     /// How to use the tools, for the model: those that it has, under the names that it sees.
     pub fn instructions(&self) -> &str {
-        match self.shared.look.surface {
+        let look = self.look();
+        match look.surface {
             Surface::Workflowlookup => self.shared.guides.instructions(),
             Surface::Auto | Surface::Workflows | Surface::All => {
-                let look = self.shared.look;
-                self.shared.instructions.get_or_init(|| instructions::of(look))
+                self.shown.instructions.get_or_init(|| instructions::of(look))
             }
         }
     }
@@ -179,8 +201,8 @@ impl WorkflowServer {
 
     /// The tools as `tools/list` shows them.
     pub fn tools(&self) -> &[Value] {
-        let look = self.shared.look;
-        self.shared.tools.get_or_init(|| {
+        let look = self.look();
+        self.shown.tools.get_or_init(|| {
             let ours = || tools::list(look.profile, look.spelling);
             match look.surface {
                 Surface::Workflowlookup => self.shared.guides.listed(),
@@ -208,6 +230,7 @@ impl WorkflowServer {
 
     /// Takes up runs that nobody drives, for as long as the process lives.
     pub async fn tend_runs(&self) {
+        self.opens();
         self.operations().tend_runs().await;
     }
 
@@ -222,7 +245,7 @@ impl WorkflowServer {
 
     /// Whether the client is one that is only to work.
     pub(crate) fn only_works(&self) -> bool {
-        self.shared.look.profile == Profile::Work
+        self.look().profile == Profile::Work
     }
 
     /// Lines for the people who run the server.

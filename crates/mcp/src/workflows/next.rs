@@ -1,12 +1,16 @@
 //! What to do next: the one call that repairs a failure or goes on with a run, spelled as tools are
 //! listed, and the words that belong to it.
 
+use std::sync::Arc;
+
 use milepost_model::hint::{HintPart, Invocation};
 use milepost_model::problem::{Code, Problem};
-use milepost_model::wording::Wording;
+use milepost_model::wording::{self, Wording};
 use milepost_ops::OPERATIONS;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::approve::misshapen;
 use super::names;
 use super::{Look, MANIFESTS};
 
@@ -179,6 +183,13 @@ fn hinted(problem: &Problem, look: Look) -> Option<Next> {
     let (_, call) = calls.next().filter(|(named, call)| is_whole(named, call))?;
     let why = problem.hint.worded(&Tools(look));
     Some(Next::new(&call.operation, look, call.arguments, why))
+}
+
+/// A value of ours as a client is shown it: hints and what comes next are in the words of its tools.
+pub(super) fn written<T: Serialize>(value: &T, look: Look) -> Result<Value, Problem> {
+    let tools: Arc<dyn Wording> = Arc::new(Tools(look));
+    let written = wording::scoped(&tools, || serde_json::to_value(value));
+    written.map_err(|error| misshapen(&error))
 }
 
 /// Says in an answer what comes next, where that is more than what its run says itself.

@@ -1,11 +1,12 @@
 //! Prompts: texts that set a model to work, with what it needs to know now.
 
+use milepost_model::workflow::Spelling;
+use milepost_ops::workflow::list::{Item, List, Request as ListRequest};
 use milepost_ops::{Alone, Code, Operations, Problem, prompts};
 use rmcp::model::{Prompt, PromptArgument};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-/// Guides that become prompts of their own.
-const GUIDES: usize = 50;
+use crate::limits;
 
 /// A prompt of the contract.
 struct Kind {
@@ -72,23 +73,23 @@ pub(super) async fn list(operations: &Operations) -> Vec<Prompt> {
             .with_title(kind.title)
     });
     let mut prompts: Vec<Prompt> = kinds.collect();
-    for (id, item) in guides(operations).await {
-        let title = item["title"].as_str().unwrap_or(&id).to_owned();
-        let prompt = Prompt::new(id, item["description"].as_str(), None);
-        prompts.push(prompt.with_title(title));
+    for guide in guides(operations).await {
+        let prompt = Prompt::new(guide.workflow_id, guide.description, None);
+        prompts.push(prompt.with_title(guide.title));
     }
     prompts
 }
 
-async fn guides(operations: &Operations) -> Vec<(String, Value)> {
-    // Files that cannot be read are told by whoever lists workflows.
-    let listed = called(operations, "workflow.list", json!({})).await.unwrap_or_default();
-    let items = listed["workflows"].as_array().into_iter().flatten();
-    let guides = items.filter(|item| item["kind"] == "guide").filter_map(|item| {
-        let id = item["workflow_id"].as_str()?.to_owned();
-        KINDS.iter().all(|kind| kind.name != id).then(|| (id, item.clone()))
-    });
-    guides.take(GUIDES).collect()
+async fn guides(operations: &Operations) -> Vec<Item> {
+    // A library that cannot be listed is told of by whoever lists workflows.
+    let Ok(listed) = operations.run::<List>(&Alone, ListRequest::default()).await else {
+        return Vec::new();
+    };
+    let is_prompt = |item: &Item| {
+        let is_ours = KINDS.iter().any(|kind| kind.name == item.workflow_id);
+        item.kind == Spelling::Guide && !is_ours
+    };
+    listed.workflows.into_iter().filter(is_prompt).take(limits::PROMPT_GUIDES).collect()
 }
 
 /// The text of a prompt; `None` when there is none of that name.
@@ -100,7 +101,8 @@ pub(super) async fn text(
     if let Some(kind) = KINDS.iter().find(|kind| kind.name == name) {
         return Some(filled(operations, kind, arguments).await);
     }
-    let (id, _) = guides(operations).await.into_iter().find(|(id, _)| id == name)?;
+    let guides = guides(operations).await;
+    let id = &guides.iter().find(|guide| guide.workflow_id == name)?.workflow_id;
     Some(Ok(prompts::fill(include_str!("prompts/guide.md"), |_| id.clone())))
 }
 
@@ -124,9 +126,4 @@ async fn filled(
     let about: Vec<String> =
         ["goal", "target_system", "changes"].into_iter().filter_map(given).collect();
     Ok(prompts::filled(operations.reader(), kind.text, &about.join(" "), given).await)
-}
-
-async fn called(operations: &Operations, name: &str, arguments: Value) -> Result<Value, Problem> {
-    let response = operations.call_and_wait(name, &Alone, arguments).await?;
-    Ok(serde_json::from_str(response.json()).unwrap_or_default())
 }

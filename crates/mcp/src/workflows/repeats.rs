@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-/// Failures that are remembered.
-const KEPT: usize = 64;
+use crate::limits;
+
 /// The time from which on more is told.
 pub(super) const ENOUGH: u32 = 3;
 
@@ -24,7 +24,7 @@ impl Repeats {
             *count = count.saturating_add(1);
             return *count;
         }
-        if seen.len() == KEPT {
+        if seen.len() == limits::FAILURES {
             seen.pop_front();
         }
         seen.push_back((key, 1));
@@ -49,7 +49,7 @@ mod tests {
         assert_eq!((repeats.count("a", "y"), repeats.count("b", "x")), (1, 1));
         repeats.forget("a");
         assert_eq!((repeats.count("a", "x"), repeats.count("b", "x")), (1, 2));
-        for number in 0..2 * KEPT {
+        for number in 0..2 * limits::FAILURES {
             repeats.count("c", &number.to_string());
         }
         assert_eq!(repeats.count("b", "x"), 1, "long ago");

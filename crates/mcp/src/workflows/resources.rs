@@ -2,11 +2,21 @@
 
 use milepost_model::schema;
 use milepost_model::workflow::Spelling;
+use milepost_ops::catalog::list::{List as Catalogs, Request as CatalogsRequest};
+use milepost_ops::command::list::{Detail, List as Commands, Request as CommandsRequest};
+use milepost_ops::provider::list::{List as Providers, Request as ProvidersRequest};
+use milepost_ops::run::status::{self, Status};
+use milepost_ops::run::view::RunView;
+use milepost_ops::workflow::Written;
+use milepost_ops::workflow::get::{Get, Request as GetRequest};
+use milepost_ops::workflow::list::{Item, List, Request as ListRequest};
 use milepost_ops::{Alone, Code, Operations, Problem, Profile};
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::Look;
+use super::approve::misshapen;
+use super::{Look, next, tasks};
 
 const MARKDOWN: &str = "text/markdown";
 const JSON: &str = "application/json";
@@ -109,12 +119,13 @@ pub(super) async fn read(
     if look.profile == Profile::Work && matches!(named, Named::Manifest(_)) {
         return None;
     }
-    let read = contents(operations, &named).await;
+    let read = contents(operations, look, &named).await;
     Some(read.map(|(text, kind)| ResourceContents::text(text, uri).with_mime_type(kind)))
 }
 
 async fn contents(
     operations: &Operations,
+    look: Look,
     named: &Named,
 ) -> Result<(String, &'static str), Problem> {
     match named {
@@ -122,56 +133,60 @@ async fn contents(
         Named::Docs(topic) => Ok((page(topic)?.to_owned(), MARKDOWN)),
         Named::Schema => Ok((format!("{:#}", schema::of(Spelling::Manifest)), JSON)),
         Named::Manifests => {
-            let listed = called(operations, "workflow.list", json!({})).await?;
-            let items = listed["workflows"].as_array().cloned().unwrap_or_default();
-            let items: Vec<Value> = items.iter().map(short).collect();
-            Ok((json!({"manifests": items, "invalid": listed["invalid"]}).to_string(), JSON))
+            let listed = operations.run::<List>(&Alone, ListRequest::default()).await?;
+            let items: Vec<Value> = listed.workflows.iter().map(short).collect();
+            json_of(&json!({"manifests": items, "invalid": listed.invalid}))
         }
         Named::Manifest(id) => {
-            let mut got = called(operations, "workflow.get", json!({"workflow_id": id})).await?;
-            let kind = if got["format"] == "json" { JSON } else { YAML };
-            match got["content"].take() {
-                Value::String(text) => Ok((text, kind)),
-                other => Ok((other.to_string(), JSON)),
-            }
+            let request = GetRequest { workflow_id: id.clone() };
+            let got = operations.run::<Get>(&Alone, request).await?;
+            Ok((got.content, if got.format == Some(Written::Json) { JSON } else { YAML }))
         }
         Named::Commands { catalog, cursor } => {
-            let mut arguments = Map::new();
-            let given = [("catalog", catalog), ("cursor", cursor)];
-            for (name, value) in given {
-                if let Some(value) = value {
-                    arguments.insert(name.to_owned(), value.as_str().into());
-                }
-            }
-            arguments.insert("detail".to_owned(), "full".into());
-            Ok(json_of(&called(operations, "command.list", Value::Object(arguments)).await?))
+            let request = CommandsRequest {
+                catalog: catalog.clone(),
+                cursor: cursor.clone(),
+                detail: Some(Detail::Full),
+                ..Default::default()
+            };
+            json_of(&operations.run::<Commands>(&Alone, request).await?)
         }
-        Named::Providers => Ok(json_of(&called(operations, "provider.list", json!({})).await?)),
-        Named::Run(run) => {
-            let seen = called(operations, "workflow.status", json!({"run_id": run})).await?;
-            Ok(json_of(&seen))
+        Named::Providers => {
+            json_of(&operations.run::<Providers>(&Alone, ProvidersRequest::default()).await?)
         }
+        Named::Run(run) => json_of(&next::written(&self::run(operations, run).await?, look)?),
         Named::Output { run, step } => {
-            let seen = called(operations, "workflow.status", json!({"run_id": run})).await?;
-            let steps = seen["steps"].as_array().into_iter().flatten();
-            let found = steps.into_iter().find(|one| one["id"] == step.as_str());
+            let seen = self::run(operations, run).await?;
+            let found = seen.steps.iter().find(|one| one.id == *step);
             let found = found.ok_or_else(|| {
                 let hint = "read the run to see its steps";
                 Problem::new(Code::StepNotFound, format!("the run has no step `{step}`"), hint)
             })?;
-            Ok(json_of(found.get("output").unwrap_or(&Value::Null)))
+            json_of(&found.output)
         }
     }
 }
 
-/// What the contract wants of a workflow in short.
-fn short(item: &Value) -> Value {
-    let names = ["workflow_id", "title", "description", "path", "format", "version"];
-    names.iter().map(|name| ((*name).to_owned(), item[*name].clone())).collect()
+async fn run(operations: &Operations, run: &str) -> Result<RunView, Problem> {
+    let run_id = Some(run.to_owned());
+    tasks::view(operations, status::Request { run_id, ..Default::default() }).await
 }
 
-fn json_of(value: &Value) -> (String, &'static str) {
-    (value.to_string(), JSON)
+/// What the contract wants of a workflow in short.
+fn short(item: &Item) -> Value {
+    json!({
+        "workflow_id": item.workflow_id,
+        "title": item.title,
+        "description": item.description,
+        "path": item.path,
+        "format": item.format,
+        "version": item.version,
+    })
+}
+
+fn json_of(value: &impl Serialize) -> Result<(String, &'static str), Problem> {
+    let text = serde_json::to_string(value).map_err(|error| misshapen(&error))?;
+    Ok((text, JSON))
 }
 
 fn page(topic: &str) -> Result<&'static str, Problem> {
@@ -183,43 +198,47 @@ fn page(topic: &str) -> Result<&'static str, Problem> {
     })
 }
 
-async fn called(operations: &Operations, name: &str, arguments: Value) -> Result<Value, Problem> {
-    let response = operations.call_and_wait(name, &Alone, arguments).await?;
-    Ok(serde_json::from_str(response.json()).unwrap_or_default())
-}
-
 /// What completes a blank of a template, given what was typed of it, and the run that another blank
-/// of it was filled with.
+/// of it was filled with. What cannot be read completes nothing.
 pub(super) async fn complete(
     operations: &Operations,
     blank: &str,
     typed: &str,
     run: Option<&str>,
 ) -> Vec<String> {
-    let list = |value: &Value, list: &str, name: &str| -> Vec<String> {
-        let items = value[list].as_array().into_iter().flatten();
-        items.filter_map(|item| item[name].as_str().map(str::to_owned)).collect()
-    };
-    let all = match blank {
-        "workflow_id" => called(operations, "workflow.list", json!({}))
-            .await
-            .map(|listed| list(&listed, "workflows", "workflow_id")),
-        "run_id" => called(operations, "workflow.status", json!({}))
-            .await
-            .map(|open| list(&open, "runs", "run_id")),
-        "step_id" => called(operations, "workflow.status", json!({"run_id": run}))
-            .await
-            .map(|seen| list(&seen, "steps", "id")),
-        "catalog" => called(operations, "catalog.list", json!({}))
-            .await
-            .map(|listed| list(&listed, "catalogs", "catalog_id")),
-        "topic" => Ok(DOCS.iter().map(|(topic, ..)| (*topic).to_owned()).collect()),
-        _ => Ok(Vec::new()),
-    };
-    // What cannot be read completes nothing.
-    let mut all = all.unwrap_or_default();
+    let mut all = all_of(operations, blank, run).await.unwrap_or_else(|_| Vec::new());
     all.retain(|one| one.starts_with(typed));
     all
+}
+
+/// Everything that a blank can be filled with.
+async fn all_of(
+    operations: &Operations,
+    blank: &str,
+    run: Option<&str>,
+) -> Result<Vec<String>, Problem> {
+    Ok(match (blank, run) {
+        ("workflow_id", _) => {
+            let listed = operations.run::<List>(&Alone, ListRequest::default()).await?;
+            listed.workflows.into_iter().map(|item| item.workflow_id).collect()
+        }
+        ("run_id", _) => {
+            match operations.run::<Status>(&Alone, status::Request::default()).await? {
+                status::Response::Open { runs } => runs.into_iter().map(|run| run.run_id).collect(),
+                status::Response::Run(run) => vec![run.run_id],
+            }
+        }
+        ("step_id", Some(run)) => {
+            let seen = self::run(operations, run).await?;
+            seen.steps.into_iter().map(|step| step.id).collect()
+        }
+        ("catalog", _) => {
+            let listed = operations.run::<Catalogs>(&Alone, CatalogsRequest::default()).await?;
+            listed.catalogs.into_iter().map(|item| item.catalog_id).collect()
+        }
+        ("topic", _) => DOCS.iter().map(|(topic, ..)| (*topic).to_owned()).collect(),
+        _ => Vec::new(),
+    })
 }
 
 /// What an address names, in our spelling or in that of the contract.

@@ -3,15 +3,24 @@
 //! A task *is* a run: its id is the run's, so that it lives as long as the run and is found again
 //! by any process. Nothing is kept here.
 
+use milepost_model::hint::Hint;
 use milepost_model::problem::Category;
-use milepost_ops::{Alone, Code, Operations, Problem};
+use milepost_ops::run::cancel::{self, Cancel};
+use milepost_ops::run::events::{self, Events};
+use milepost_ops::run::list::{self, List, Listed};
+use milepost_ops::run::status::{self, Status};
+use milepost_ops::run::view::{RunStatus, RunView, StepStatus, StepView};
+use milepost_ops::{Alone, Call, Code, Operations, Problem, rfc3339};
 use rmcp::model::{
     CallToolResult, DetailedTask, InputRequests, JsonObject, MetaObject, RequestMetaObject, Task,
     TaskPayload, TaskStatus,
 };
 use serde_json::{Map, Value, json};
 
-use super::shorten;
+use super::approve::misshapen;
+use super::next::{self, Tools};
+use super::{Look, shorten};
+use crate::limits;
 
 /// Where an answer tells which run it is about.
 pub(super) const RUN: &str = "milepost/run";
@@ -19,118 +28,207 @@ pub(super) const RUN: &str = "milepost/run";
 const PROGRESS: &str = "milepost/progress";
 /// Where an answer of the older era names its task.
 const RELATED: &str = "io.modelcontextprotocol/related-task";
-/// How long one look at a run waits for something to happen.
-const WAIT_S: u64 = 20;
-/// How soon to look again: at a run that works, and at one that waits for somebody.
-const POLL_MS: (u64, u64) = (1_000, 5_000);
-/// Tasks on one page.
-const PAGE: usize = 50;
 
-/// A run as the older era's task.
-pub(super) fn legacy(run: &Value) -> Value {
-    let (status, summary) = (status(run), summary(run));
-    let name = match (status, run["status"].as_str()) {
-        (TaskStatus::Completed, Some("failed")) => "failed",
-        (TaskStatus::Working, _) => "working",
-        (TaskStatus::InputRequired, _) => "input_required",
-        (TaskStatus::Cancelled, _) => "cancelled",
-        _ => "completed",
-    };
-    json!({
-        "taskId": run["run_id"],
-        "status": name,
-        "statusMessage": summary,
-        "createdAt": moment(&run["started_ms"]),
-        "lastUpdatedAt": moment(&run["updated_ms"]),
-        "ttl": null,
-        "pollInterval": poll_ms(status),
-        "_meta": {PROGRESS: progress(run)},
-    })
+/// A run that is a task.
+#[derive(Debug, Clone)]
+pub(super) struct TaskRun {
+    pub(super) view: RunView,
+    /// When something happened last, in milliseconds since 1970.
+    pub(super) updated_ms: u64,
+}
+
+impl TaskRun {
+    pub(super) fn id(&self) -> &str {
+        &self.view.run_id
+    }
+
+    /// Whether nothing more happens to it.
+    pub(super) fn has_ended(&self) -> bool {
+        self.view.has_ended()
+    }
+
+    /// The run as the older era's task.
+    pub(super) fn legacy(&self) -> Value {
+        Shown::of(self).legacy()
+    }
+
+    /// How far it is, in the words of the contract.
+    pub(super) fn progress(&self) -> Progress {
+        Progress::of(&self.view)
+    }
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Progress {
+    run: String,
+    step: Option<(String, Option<String>)>,
+    state: &'static str,
+    /// One sentence: how the run stands, and for whom it waits.
+    pub(super) summary: String,
+}
+
+impl Progress {
+    fn of(run: &RunView) -> Progress {
+        Progress {
+            run: run.run_id.clone(),
+            step: current(run).map(|step| (step.id.clone(), step.title.clone())),
+            state: state(run.status),
+            summary: summary(run),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        let (step, title) = match &self.step {
+            Some((step, title)) => (Some(step), title.as_ref()),
+            None => (None, None),
+        };
+        json!({
+            "run_id": self.run,
+            "step_id": step,
+            "title": title,
+            "state": self.state,
+            "summary": self.summary,
+        })
+    }
+}
+
+/// What both shapes of a task show of a run.
+struct Shown<'r> {
+    id: &'r str,
+    status: RunStatus,
+    started_ms: u64,
+    updated_ms: u64,
+    progress: Progress,
+}
+
+impl<'r> Shown<'r> {
+    fn of(run: &'r TaskRun) -> Shown<'r> {
+        Shown {
+            id: run.id(),
+            status: run.view.status,
+            started_ms: run.view.started_ms,
+            updated_ms: run.updated_ms,
+            progress: run.progress(),
+        }
+    }
+
+    /// Of a run in a list, which tells nothing of its steps.
+    fn listed(run: &'r Listed) -> Shown<'r> {
+        let progress = Progress {
+            run: run.run_id.clone(),
+            step: None,
+            state: state(run.status),
+            summary: run.status.name().to_owned(),
+        };
+        let (started_ms, updated_ms) = (run.started_ms, run.updated_ms);
+        Shown { id: &run.run_id, status: run.status, started_ms, updated_ms, progress }
+    }
+
+    fn legacy(&self) -> Value {
+        json!({
+            "taskId": self.id,
+            "status": legacy_name(self.status),
+            "statusMessage": self.progress.summary,
+            "createdAt": rfc3339(self.started_ms),
+            "lastUpdatedAt": rfc3339(self.updated_ms),
+            "ttl": null,
+            "pollInterval": poll_ms(self.status),
+            "_meta": {PROGRESS: self.progress.to_value()},
+        })
+    }
 }
 
 /// A run as a task of the extension.
-pub(super) fn task(run: &Value) -> Task {
-    let status = status(run);
-    let text = |name: &str| run[name].as_str().unwrap_or_default().to_owned();
-    Task::new(text("run_id"), status, moment(&run["started_ms"]), moment(&run["updated_ms"]))
-        .with_status_message(summary(run))
-        .with_poll_interval_ms(poll_ms(status))
+pub(super) fn task(run: &TaskRun) -> Task {
+    let (began, updated) = (rfc3339(run.view.started_ms), rfc3339(run.updated_ms));
+    Task::new(run.id().to_owned(), status_of(run.view.status), began, updated)
+        .with_status_message(summary(&run.view))
+        .with_poll_interval_ms(poll_ms(run.view.status))
 }
 
 /// The same with what it came to.
-pub(super) fn detailed(run: &Value, input_requests: InputRequests) -> DetailedTask {
-    let payload = match status(run) {
-        TaskStatus::Completed => TaskPayload::Completed { result: result_object(run) },
+pub(super) fn detailed(
+    run: &TaskRun,
+    input_requests: InputRequests,
+    look: Look,
+) -> Result<DetailedTask, Problem> {
+    let payload = match status_of(run.view.status) {
+        TaskStatus::Completed => TaskPayload::Completed { result: result_object(run, look)? },
         TaskStatus::Cancelled => TaskPayload::Cancelled,
         // Most of what it waits for is done with tools, by the model or a person.
         TaskStatus::InputRequired => TaskPayload::InputRequired { input_requests },
         _ => TaskPayload::Working,
     };
-    DetailedTask::new(task(run), payload)
+    Ok(DetailedTask::new(task(run), payload))
 }
 
 /// What a call of the run's tool would have answered, had it waited.
-pub(super) fn result(run: &Value) -> CallToolResult {
-    let mut shown = run.clone();
+fn result(run: &TaskRun, look: Look) -> Result<CallToolResult, Problem> {
+    let mut shown = next::written(&run.view, look)?;
+    shown["updated_ms"] = run.updated_ms.into();
     let links = shorten::shorten(&mut shown, shorten::USUAL);
-    let has_failed = run["status"] == "failed";
+    let has_failed = run.view.status == RunStatus::Failed;
     if let Some(object) = shown.as_object_mut().filter(|_| has_failed) {
-        object.extend(failure(run));
+        object.extend(failure(&run.view, look));
     }
     let mut result = shorten::result(shown, &links, true);
     result.is_error = Some(has_failed);
-    result
+    Ok(result)
 }
 
 /// Why a run failed, in the fields that every failure has.
-fn failure(run: &Value) -> Map<String, Value> {
-    let problem = &run["problem"];
-    let code = Code::ALL.iter().find(|code| problem["code"] == code.name());
-    let steps = run["steps"].as_array().into_iter().flatten();
-    let step = steps.into_iter().find(|step| step["status"] == "failed");
-    let child = step.map_or(Value::Null, |step| step["run_id"].clone());
-    let step = step.map_or(Value::Null, |step| step["id"].clone());
-    let context = &problem["context"];
+fn failure(run: &RunView, look: Look) -> Map<String, Value> {
+    let Some(problem) = &run.problem else { return Map::new() };
+    let code = problem.kind();
+    let step = run.steps.iter().find(|step| step.status == StepStatus::Failed);
+    let id = step.map(|step| step.id.as_str());
+    let place = json!({"workflow_id": run.workflow, "run_id": run.run_id, "step_id": id});
+    let known = |name: &str| problem.context.get(name).cloned().unwrap_or_default();
     let fields = [
-        ("error_code", problem["code"].clone()),
-        ("category", code.map_or(Category::Execution, |code| code.category()).name().into()),
-        ("message", problem["message"].clone()),
-        (
-            "context",
-            json!({"workflow_id": run["workflow"], "run_id": run["run_id"], "step_id": step}),
-        ),
-        ("retryable", code.is_some_and(|code| code.is_retryable()).into()),
-        ("suggested_action", problem["hint"].clone()),
-        ("correlation_id", run["run_id"].clone()),
-        ("step_id", step),
-        ("child_run_id", child),
-        ("command", context["command"].clone()),
-        ("response_payload", context["body"].clone()),
+        ("error_code", problem.code.as_str().into()),
+        ("category", code.map_or(Category::Execution, Code::category).name().into()),
+        ("message", problem.message.as_str().into()),
+        ("context", place),
+        ("retryable", code.is_some_and(Code::is_retryable).into()),
+        ("suggested_action", hint(&problem.hint, look)),
+        ("correlation_id", run.run_id.as_str().into()),
+        ("step_id", id.into()),
+        ("child_run_id", step.and_then(|step| step.run_id.as_deref()).into()),
+        ("command", known("command")),
+        ("response_payload", known("body")),
     ];
     let known = fields.into_iter().filter(|(_, value)| !value.is_null());
     known.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn result_object(run: &Value) -> JsonObject {
-    match serde_json::to_value(result(run)) {
-        Ok(Value::Object(object)) => object,
-        _ => JsonObject::new(),
+/// A hint in the words of tools; none where a problem has none.
+fn hint(hint: &Hint, look: Look) -> Value {
+    match hint.is_empty() {
+        true => Value::Null,
+        false => hint.worded(&Tools(look)).into(),
     }
 }
 
+fn result_object(run: &TaskRun, look: Look) -> Result<JsonObject, Problem> {
+    let result = serde_json::to_value(result(run, look)?);
+    result.and_then(serde_json::from_value).map_err(|error| misshapen(&error))
+}
+
 /// The result of a task, told as the answer of the older era tells it.
-pub(super) fn legacy_result(run: &Value) -> Value {
-    let mut object = result_object(run);
+pub(super) fn legacy_result(run: &TaskRun, look: Look) -> Result<Value, Problem> {
+    let mut object = result_object(run, look)?;
     object.remove("resultType");
-    object.insert("_meta".into(), json!({RELATED: {"taskId": run["run_id"]}}));
-    Value::Object(object)
+    object.insert("_meta".into(), json!({RELATED: {"taskId": run.id()}}));
+    Ok(Value::Object(object))
 }
 
 /// What an answer that makes a task tells of its run.
-pub(super) fn meta(run: &Value) -> MetaObject {
+pub(super) fn meta(run: &TaskRun) -> MetaObject {
+    let (id, workflow) = (run.id(), &run.view.workflow);
     let mut meta = MetaObject::new();
-    meta.insert(RUN.to_owned(), json!({"run_id": run["run_id"], "workflow_id": run["workflow"]}));
-    meta.insert(PROGRESS.to_owned(), progress(run));
+    meta.insert(RUN.to_owned(), json!({"run_id": id, "workflow_id": workflow}));
+    meta.insert(PROGRESS.to_owned(), run.progress().to_value());
     meta
 }
 
@@ -141,41 +239,56 @@ pub(super) fn related(id: &str) -> RequestMetaObject {
     meta
 }
 
+/// A run as it stands.
+pub(super) async fn view(
+    operations: &Operations,
+    request: status::Request,
+) -> Result<RunView, Problem> {
+    match operations.run::<Status>(&Alone, request).await? {
+        status::Response::Run(view) => Ok(*view),
+        status::Response::Open { .. } => {
+            let message = "a run was asked for, and a list came back";
+            Err(Problem::new(Code::Internal, message, "report this"))
+        }
+    }
+}
+
 /// Looks at a run for somebody: one that is somebody else's is not there.
 pub(super) async fn look(
     operations: &Operations,
     who: Option<&str>,
     id: &str,
     wait: bool,
-) -> Result<Value, Problem> {
-    let wait_s = if wait { WAIT_S } else { 0 };
-    let mut run =
-        called(operations, "workflow.status", json!({"run_id": id, "wait_s": wait_s})).await?;
+) -> Result<TaskRun, Problem> {
+    let wait_s = if wait { limits::TASK_WAIT_S } else { 0 };
+    let run_id = Some(id.to_owned());
+    let view = view(operations, status::Request { run_id, wait_s, ..Default::default() }).await?;
+    let is_theirs = who.is_none_or(|who| view.principal.as_deref() == Some(who));
     // Only the whole id of a task is one: the beginning of it is for people.
-    if run["run_id"] != id || who.is_some_and(|who| run["principal"] != who) {
+    if view.run_id != id || !is_theirs {
         return Err(unknown(id));
     }
-    dated(operations, &mut run).await;
-    Ok(run)
+    dated(operations, view).await
 }
 
-/// The next news of a run behind an event, or how it stands after a second: what a run of one of
-/// its steps waits for is no event of its own.
-pub(super) async fn news(operations: &Operations, id: &str, seq: u64) -> Result<Value, Problem> {
-    let arguments = json!({"run_id": id, "wait_s": 1, "after_seq": seq});
-    let mut run = called(operations, "workflow.status", arguments).await?;
-    dated(operations, &mut run).await;
-    Ok(run)
+/// The next news of a run behind an event, or how it stands after a second.
+pub(super) async fn news(operations: &Operations, id: &str, seq: u64) -> Result<TaskRun, Problem> {
+    let request = status::Request {
+        run_id: Some(id.to_owned()),
+        wait_s: limits::TASK_NEWS_S,
+        after_seq: Some(seq),
+        ..Default::default()
+    };
+    dated(operations, view(operations, request).await?).await
 }
 
 /// Adds when something happened last.
-async fn dated(operations: &Operations, run: &mut Value) {
-    let before = run["seq"].as_u64().unwrap_or_default().saturating_sub(1);
-    let events = json!({"run_id": run["run_id"], "after_seq": before});
-    let events = called(operations, "run.events", events).await;
-    let last = events.ok().and_then(|events| events["events"].as_array()?.last().cloned());
-    let at = last.map_or_else(|| run["started_ms"].clone(), |event| event["at_ms"].clone());
-    run["updated_ms"] = at;
+async fn dated(operations: &Operations, view: RunView) -> Result<TaskRun, Problem> {
+    let (run_id, after_seq) = (view.run_id.clone(), view.seq.saturating_sub(1));
+    let request = events::Request { run_id, after_seq, ..Default::default() };
+    let page = operations.run::<Events>(&Alone, request).await?;
+    let updated_ms = page.events.last().map_or(view.started_ms, |event| event.at_ms);
+    Ok(TaskRun { view, updated_ms })
 }
 
 /// Waits until a run has ended.
@@ -183,22 +296,17 @@ pub(super) async fn ended(
     operations: &Operations,
     who: Option<&str>,
     id: &str,
-) -> Result<Value, Problem> {
+) -> Result<TaskRun, Problem> {
     loop {
         let run = look(operations, who, id, true).await?;
-        match status(&run) {
-            TaskStatus::Working => {}
+        match run.view.status {
+            RunStatus::Running => {}
             // Looking again at once would not wait: somebody has to do something first.
-            TaskStatus::InputRequired => tokio::time::sleep(REST).await,
-            _ => return Ok(run),
+            RunStatus::Waiting | RunStatus::Paused => tokio::time::sleep(limits::TASK_REST).await,
+            RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => return Ok(run),
         }
     }
 }
-
-/// Between two looks at a run that waits for somebody.
-const REST: std::time::Duration = std::time::Duration::from_millis(250);
-/// How often a run that waits for somebody is looked at before it is shown as it is.
-const LOOKS: usize = 4;
 
 /// Looks at a run for a client of the extension. One that waits for somebody is shown when it goes
 /// on, or after a second: a client that finds nothing to answer in it may ask again at once.
@@ -206,13 +314,13 @@ pub(super) async fn watched(
     operations: &Operations,
     who: Option<&str>,
     id: &str,
-) -> Result<Value, Problem> {
+) -> Result<TaskRun, Problem> {
     let mut run = look(operations, who, id, false).await?;
-    for _ in 0..LOOKS {
-        if status(&run) != TaskStatus::InputRequired {
+    for _ in 0..limits::TASK_LOOKS {
+        if status_of(run.view.status) != TaskStatus::InputRequired {
             break;
         }
-        tokio::time::sleep(REST).await;
+        tokio::time::sleep(limits::TASK_REST).await;
         run = look(operations, who, id, false).await?;
     }
     Ok(run)
@@ -223,17 +331,15 @@ pub(super) async fn cancel(
     operations: &Operations,
     who: Option<&str>,
     id: &str,
-) -> Result<Value, Problem> {
+) -> Result<TaskRun, Problem> {
     let run = look(operations, who, id, false).await?;
-    if has_ended(&run) {
-        return Err(Problem::new(
-            Code::RunConflict,
-            format!("the task has ended: {}", run["status"].as_str().unwrap_or_default()),
-            "look at its result",
-        ));
+    if run.has_ended() {
+        let message = format!("the task has ended: {}", run.view.status);
+        return Err(Problem::new(Code::RunConflict, message, "look at its result"));
     }
-    let arguments = json!({"run_id": id, "reason": "the client canceled the task"});
-    operations.call_and_wait("workflow.cancel", &Agreed, arguments).await?;
+    let reason = Some("the client canceled the task".to_owned());
+    let request = cancel::Request { run_id: id.to_owned(), reason };
+    operations.run::<Cancel>(&Agreed, request).await?;
     look(operations, who, id, false).await
 }
 
@@ -243,114 +349,103 @@ pub(super) async fn list(
     who: Option<&str>,
     cursor: Option<&str>,
 ) -> Result<Value, Problem> {
-    let mut arguments = json!({"limit": PAGE});
-    if let Some(cursor) = cursor {
-        arguments["cursor"] = cursor.into();
-    }
-    let listed = called(operations, "runs.list", arguments).await?;
+    let (limit, cursor) = (Some(limits::TASK_PAGE), cursor.map(str::to_owned));
+    let request = list::Request { limit, cursor, ..Default::default() };
+    let listed = operations.run::<List>(&Alone, request).await?;
     let owner = who.map(|who| format!("agent {who}"));
-    let runs = listed["runs"].as_array().into_iter().flatten();
-    let runs = runs.filter(|run| owner.as_ref().is_none_or(|owner| run["actor"] == **owner));
+    let is_theirs = |run: &&Listed| owner.as_ref().is_none_or(|owner| run.actor == *owner);
+    let runs = listed.runs.iter().filter(is_theirs);
     let mut page = Map::new();
-    page.insert("tasks".into(), runs.map(legacy).collect());
-    if let Some(cursor) = listed["next_cursor"].as_str() {
+    page.insert("tasks".into(), runs.map(|run| Shown::listed(run).legacy()).collect());
+    if let Some(cursor) = listed.next_cursor {
         page.insert("nextCursor".into(), cursor.into());
     }
     Ok(Value::Object(page))
-}
-
-async fn called(operations: &Operations, name: &str, arguments: Value) -> Result<Value, Problem> {
-    let response = operations.call_and_wait(name, &Alone, arguments).await?;
-    Ok(serde_json::from_str(response.json()).unwrap_or_default())
 }
 
 fn unknown(id: &str) -> Problem {
     Problem::new(Code::RunNotFound, format!("there is no task `{id}`"), "list the tasks")
 }
 
-fn status(run: &Value) -> TaskStatus {
-    match run["status"].as_str() {
-        Some("waiting" | "paused") => TaskStatus::InputRequired,
-        Some("succeeded" | "failed") => TaskStatus::Completed,
-        Some("canceled") => TaskStatus::Cancelled,
-        _ => TaskStatus::Working,
+fn status_of(status: RunStatus) -> TaskStatus {
+    match status {
+        RunStatus::Running => TaskStatus::Working,
+        RunStatus::Waiting | RunStatus::Paused => TaskStatus::InputRequired,
+        RunStatus::Succeeded | RunStatus::Failed => TaskStatus::Completed,
+        RunStatus::Canceled => TaskStatus::Cancelled,
     }
 }
 
-/// Whether nothing more happens to a run.
-pub(super) fn has_ended(run: &Value) -> bool {
-    matches!(status(run), TaskStatus::Completed | TaskStatus::Cancelled)
+/// Whether a task of the older era stands the same.
+pub(super) fn is_same(one: RunStatus, other: RunStatus) -> bool {
+    legacy_name(one) == legacy_name(other)
 }
 
-fn poll_ms(status: TaskStatus) -> u64 {
-    if status == TaskStatus::InputRequired { POLL_MS.1 } else { POLL_MS.0 }
+fn legacy_name(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Running => "working",
+        RunStatus::Waiting | RunStatus::Paused => "input_required",
+        RunStatus::Succeeded => "completed",
+        RunStatus::Failed => "failed",
+        RunStatus::Canceled => "cancelled",
+    }
 }
 
-/// How far a run is, in the words of the contract.
-pub(super) fn progress(run: &Value) -> Value {
-    let step = current(run);
-    json!({
-        "run_id": run["run_id"],
-        "step_id": step.map_or(Value::Null, |step| step["id"].clone()),
-        "title": step.map_or(Value::Null, |step| step["title"].clone()),
-        "state": match run["status"].as_str() {
-            Some(ended @ ("succeeded" | "failed" | "canceled")) => ended,
-            Some("pending") => "pending",
-            _ => "running",
-        },
-        "summary": summary(run),
-    })
+/// How a run stands, in the words of the contract.
+fn state(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => status.name(),
+        RunStatus::Running | RunStatus::Waiting | RunStatus::Paused => RunStatus::Running.name(),
+    }
+}
+
+fn poll_ms(status: RunStatus) -> u64 {
+    let (works, waits) = limits::TASK_POLL_MS;
+    if status_of(status) == TaskStatus::InputRequired { waits } else { works }
 }
 
 /// The step that a run is at.
-fn current(run: &Value) -> Option<&Value> {
-    let steps = run["steps"].as_array()?;
-    let at =
-        |names: &[&str]| steps.iter().find(|step| names.iter().any(|name| step["status"] == *name));
-    at(&["running", "waiting"]).or_else(|| at(&["failed"])).or_else(|| at(&["pending"]))
+fn current(run: &RunView) -> Option<&StepView> {
+    let at = |one: StepStatus, other: StepStatus| {
+        run.steps.iter().find(|step| step.status == one || step.status == other)
+    };
+    at(StepStatus::Running, StepStatus::Waiting)
+        .or_else(|| at(StepStatus::Failed, StepStatus::Failed))
+        .or_else(|| at(StepStatus::Pending, StepStatus::Pending))
 }
 
 /// One sentence: how a run stands, and for whom it waits.
-fn summary(run: &Value) -> String {
-    let status = run["status"].as_str().unwrap_or_default();
-    if let Some(waiting) = run["waiting"].as_array().and_then(|all| all.first()) {
-        let (kind, step) = (&waiting["kind"], &waiting["step"]);
-        let (kind, step) = (kind.as_str().unwrap_or("somebody"), step.as_str().unwrap_or("a step"));
+fn summary(run: &RunView) -> String {
+    let status = run.status;
+    if let Some(waiting) = run.waiting.first() {
+        let (kind, step) = (waiting.kind, waiting.step.as_deref().unwrap_or("a step"));
         return format!("{status} at `{step}` for {kind}{}", refused(run, step));
     }
-    if let Some(message) = run["problem"]["message"].as_str() {
-        return format!("{status}: {message}");
+    if let Some(problem) = &run.problem {
+        return format!("{status}: {}", problem.message);
     }
-    match current(run).and_then(|step| step["id"].as_str()) {
-        Some(step) => format!("{status} at `{step}`"),
-        None => status.to_owned(),
+    match current(run) {
+        Some(step) => format!("{status} at `{}`", step.id),
+        None => status.name().to_owned(),
     }
 }
 
 /// What was wrong with what was handed in last for a step.
-fn refused(run: &Value, step: &str) -> String {
-    let mut due = run["due"].as_array().into_iter().flatten();
-    let due = due.find(|due| due["step_id"] == step);
-    let issues = due.and_then(|due| due["issues"].as_array()).into_iter().flatten();
-    let issues: Vec<&str> = issues.filter_map(|issue| issue["message"].as_str()).collect();
+fn refused(run: &RunView, step: &str) -> String {
+    let due = run.due.iter().find(|due| due.step_id == step);
+    let issues = due.map(|due| due.issues.as_slice()).unwrap_or_default();
+    let issues: Vec<&str> = issues.iter().map(|issue| issue.message.as_str()).collect();
     if issues.is_empty() {
         return String::new();
     }
-    let all: String = issues.join("\n").chars().take(ISSUES).collect();
+    let all: String = issues.join("\n").chars().take(limits::ISSUES_CHARS).collect();
     format!("; the last one would not do: {all}")
 }
 
-/// Characters of what was wrong that a summary quotes.
-const ISSUES: usize = 2_000;
-
-fn moment(milliseconds: &Value) -> String {
-    milepost_ops::rfc3339(milliseconds.as_u64().unwrap_or_default())
-}
-
 /// A caller who has said yes already.
-pub(super) struct Agreed;
+struct Agreed;
 
-impl milepost_ops::Call for Agreed {
+impl Call for Agreed {
     fn progress(&self, _message: &str) {}
 
     fn warn(&self, _message: &str) {}

@@ -1,6 +1,6 @@
 //! The tasks of 2025-11-25, which `rmcp` no longer has.
 //!
-//! The edge hands these methods on under names of ours ([`OLDER`]), so that `rmcp` gives them to
+//! The framing hands these methods on under names of ours ([`OLDER`]), so that `rmcp` gives them to
 //! [`WorkflowServer`] as they came and takes whatever the answer is.
 
 use milepost_ops::{Problem, Task};
@@ -9,15 +9,16 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 
 use super::act::{Acted, Calling};
+use super::client::{McpClient, principal};
 use super::follow_task::Since;
-use super::handler::is_task;
+use super::handler::{is_task, started};
 use super::names::Meant;
-use super::{WorkflowServer, follow_task, principal, tasks};
+use super::{WorkflowServer, follow_task, tasks};
 use crate::request::OLDER;
 
 impl WorkflowServer {
     /// Answers a method of that revision, in its shape.
-    pub(super) async fn older(
+    pub(super) async fn tasks_2025_11(
         &self,
         request: CustomRequest,
         context: RequestContext<RoleServer>,
@@ -26,18 +27,18 @@ impl WorkflowServer {
         let params = request.params.clone().unwrap_or_default();
         let id = params["taskId"].as_str().unwrap_or_default();
         let no_task = |problem: Problem| self.no_task(id, &problem);
-        let who = principal::of(&context);
+        let who = principal(&context);
         let (who, operations) = (who.as_deref(), self.operations());
         let answer = match method {
             "tools/list" => Ok(json!({"tools": self.tools_with_tasks()})),
             "tools/call" => self.begin(params, context).await,
             "tasks/get" => {
                 let run = tasks::look(operations, who, id, false).await;
-                run.map(|run| tasks::legacy(&run)).map_err(no_task)
+                run.map(|run| run.legacy()).map_err(no_task)
             }
             "tasks/cancel" => {
                 let run = tasks::cancel(operations, who, id).await;
-                run.map(|run| tasks::legacy(&run)).map_err(no_task)
+                run.map(|run| run.legacy()).map_err(no_task)
             }
             "tasks/result" => self.ended(&context, id).await.map_err(no_task),
             "tasks/list" => {
@@ -93,10 +94,10 @@ impl WorkflowServer {
             arguments: call.arguments.unwrap_or_default(),
             answers: None,
             state: None,
-            context: &context,
+            client: McpClient::Peer(&context),
             is_task: true,
         };
-        let run = match Box::pin(self.act(calling)).await {
+        let answer = match Box::pin(self.act(calling)).await {
             Acted::Done(_, done) => done.map_err(refused)?,
             Acted::Unsaid(arguments, problem) => {
                 return Err(self.unsaid(operation, &arguments, &problem));
@@ -106,10 +107,14 @@ impl WorkflowServer {
                 return Err(ErrorData::internal_error(message, None));
             }
         };
-        let (who, id) = (principal::of(&context), run["run_id"].as_str().unwrap_or_default());
-        let run = tasks::look(self.operations(), who.as_deref(), id, false).await;
+        let Some(id) = started(&answer).map_err(refused)? else {
+            let data = json!({"tool": call.name, "details": "it started no run"});
+            return Err(ErrorData::invalid_params("the call is no task", Some(data)));
+        };
+        let who = principal(&context);
+        let run = tasks::look(self.operations(), who.as_deref(), &id, false).await;
         let run = run.map_err(refused)?;
-        let made = json!({"task": tasks::legacy(&run), "_meta": tasks::meta(&run)});
+        let made = json!({"task": run.legacy(), "_meta": tasks::meta(&run)});
         follow_task::follow(self, &context, run, Since::Answered);
         Ok(made)
     }
@@ -120,12 +125,12 @@ impl WorkflowServer {
         context: &RequestContext<RoleServer>,
         id: &str,
     ) -> Result<Value, Problem> {
-        let who = principal::of(context);
+        let who = principal(context);
         let run = tasks::look(self.operations(), who.as_deref(), id, false).await?;
-        if !tasks::has_ended(&run) {
+        if !run.has_ended() {
             follow_task::follow(self, context, run, Since::Now);
         }
         let run = tasks::ended(self.operations(), who.as_deref(), id).await?;
-        Ok(tasks::legacy_result(&run))
+        tasks::legacy_result(&run, self.look())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use milepost_mcp::{Options, ServeError, limits, serve_stdio};
+use milepost_mcp::{Options, ServeError, Served, limits, serve_stdio};
 
 use super::{INITIALIZE, Pieces, Tools, parse_error, served, text};
 
@@ -86,7 +86,8 @@ impl Write for &mut Counted {
 fn counted(pieces: &[&[u8]]) -> Counted {
     let mut counted = Counted::default();
     let input = Pieces::new(pieces.iter().copied());
-    drop(serve_stdio(&Tools, Options::default(), input, &mut counted, io::sink()).expect("serves"));
+    serve_stdio(&Served::guides(&Tools), Options::default(), input, &mut counted, io::sink())
+        .expect("serves");
     counted
 }
 
@@ -132,7 +133,8 @@ fn a_client_that_is_gone_ends_the_server() {
     let ping: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
     let mut input = Pieces::new([ping; 10]);
     let mut log = Vec::new();
-    let served = serve_stdio(&Tools, Options::default(), &mut input, Closing(3), &mut log);
+    let served =
+        serve_stdio(&Served::guides(&Tools), Options::default(), &mut input, Closing(3), &mut log);
     assert!(
         matches!(served, Err(ServeError::Write(error)) if error.kind() == ErrorKind::BrokenPipe)
     );
@@ -153,14 +155,16 @@ impl Read for Failing {
 fn an_input_that_fails_ends_the_server_and_an_interruption_does_not() {
     let mut log = Vec::new();
     let input = Failing(vec![ErrorKind::Interrupted; 3]);
-    drop(serve_stdio(&Tools, Options::default(), input, io::sink(), &mut log).expect("ends well"));
+    serve_stdio(&Served::guides(&Tools), Options::default(), input, io::sink(), &mut log)
+        .expect("ends well");
     assert_eq!(text(log), "");
 
     let mut log = Vec::new();
     let ping: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
     let input = ping.chain(Failing(vec![ErrorKind::ConnectionReset]));
     let mut answers = Vec::new();
-    let served = serve_stdio(&Tools, Options::default(), input, &mut answers, &mut log);
+    let served =
+        serve_stdio(&Served::guides(&Tools), Options::default(), input, &mut answers, &mut log);
     assert!(matches!(served, Err(ServeError::Read(_))));
     assert_eq!(text(answers), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
     assert_eq!(text(log), "error: cannot read from the client: connection reset\n");
@@ -170,10 +174,14 @@ fn an_input_that_fails_ends_the_server_and_an_interruption_does_not() {
 fn a_log_that_is_gone_keeps_nobody_from_an_answer() {
     let input = format!("{INITIALIZE}\n{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"burst\"}}\n");
     let mut answers = Vec::new();
-    drop(
-        serve_stdio(&Tools, Options::default(), input.as_bytes(), &mut answers, Closing(0))
-            .expect("serves"),
-    );
+    serve_stdio(
+        &Served::guides(&Tools),
+        Options::default(),
+        input.as_bytes(),
+        &mut answers,
+        Closing(0),
+    )
+    .expect("serves");
     assert_eq!(text(answers).lines().count(), 2);
 }
 

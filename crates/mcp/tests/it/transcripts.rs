@@ -3,10 +3,9 @@
 //! `##` opens a session (with its options), `>` is a line of the client, `<` of the server, `!` of
 //! the log, and `=` is where the server ended. `UPDATE_EXPECT=1` writes what the server says.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use expect_test::{ExpectFile, expect_file};
 use milepost_mcp::{Options, Revision, Served, Surface, serve_stdio};
@@ -77,13 +76,13 @@ fn options(heading: &str) -> Options {
 
 /// A conversation, with each line where it was said.
 fn held(options: Options, said: VecDeque<String>) -> String {
-    let transcript = Rc::new(RefCell::new(String::new()));
-    let mut client = Client { said, transcript: Rc::clone(&transcript) };
-    let answers = Scribe { mark: "< ", transcript: Rc::clone(&transcript) };
-    let log = Scribe { mark: "! ", transcript: Rc::clone(&transcript) };
-    let served = serve_stdio(&Tools, options, &mut client, answers, log).expect("nothing breaks");
-    assert!(matches!(served, Served::Over));
-    let mut transcript = transcript.borrow_mut();
+    let transcript = Arc::new(Mutex::new(String::new()));
+    let mut client = Client { said, transcript: Arc::clone(&transcript) };
+    let answers = Scribe { mark: "< ", transcript: Arc::clone(&transcript) };
+    let log = Scribe { mark: "! ", transcript: Arc::clone(&transcript) };
+    serve_stdio(&Served::guides(&Tools), options, &mut client, answers, log)
+        .expect("nothing breaks");
+    let mut transcript = transcript.lock().expect("nobody panics");
     transcript.push_str("=\n");
     client.said.iter().for_each(|line| transcript.extend(["> ", line, "\n"]));
     masked(&transcript)
@@ -109,13 +108,13 @@ fn masked(transcript: &str) -> String {
 /// Says one line a read, and writes it down.
 struct Client {
     said: VecDeque<String>,
-    transcript: Rc<RefCell<String>>,
+    transcript: Arc<Mutex<String>>,
 }
 
 impl Read for Client {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let Some(line) = self.said.pop_front() else { return Ok(0) };
-        self.transcript.borrow_mut().extend(["> ", &line, "\n"]);
+        self.transcript.lock().expect("nobody panics").extend(["> ", &line, "\n"]);
         let line = line + "\n";
         buffer[..line.len()].copy_from_slice(line.as_bytes());
         Ok(line.len())
@@ -125,13 +124,13 @@ impl Read for Client {
 /// Writes down what it is told.
 struct Scribe {
     mark: &'static str,
-    transcript: Rc<RefCell<String>>,
+    transcript: Arc<Mutex<String>>,
 }
 
 impl Write for Scribe {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         for line in String::from_utf8_lossy(buffer).lines() {
-            self.transcript.borrow_mut().extend([self.mark, line, "\n"]);
+            self.transcript.lock().expect("nobody panics").extend([self.mark, line, "\n"]);
         }
         Ok(buffer.len())
     }

@@ -5,6 +5,7 @@ mod approve;
 mod calls;
 mod confirm;
 mod contract;
+mod driver;
 mod edge;
 mod golden;
 mod hush;
@@ -12,6 +13,8 @@ mod listing;
 mod next;
 mod orchestrate;
 mod parameters;
+#[cfg(unix)]
+mod pressure;
 mod reading;
 mod replies;
 mod safety;

@@ -1,0 +1,115 @@
+//! A client that writes and does not read: the server stops reading from it, holds no more than it
+//! may, and answers everything once the client reads again.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::Place;
+
+/// Calls that are written before anything is read.
+const CALLS: usize = 60_000;
+/// How much more memory the server may take for them, in kilobytes. Its outbox and what is under
+/// way are a small part of it; the rest is what any work takes.
+const MORE_KB: u64 = 48 << 10;
+
+/// A server that shook hands, and its pipes.
+fn connect(place: &Place) -> (Child, std::process::ChildStdin, impl BufRead) {
+    let mut command = place.command();
+    command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("starts");
+    let mut input = child.stdin.take().expect("is piped");
+    let mut output = BufReader::new(child.stdout.take().expect("is piped"));
+    let params = json!({
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    });
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    input.write_all(format!("{hello}\n{ready}\n").as_bytes()).expect("writes");
+    output.read_line(&mut String::new()).expect("is greeted");
+    (child, input, output)
+}
+
+/// What a process has in memory, in kilobytes.
+fn resident_kb(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("is told");
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).expect("has a size");
+    line.split_whitespace().nth(1).and_then(|size| size.parse().ok()).expect("is a number")
+}
+
+fn call(id: usize) -> String {
+    // Every third is answered by the framing itself.
+    let method = if id.is_multiple_of(3) { "ping" } else { "tools/call" };
+    let params = match method {
+        "ping" => json!({}),
+        _ => json!({"name": "workflow_list", "arguments": {}}),
+    };
+    format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_client_that_does_not_read_is_not_read_from() {
+    let place = Place::new();
+    let (mut child, mut input, mut output) = connect(&place);
+    std::thread::scope(|scope| {
+        let before = resident_kb(child.id());
+        let writer = scope.spawn(move || {
+            for id in 1..=CALLS {
+                input.write_all(call(id).as_bytes()).expect("is there");
+            }
+            input
+        });
+        // Until nothing moves any more: the server has stopped reading.
+        let until = Instant::now() + Duration::from_mins(2);
+        let (mut most, mut last, mut same) = (0, 0, 0);
+        while same < 10 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(200));
+            let now = resident_kb(child.id());
+            same = if now.abs_diff(last) < 64 { same + 1 } else { 0 };
+            (most, last) = (most.max(now), now);
+        }
+        assert!(!writer.is_finished(), "all of it was read");
+        assert!(most < before + MORE_KB, "{before} kB grew to {most} kB");
+        let mut answered = vec![false; CALLS + 1];
+        for _ in 0..CALLS {
+            let mut line = String::new();
+            output.read_line(&mut line).expect("reads");
+            let answer: Value = serde_json::from_str(&line).expect("is JSON");
+            assert!(answer.get("error").is_none(), "{answer}");
+            let id = answer["id"].as_u64().and_then(|id| usize::try_from(id).ok());
+            let seen = &mut answered[id.expect("an id")];
+            assert!(!std::mem::replace(seen, true), "twice: {answer}");
+        }
+        let after = resident_kb(child.id());
+        assert!(after < before + MORE_KB, "{before} kB grew to {after} kB");
+        drop(writer.join().expect("wrote all"));
+    });
+    assert!(child.wait().expect("ends").success());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_whose_client_reads_nothing_ends_when_it_is_told_to() {
+    let place = Place::new();
+    let (mut child, mut input, output) = connect(&place);
+    let writer = std::thread::spawn(move || {
+        let flood = (1..).try_for_each(|id| input.write_all(call(id).as_bytes()));
+        assert!(flood.is_err(), "it ends with the server");
+    });
+    std::thread::sleep(Duration::from_secs(2));
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).expect("fits"));
+    let pid = pid.expect("is a process");
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("is told");
+    let until = Instant::now() + Duration::from_secs(30);
+    while child.try_wait().expect("is a child").is_none() {
+        assert!(Instant::now() < until, "it hangs");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    drop(output);
+    writer.join().expect("ends");
+}

@@ -1,0 +1,395 @@
+//! What goes to the client of a pipe, and what is still to come.
+//!
+//! Both are bounded. Answers that the client does not read make the reader of its requests wait,
+//! and so do requests that are under way: they hold memory too. Nothing is dropped, and nobody who
+//! writes holds up whoever has to write first.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::Write;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::{JsonRpcMessage, RequestId};
+use rmcp::service::{RoleServer, TxJsonRpcMessage};
+use tokio::sync::Notify;
+
+use crate::limits;
+use crate::stdio::ServeError;
+
+/// Where answers go. Requests carry it along, for what may only follow their answer.
+#[derive(Clone, Default)]
+pub(crate) struct Outbox {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    /// There is a line to write, or there will be none.
+    filled: Condvar,
+    /// There is room again: for the thread that reads, and for those who wait without blocking.
+    drained: Condvar,
+    room: Notify,
+    open: Mutex<Open>,
+    /// A request has its answer: the same two ways of waiting.
+    closed_one: Condvar,
+    answered: Notify,
+}
+
+/// Lines that are not yet written.
+#[derive(Default)]
+struct Queue {
+    lines: VecDeque<Vec<u8>>,
+    bytes: usize,
+    /// No more lines come.
+    is_closed: bool,
+    /// Nobody writes any more: the client is gone.
+    is_dead: bool,
+}
+
+impl Queue {
+    fn has_room(&self) -> bool {
+        self.is_dead
+            || self.bytes < limits::OUTBOX_BYTES && self.lines.len() < limits::OUTBOX_MESSAGES
+    }
+}
+
+/// The requests that are under way.
+#[derive(Default)]
+struct Open {
+    requests: HashMap<RequestId, OpenRequest>,
+    /// Bytes of them as they were sent.
+    bytes: usize,
+}
+
+struct OpenRequest {
+    /// The batch it came in.
+    batch: Option<Arc<Mutex<Batch>>>,
+    bytes: usize,
+}
+
+impl Open {
+    fn remove(&mut self, id: &RequestId) -> Option<OpenRequest> {
+        let removed = self.requests.remove(id)?;
+        self.bytes -= removed.bytes;
+        Some(removed)
+    }
+
+    fn is_few(&self) -> bool {
+        self.requests.len() < limits::OPEN_REQUESTS && self.bytes < limits::OPEN_BYTES
+    }
+}
+
+/// Answers of one batch, which leave together.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    answers: Vec<Option<Vec<u8>>>,
+    places: HashMap<RequestId, usize>,
+    /// All of it was read.
+    complete: bool,
+}
+
+/// What becomes of a request that is to be under way.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opened {
+    Yes,
+    /// One with its id is under way already.
+    InUse,
+    /// So many are that none can be added.
+    TooMany,
+}
+
+impl Outbox {
+    /// Waits until the client has read enough of its answers. For a thread of its own.
+    pub(super) fn wait_for_room(&self) {
+        let queue = lock(&self.shared.queue);
+        drop(self.shared.drained.wait_while(queue, |queue| !queue.has_room()));
+    }
+
+    /// The same without blocking.
+    pub(super) async fn room(&self) {
+        loop {
+            let room = self.shared.room.notified();
+            if lock(&self.shared.queue).has_room() {
+                return;
+            }
+            room.await;
+        }
+    }
+
+    /// Where many requests are under way, waits until one of them has its answer, but never long:
+    /// what they wait for may be in the next line. For a thread of its own.
+    pub(super) fn pace(&self) {
+        let open = lock(&self.shared.open);
+        let (one, many) = (&self.shared.closed_one, |open: &mut Open| !open.is_few());
+        drop(one.wait_timeout_while(open, limits::OPEN_PAUSE, many));
+    }
+
+    /// Notes that a request of so many bytes is under way.
+    pub(super) fn open(
+        &self,
+        id: &RequestId,
+        bytes: usize,
+        batch: Option<&Arc<Mutex<Batch>>>,
+    ) -> Opened {
+        let mut open = lock(&self.shared.open);
+        if open.requests.contains_key(id) {
+            return Opened::InUse;
+        }
+        if open.requests.len() >= limits::OPEN_REQUESTS_MAX {
+            return Opened::TooMany;
+        }
+        if let Some(batch) = batch {
+            let mut batch = lock(batch);
+            let place = batch.answers.len();
+            batch.answers.push(None);
+            batch.places.insert(id.clone(), place);
+        }
+        open.bytes += bytes;
+        open.requests.insert(id.clone(), OpenRequest { batch: batch.cloned(), bytes });
+        Opened::Yes
+    }
+
+    /// The client no longer wants the answer of a request; there may still be one.
+    pub(super) fn give_up(&self, id: &RequestId) {
+        let removed = lock(&self.shared.open).remove(id);
+        if let Some(OpenRequest { batch: Some(batch), .. }) = removed {
+            self.fill(&batch, id, Vec::new());
+        }
+        self.told_answered();
+    }
+
+    /// A message of `rmcp`.
+    pub(super) fn message(&self, item: &TxJsonRpcMessage<RoleServer>) {
+        let id = match item {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        // What the types of the protocol hold is JSON.
+        let Ok(text) = serde_json::to_vec(item) else { return };
+        let Some(id) = id else { return self.line(text) };
+        // Held until it has its place: what waits for the answer comes after it.
+        let mut open = lock(&self.shared.open);
+        let Some(OpenRequest { batch, .. }) = open.remove(id) else { return };
+        match batch {
+            Some(batch) => self.fill(&batch, id, text),
+            None => self.line(text),
+        }
+        drop(open);
+        self.told_answered();
+    }
+
+    fn told_answered(&self) {
+        self.shared.closed_one.notify_all();
+        self.shared.answered.notify_waiters();
+    }
+
+    /// Puts an answer to its place in a batch; the last one sends them all.
+    fn fill(&self, batch: &Arc<Mutex<Batch>>, id: &RequestId, text: Vec<u8>) {
+        let mut batch = lock(batch);
+        if let Some(place) = batch.places.remove(id)
+            && let Some(answer) = batch.answers.get_mut(place)
+        {
+            *answer = Some(text);
+        }
+        self.send_if_whole(&mut batch);
+    }
+
+    /// An answer of the framing, into the batch it belongs to.
+    pub(super) fn answer(&self, text: Vec<u8>, batch: Option<&Arc<Mutex<Batch>>>) {
+        match batch {
+            None => self.line(text),
+            Some(batch) => lock(batch).answers.push(Some(text)),
+        }
+    }
+
+    /// All of a batch was read.
+    pub(super) fn complete(&self, batch: &Arc<Mutex<Batch>>) {
+        let mut batch = lock(batch);
+        batch.complete = true;
+        self.send_if_whole(&mut batch);
+    }
+
+    fn send_if_whole(&self, batch: &mut Batch) {
+        if !batch.complete || batch.answers.iter().any(Option::is_none) {
+            return;
+        }
+        let answers = std::mem::take(&mut batch.answers);
+        let answers: Vec<Vec<u8>> =
+            answers.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+        if !answers.is_empty() {
+            let mut line = vec![b'['];
+            line.extend(answers.join(&b','));
+            line.push(b']');
+            self.line(line);
+        }
+    }
+
+    fn line(&self, mut text: Vec<u8>) {
+        text.push(b'\n');
+        let mut queue = lock(&self.shared.queue);
+        // A client that is gone needs no answer.
+        if !queue.is_dead {
+            queue.bytes += text.len();
+            queue.lines.push_back(text);
+            self.shared.filled.notify_one();
+        }
+    }
+
+    /// No line follows those that are there.
+    pub(super) fn close(&self) {
+        lock(&self.shared.queue).is_closed = true;
+        self.shared.filled.notify_one();
+    }
+
+    /// Writes lines as they come until no more do, and flushes when no other is there yet.
+    pub(super) fn write_to(&self, mut stdout: impl Write) -> Result<(), ServeError> {
+        while let Some(unsent) = self.next_lines() {
+            let written = stdout.write_all(&unsent).and_then(|()| stdout.flush());
+            if let Err(error) = written {
+                let mut queue = lock(&self.shared.queue);
+                *queue = Queue { is_dead: true, ..Queue::default() };
+                drop(queue);
+                self.told_room();
+                return Err(ServeError::Write(error));
+            }
+        }
+        Ok(())
+    }
+
+    /// As many lines as are written at once.
+    fn next_lines(&self) -> Option<Vec<u8>> {
+        let queue = lock(&self.shared.queue);
+        let is_empty = |queue: &mut Queue| queue.lines.is_empty() && !queue.is_closed;
+        let waited = self.shared.filled.wait_while(queue, is_empty);
+        let mut queue = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut unsent = queue.lines.pop_front()?;
+        while unsent.len() < limits::UNSENT_BYTES
+            && let Some(line) = queue.lines.pop_front()
+        {
+            unsent.extend_from_slice(&line);
+        }
+        queue.bytes -= unsent.len();
+        let has_room = queue.has_room();
+        drop(queue);
+        if has_room {
+            self.told_room();
+        }
+        Some(unsent)
+    }
+
+    fn told_room(&self) {
+        self.shared.drained.notify_all();
+        self.shared.room.notify_waiters();
+    }
+
+    /// Waits until every request has its answer.
+    pub(super) async fn settled(&self) {
+        self.until(|open| open.requests.is_empty()).await;
+    }
+
+    /// Waits until the answer of a request is on its way.
+    pub(crate) async fn answered(&self, id: &RequestId) {
+        self.until(|open| !open.requests.contains_key(id)).await;
+    }
+
+    async fn until(&self, holds: impl Fn(&Open) -> bool) {
+        loop {
+            let answered = self.shared.answered.notified();
+            if holds(&lock(&self.shared.open)) {
+                return;
+            }
+            answered.await;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Hands out what is written, when it is asked for.
+    struct Held(mpsc::SyncSender<Vec<u8>>);
+
+    impl Write for Held {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let gone = |_| std::io::ErrorKind::BrokenPipe;
+            self.0.send(bytes.to_vec()).map_err(gone)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn fill(outbox: &Outbox) -> usize {
+        let line = vec![b'x'; 1_000];
+        let mut count = 0;
+        while lock(&outbox.shared.queue).has_room() {
+            outbox.line(line.clone());
+            count += 1;
+        }
+        count
+    }
+
+    #[test]
+    fn whoever_reads_waits_for_a_client_that_does_not_and_goes_on_when_it_does() {
+        let outbox = Outbox::default();
+        let sent = fill(&outbox);
+        let reader = thread::spawn({
+            let outbox = outbox.clone();
+            move || outbox.wait_for_room()
+        });
+        thread::sleep(Duration::from_millis(50));
+        assert!(!reader.is_finished());
+        let (writes, written) = mpsc::sync_channel(0);
+        let writer = thread::spawn({
+            let outbox = outbox.clone();
+            move || outbox.write_to(Held(writes)).is_ok()
+        });
+        let first = written.recv().expect("is written");
+        reader.join().expect("goes on");
+        outbox.close();
+        let all: usize = first.len() + written.iter().map(|part| part.len()).sum::<usize>();
+        assert_eq!(all, sent * 1_001);
+        assert!(writer.join().expect("ends"));
+    }
+
+    #[test]
+    fn nobody_waits_for_a_client_that_is_gone() {
+        let outbox = Outbox::default();
+        fill(&outbox);
+        let (writes, written) = mpsc::sync_channel(0);
+        drop(written);
+        assert!(outbox.write_to(Held(writes)).is_err());
+        outbox.wait_for_room();
+        outbox.line(vec![0; limits::OUTBOX_BYTES]);
+        outbox.wait_for_room();
+    }
+
+    #[test]
+    fn a_request_too_many_is_refused_and_one_of_many_waits_a_moment() {
+        let outbox = Outbox::default();
+        let id = |number: usize| RequestId::Number(i64::try_from(number).expect("fits"));
+        for number in 0..limits::OPEN_REQUESTS_MAX {
+            assert_eq!(outbox.open(&id(number), 1, None), Opened::Yes);
+        }
+        assert_eq!(outbox.open(&id(0), 1, None), Opened::InUse);
+        assert_eq!(outbox.open(&id(limits::OPEN_REQUESTS_MAX), 1, None), Opened::TooMany);
+        let began = std::time::Instant::now();
+        outbox.pace();
+        assert!(began.elapsed() >= limits::OPEN_PAUSE);
+        (0..limits::OPEN_REQUESTS_MAX).for_each(|number| outbox.give_up(&id(number)));
+        assert_eq!(lock(&outbox.shared.open).bytes, 0);
+    }
+}
