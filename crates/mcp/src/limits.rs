@@ -32,6 +32,8 @@ pub(crate) const NOTES: usize = 64;
 pub const CONNECTIONS: usize = 64;
 /// Sessions of clients that shook hands, over HTTP, at a time.
 pub const SESSIONS: usize = 256;
+/// Requests of one such session that are under way; one more is refused.
+pub const SESSION_REQUESTS: usize = 512;
 /// How long a session lives in which nothing happens and nothing is under way.
 pub const SESSION_IDLE: Duration = Duration::from_mins(30);
 /// How long a client may take to send the head of a request, or to send the next one.
@@ -101,3 +103,49 @@ pub(crate) const ISSUES_CHARS: usize = 2_000;
 pub(crate) const PROMPT_GUIDES: usize = 50;
 /// How often what somebody watches is looked at.
 pub(crate) const WATCH_EVERY: Duration = Duration::from_secs(1);
+/// How long whatever overtook a request over HTTP waits for it: a note about it, or a request with
+/// the same id.
+pub(crate) const OVERTAKEN: Duration = Duration::from_secs(5);
+/// How often, in one idle time, sessions are looked at.
+pub(crate) const SESSION_LOOKS: u32 = 4;
+/// Characters of the longest token that is looked at.
+pub(crate) const TOKEN_CHARS: usize = 16 << 10;
+/// How far two clocks may be apart.
+pub(crate) const CLOCK_LEEWAY_S: u64 = 30;
+/// Bytes of the largest metadata or key set.
+pub(crate) const KEYS_BYTES: usize = 256 << 10;
+/// How long an authorization server may take to answer.
+pub(crate) const KEYS_TIMEOUT: Duration = Duration::from_secs(10);
+/// When keys are read again although they still serve.
+pub(crate) const KEYS_LAST: Duration = Duration::from_mins(10);
+/// How soon keys are read again for a token whose key is not among them. Anybody can send one.
+pub(crate) const KEYS_REST: Duration = Duration::from_secs(30);
+/// Before another connection is taken after one could not be: the system is short of something.
+pub(crate) const ACCEPT_REST: Duration = Duration::from_millis(50);
+/// How long answers may take to leave once nothing is waited for any longer.
+pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
+/// Bytes of an answer of `rmcp` that says why there is none: always one line.
+pub(crate) const REASON_BYTES: usize = 4 << 10;
+/// How long a journal may take to answer before it counts as one that does not.
+pub(crate) const PROBE_PATIENCE: Duration = Duration::from_secs(2);
+/// How often a tool fails in the same way before its schema and an example are shown.
+pub(crate) const FAILURES_ENOUGH: u32 = 3;
+/// How long a client may keep what comes with the program, in milliseconds: it changes with the
+/// program alone.
+pub(crate) const FIXED_MS: u64 = 3_600_000;
+/// Bytes of a reply unless asked otherwise.
+pub(crate) const REPLY_BYTES: usize = 8 * 1024;
+/// Bytes of a reply at most.
+pub(crate) const REPLY_BYTES_MAX: usize = 256 * 1024;
+/// Bytes of a prompt that is due: that is what a caller came for.
+pub(crate) const PROMPT_BYTES: usize = 64 * 1024;
+/// Characters of each end: of few values, of many, of very many.
+pub(crate) const ENDS_CHARS: [usize; 3] = [400, 80, 0];
+/// A value that is no longer takes less than its address.
+pub(crate) const SMALL_BYTES: usize = 200;
+/// Bytes of a result that is also told as text. A longer one is whole in one form only.
+pub(crate) const TWICE_BYTES: usize = 32 * 1024;
+/// A description as long as this says no more than the name it is of.
+pub(crate) const PLAIN_BYTES: usize = 30;
+/// Fields of a result that are listed.
+pub(crate) const RESULT_FIELDS: usize = 4;

@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -16,11 +15,7 @@ use tokio::time::timeout;
 
 use super::Limits;
 use super::shutdown::Shutdown;
-
-/// Before another connection is taken after one could not be: the system is short of something.
-const REST: Duration = Duration::from_millis(50);
-/// How long answers may take to leave once nothing is waited for any longer.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+use crate::limits;
 
 /// Serves connections until `stop` is done, and then those that are at work to their end.
 pub(super) async fn serve(
@@ -40,7 +35,7 @@ pub(super) async fn serve(
     if timeout(limits.grace, all(&mut open)).await.is_err() {
         shutdown.cut();
         // Whoever does not take its answer now is gone.
-        let _ = timeout(LAST_WORDS, all(&mut open)).await;
+        let _ = timeout(limits::LAST_WORDS, all(&mut open)).await;
         open.abort_all();
     }
 }
@@ -61,7 +56,7 @@ async fn accept(
     loop {
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
-            tokio::time::sleep(REST).await;
+            tokio::time::sleep(limits::ACCEPT_REST).await;
             continue;
         };
         while open.try_join_next().is_some() {}

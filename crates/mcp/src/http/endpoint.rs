@@ -17,10 +17,11 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use serde_json::{Map, Value};
 
 use super::guard::Principal;
-use super::sessions::{Session, Sessions};
+use super::sessions::{Opened, Session, Sessions};
 use super::shutdown::Shutdown;
 use super::{Limits, Settings, reply};
 use crate::fault::{Fault, METHOD_NOT_FOUND};
+use crate::limits;
 use crate::message::{self, Id, Incoming, Message, Request as Asked};
 use crate::observed::Observed;
 use crate::params;
@@ -250,8 +251,14 @@ impl<S: ServerHandler> Endpoint<S> {
         params: Map<String, Value>,
     ) -> Result<Response, Refused> {
         let id = request::id(asked.id).map_err(Refused::malformed)?;
-        if !session.open(&id).await {
-            return Err(Refused::malformed(Fault::in_use()));
+        match session.open(&id).await {
+            Opened::Yes => {}
+            Opened::InUse => return Err(Refused::malformed(Fault::in_use())),
+            Opened::TooMany => {
+                let details = "too many requests are under way";
+                let fault = Fault::over_limit(details, limits::SESSION_REQUESTS);
+                return Err(Refused { status: StatusCode::SERVICE_UNAVAILABLE, fault });
+            }
         }
         let era = self.era(Some(session));
         let response = self.work(head, asked, params, era).await;

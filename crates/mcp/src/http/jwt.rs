@@ -11,10 +11,7 @@ use ring::signature::{
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Characters of the longest token that is looked at.
-const TOKEN_CHARS: usize = 16 << 10;
-/// How far two clocks may be apart.
-const LEEWAY_S: u64 = 30;
+use crate::limits;
 
 /// The keys that an authorization server signs with.
 #[derive(Debug, Clone, Default)]
@@ -160,7 +157,7 @@ pub(super) fn verify(
     expected: Expected<'_>,
 ) -> Result<String, TokenFault> {
     let malformed = || TokenFault::Malformed;
-    if token.len() > TOKEN_CHARS {
+    if token.len() > limits::TOKEN_CHARS {
         return Err(malformed());
     }
     let (signed, signature) = token.rsplit_once('.').ok_or_else(malformed)?;
@@ -213,11 +210,13 @@ fn is_for_us(claims: &Claims, expected: Expected<'_>) -> Result<(), TokenFault> 
         return Err(TokenFault::Audience);
     }
     // A token without an end would be good for ever.
-    if claims.exp.is_none_or(|end| seconds(end) + LEEWAY_S <= expected.now_s) {
+    if claims.exp.is_none_or(|end| seconds(end) + limits::CLOCK_LEEWAY_S <= expected.now_s) {
         return Err(TokenFault::Expired);
     }
     match claims.nbf {
-        Some(begin) if seconds(begin) > expected.now_s + LEEWAY_S => Err(TokenFault::NotYet),
+        Some(begin) if seconds(begin) > expected.now_s + limits::CLOCK_LEEWAY_S => {
+            Err(TokenFault::NotYet)
+        }
         _ => Ok(()),
     }
 }
@@ -225,7 +224,7 @@ fn is_for_us(claims: &Claims, expected: Expected<'_>) -> Result<(), TokenFault> 
 /// A moment as it is written, in whole seconds; one that is none is long over.
 #[expect(clippy::cast_sign_loss, reason = "what is below zero becomes zero")]
 fn seconds(at: f64) -> u64 {
-    (at as u64).min(u64::MAX - LEEWAY_S)
+    (at as u64).min(u64::MAX - limits::CLOCK_LEEWAY_S)
 }
 
 #[cfg(test)]
@@ -317,7 +316,7 @@ mod tests {
         for no_token in ["", ".", "..", "a.b.c", SIGNED.split('.').next().unwrap_or_default()] {
             assert_eq!(check(no_token, &all), Err(TokenFault::Malformed), "{no_token}");
         }
-        let long = "a".repeat(TOKEN_CHARS + 1);
+        let long = "a".repeat(limits::TOKEN_CHARS + 1);
         assert_eq!(check(&long, &all), Err(TokenFault::Malformed));
     }
 
@@ -335,8 +334,8 @@ mod tests {
         assert_eq!(with("aud", json!("https://milepost.example")), Some(TokenFault::Audience));
         assert_eq!(with("sub", json!("")), Some(TokenFault::NoSubject));
         for (end, fault) in [
-            (json!(NOW_S - LEEWAY_S + 1), None),
-            (json!(NOW_S - LEEWAY_S), Some(TokenFault::Expired)),
+            (json!(NOW_S - limits::CLOCK_LEEWAY_S + 1), None),
+            (json!(NOW_S - limits::CLOCK_LEEWAY_S), Some(TokenFault::Expired)),
             (json!(-1), Some(TokenFault::Expired)),
             (json!(1e300), None),
             (Value::Null, Some(TokenFault::Expired)),
@@ -344,8 +343,11 @@ mod tests {
         ] {
             assert_eq!(with("exp", end.clone()), fault, "{end}");
         }
-        assert_eq!(with("nbf", json!(NOW_S + LEEWAY_S)), None);
-        assert_eq!(with("nbf", json!(NOW_S + LEEWAY_S + 1)), Some(TokenFault::NotYet));
+        assert_eq!(with("nbf", json!(NOW_S + limits::CLOCK_LEEWAY_S)), None);
+        assert_eq!(
+            with("nbf", json!(NOW_S + limits::CLOCK_LEEWAY_S + 1)),
+            Some(TokenFault::NotYet)
+        );
     }
 
     #[test]

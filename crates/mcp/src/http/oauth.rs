@@ -15,17 +15,10 @@ use tokio::time::Instant;
 use url::{Host, Url};
 
 use super::jwt::{self, Expected, Keys, TokenFault};
+use crate::limits;
 
 /// Where clients look for what is needed to get a token (RFC 9728).
 pub(super) const METADATA: &str = "/.well-known/oauth-protected-resource";
-/// Bytes of the largest metadata or key set.
-const DOCUMENT_BYTES: usize = 256 << 10;
-/// How long an authorization server may take to answer.
-const TIMEOUT: Duration = Duration::from_secs(10);
-/// When keys are read again although they still serve.
-const KEYS_LAST: Duration = Duration::from_mins(10);
-/// How soon keys are read again for a token whose key is not among them. Anybody can send one.
-const KEYS_REST: Duration = Duration::from_secs(30);
 
 /// Where the keys of the issuer are.
 #[derive(Debug, Clone)]
@@ -132,7 +125,7 @@ impl ResourceServer {
 
     /// Whether tokens can be checked now: fetches the keys, when they are not here.
     pub async fn ready(&self) -> Result<(), OAuthError> {
-        self.keys(KEYS_LAST).await.map(|_| ())
+        self.keys(limits::KEYS_LAST).await.map(|_| ())
     }
 
     /// Where the metadata of this resource is.
@@ -156,10 +149,10 @@ impl ResourceServer {
 
     /// Whose token it is.
     pub(super) async fn subject(&self, token: &str) -> Result<String, Denied> {
-        let keys = self.keys(KEYS_LAST).await.map_err(Denied::Unknown)?;
+        let keys = self.keys(limits::KEYS_LAST).await.map_err(Denied::Unknown)?;
         match self.verified(token, &keys) {
             Err(TokenFault::UnknownKey) => {
-                let keys = self.keys(KEYS_REST).await.map_err(Denied::Unknown)?;
+                let keys = self.keys(limits::KEYS_REST).await.map_err(Denied::Unknown)?;
                 self.verified(token, &keys).map_err(Denied::Token)
             }
             verified => verified.map_err(Denied::Token),
@@ -234,8 +227,11 @@ impl ResourceServer {
     }
 
     async fn document(&self, url: Url) -> Result<Vec<u8>, OAuthError> {
-        let sending =
-            Sending { timeout: TIMEOUT, body_bytes: DOCUMENT_BYTES, ..Sending::default() };
+        let sending = Sending {
+            timeout: limits::KEYS_TIMEOUT,
+            body_bytes: limits::KEYS_BYTES,
+            ..Sending::default()
+        };
         let request = Outgoing::get(url).header("accept", "application/json");
         let answer = self.client.0.send(&request, &sending).await;
         let answer = answer.map_err(|error| OAuthError::Fetch(Box::new(error)))?;
@@ -325,10 +321,10 @@ mod tests {
         let here = "https://milepost.example/mcp";
         let server = ResourceServer::new("https://a.example", here, source).expect("is one");
         let named = |keys: Arc<Keys>| format!("{keys:?}");
-        let old = named(server.keys(KEYS_LAST).await.expect("are there"));
+        let old = named(server.keys(limits::KEYS_LAST).await.expect("are there"));
         assert!(old.contains("\"old\""), "{old}");
         // Young ones serve, old ones are asked for again.
-        assert_eq!(named(server.keys(KEYS_REST).await.expect("are there")), old);
+        assert_eq!(named(server.keys(limits::KEYS_REST).await.expect("are there")), old);
         let new = named(server.keys(Duration::ZERO).await.expect("are there"));
         assert!(new.contains("\"new\""), "{new}");
         assert_eq!(named(server.keys(Duration::ZERO).await.expect("are kept")), new);

@@ -2,7 +2,7 @@
 //! for each request.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -17,6 +17,7 @@ use super::reply;
 use super::sessions::Sessions;
 use tokio::runtime::Handle;
 
+use crate::limits;
 use crate::workflows::WorkflowServer;
 
 /// Where it is told whether the server is well, to anybody who may reach it.
@@ -26,9 +27,6 @@ pub(super) const METRICS: &str = "/metrics";
 
 const OK: &[u8] = br#"{"status":"ok"}"#;
 const UNWELL: &[u8] = br#"{"status":"unavailable"}"#;
-
-/// How long a journal may take to answer before it counts as one that does not.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is asked by those who watch.
 pub(super) struct Probe {
@@ -74,7 +72,7 @@ impl Probe {
     ) -> Option<T> {
         let (server, runtime) = (self.server.clone()?, Handle::current());
         let looking = tokio::task::spawn_blocking(move || runtime.block_on(look(server)));
-        tokio::time::timeout(PATIENCE, looking).await.ok()?.ok()
+        tokio::time::timeout(limits::PROBE_PATIENCE, looking).await.ok()?.ok()
     }
 }
 

@@ -20,8 +20,6 @@ use crate::message::Id;
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub(super) const EVENTS: &str = "text/event-stream";
-/// Bytes of an answer of `rmcp` that says why there is none: always one line.
-const REASON_BYTES: usize = 4 << 10;
 
 /// A fault as the whole answer.
 pub(super) fn fault(status: StatusCode, id: Id<'_>, fault: &Fault) -> Response {
@@ -100,7 +98,8 @@ pub(super) async fn worded(mut response: Response, id: Id<'_>) -> Response {
         return response;
     }
     let allow = response.headers().get(ALLOW).cloned();
-    let text = axum::body::to_bytes(response.into_body(), REASON_BYTES).await.unwrap_or_default();
+    let text =
+        axum::body::to_bytes(response.into_body(), limits::REASON_BYTES).await.unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();
     let told = match status.is_server_error() {
         true => Fault::new(crate::fault::INTERNAL_ERROR, "Internal error", serde_json::Value::Null),

@@ -24,11 +24,9 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::guard::Principal;
+use crate::limits;
 use crate::request;
 use crate::version::Revision;
-
-/// How long a note waits for the request it is about.
-const OVERTAKEN: Duration = Duration::from_secs(5);
 
 /// One client that shook hands.
 #[derive(Debug)]
@@ -44,6 +42,17 @@ pub(super) struct Session {
     /// Who shook hands, where that is known.
     owner: OnceLock<Principal>,
     has_tasks: bool,
+}
+
+/// What becomes of a request that is to be under way.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opened {
+    Yes,
+    /// One with its id is under way already.
+    InUse,
+    /// So many are in this session that none can be added.
+    TooMany,
 }
 
 /// Where a request is.
@@ -86,22 +95,31 @@ impl Session {
         self.revision.get().copied().unwrap_or(Revision::NEWEST)
     }
 
-    /// Notes that a request is under way; `false` when one with its id is already.
-    /// One that is being answered is waited for: its client has the answer, or will at once.
-    pub(super) async fn open(&self, id: &RequestId) -> bool {
+    /// Notes that a request is under way. One with the same id that is being answered is waited
+    /// for: its client has the answer, or will at once.
+    pub(super) async fn open(&self, id: &RequestId) -> Opened {
         self.touch();
         loop {
             let moved = self.moved.notified();
-            match lock(&self.open).entry(id.clone()) {
-                Entry::Vacant(free) => {
-                    free.insert(Stage::Read);
-                    return true;
-                }
-                Entry::Occupied(taken) if *taken.get() != Stage::Answering => return false,
-                Entry::Occupied(_) => {}
+            if let Some(opened) = self.try_open(id) {
+                return opened;
             }
-            if tokio::time::timeout(OVERTAKEN, moved).await.is_err() {
-                return false;
+            if tokio::time::timeout(limits::OVERTAKEN, moved).await.is_err() {
+                return Opened::InUse;
+            }
+        }
+    }
+
+    fn try_open(&self, id: &RequestId) -> Option<Opened> {
+        let mut open = lock(&self.open);
+        let is_full = open.len() >= limits::SESSION_REQUESTS;
+        match open.entry(id.clone()) {
+            Entry::Occupied(taken) if *taken.get() == Stage::Answering => None,
+            Entry::Occupied(_) => Some(Opened::InUse),
+            Entry::Vacant(_) if is_full => Some(Opened::TooMany),
+            Entry::Vacant(free) => {
+                free.insert(Stage::Read);
+                Some(Opened::Yes)
             }
         }
     }
@@ -126,7 +144,7 @@ impl Session {
             if lock(&self.open).get(id) != Some(&Stage::Read) {
                 return;
             }
-            if tokio::time::timeout(OVERTAKEN, moved).await.is_err() {
+            if tokio::time::timeout(limits::OVERTAKEN, moved).await.is_err() {
                 return;
             }
         }
@@ -224,13 +242,10 @@ impl Sessions {
     }
 }
 
-/// Looks this often, in one idle time, for sessions that are idle.
-const LOOKS: u32 = 4;
-
 /// Closes sessions in which nothing happens, for as long as it is polled.
 pub(super) async fn sweep(sessions: Arc<Sessions>, idle: Duration) {
     loop {
-        tokio::time::sleep(idle / LOOKS).await;
+        tokio::time::sleep(idle / limits::SESSION_LOOKS).await;
         for id in sessions.idle(idle) {
             // One that has ended by itself meanwhile is as gone.
             let _ = sessions.close_session(&id).await;
@@ -350,7 +365,8 @@ mod tests {
         let (now, later) = (Duration::ZERO, Duration::from_hours(1));
         assert!(session.is_idle(now) && !session.is_idle(later));
         let id = RequestId::Number(1);
-        assert!(session.open(&id).await && !session.open(&id).await);
+        assert_eq!(session.open(&id).await, Opened::Yes);
+        assert_eq!(session.open(&id).await, Opened::InUse);
         assert!(!session.is_idle(now));
         session.give_up(&id);
         assert!(session.is_idle(now));
@@ -358,6 +374,35 @@ mod tests {
         assert!(!session.is_idle(now));
         drop(streams);
         assert!(session.is_idle(now));
+    }
+
+    #[tokio::test]
+    async fn a_session_has_so_many_requests_under_way_and_no_more() {
+        let session = Session::new(true);
+        let id = |number: usize| RequestId::Number(i64::try_from(number).expect("fits"));
+        for number in 0..limits::SESSION_REQUESTS {
+            assert_eq!(session.open(&id(number)).await, Opened::Yes);
+        }
+        let next = id(limits::SESSION_REQUESTS);
+        assert_eq!(session.open(&next).await, Opened::TooMany);
+        session.give_up(&id(0));
+        assert_eq!(session.open(&next).await, Opened::Yes);
+    }
+
+    #[tokio::test]
+    async fn an_id_that_is_being_answered_is_waited_for() {
+        let session = Arc::new(Session::new(true));
+        let id = RequestId::Number(7);
+        assert_eq!(session.open(&id).await, Opened::Yes);
+        session.moves_to(&id, Stage::Answering);
+        let next = tokio::spawn({
+            let (session, id) = (Arc::clone(&session), id.clone());
+            async move { session.open(&id).await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!next.is_finished());
+        session.give_up(&id);
+        assert_eq!(next.await.expect("ends"), Opened::Yes);
     }
 
     #[test]

@@ -23,13 +23,13 @@ use super::approve::read;
 use super::client::{McpClient, is_stateless, principal};
 use super::names::{self, Meant};
 use super::next::{self, Next};
-use super::repeats::ENOUGH;
 use super::{
     DRY_RUN, Errors, MANIFESTS, WorkflowServer, changes, confirm, follow_task, payload, prompts,
     resources, shorten, tasks,
 };
 use crate::contract::Contract;
 use crate::fault::Fault;
+use crate::limits;
 use crate::trace;
 
 impl ServerHandler for WorkflowServer {
@@ -67,7 +67,7 @@ impl ServerHandler for WorkflowServer {
             ErrorData::internal_error(format!("a tool cannot be shown: {error}"), None)
         })?;
         let mut listed = ListToolsResult::with_all_items(tools);
-        listed.ttl_ms = is_stateless(&context).then_some(resources::FIXED_MS);
+        listed.ttl_ms = is_stateless(&context).then_some(limits::FIXED_MS);
         Ok(listed)
     }
 
@@ -78,7 +78,7 @@ impl ServerHandler for WorkflowServer {
     ) -> Result<ListResourcesResult, ErrorData> {
         one_page(request.as_ref())?;
         let mut listed = ListResourcesResult::with_all_items(resources::list());
-        listed.ttl_ms = is_stateless(&context).then_some(resources::FIXED_MS);
+        listed.ttl_ms = is_stateless(&context).then_some(limits::FIXED_MS);
         Ok(listed)
     }
 
@@ -90,7 +90,7 @@ impl ServerHandler for WorkflowServer {
         one_page(request.as_ref())?;
         let templates = resources::templates(self.look().profile);
         let mut listed = ListResourceTemplatesResult::with_all_items(templates);
-        listed.ttl_ms = is_stateless(&context).then_some(resources::FIXED_MS);
+        listed.ttl_ms = is_stateless(&context).then_some(limits::FIXED_MS);
         Ok(listed)
     }
 
@@ -451,7 +451,7 @@ impl WorkflowServer {
             problem.message
         ));
         let mut payload = payload::of(problem, &id, next.as_ref(), look);
-        if self.shared.repeats.count(operation.name, &problem.message) >= ENOUGH {
+        if self.shared.repeats.count(operation.name, &problem.message) >= limits::FAILURES_ENOUGH {
             payload["schema"] = (operation.request)();
             payload["example"] = (operation.example)();
         }

@@ -6,9 +6,6 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::limits;
 
-/// The time from which on more is told.
-pub(super) const ENOUGH: u32 = 3;
-
 /// The failures that came last, and how often.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {

@@ -17,15 +17,13 @@ use serde_json::{Value, json};
 
 use super::approve::misshapen;
 use super::{Look, next, tasks};
+use crate::limits;
 
 const MARKDOWN: &str = "text/markdown";
 const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
 /// What addresses of ours begin with.
 const SCHEME: &str = "milepost://";
-
-/// How long what comes with the program may be kept by a client: it changes with the program alone.
-pub(super) const FIXED_MS: u64 = 3_600_000;
 
 /// The pages that come with the program.
 pub(super) const DOCS: &[(&str, &str, &str)] = &[
@@ -101,7 +99,7 @@ pub(super) fn templates(profile: Profile) -> Vec<ResourceTemplate> {
 
 /// How long what is at an address may be kept; none when it may change at any time.
 pub(super) fn lives_ms(uri: &str) -> Option<u64> {
-    matches!(named(uri)?, Named::Spec | Named::Schema | Named::Docs(_)).then_some(FIXED_MS)
+    matches!(named(uri)?, Named::Spec | Named::Schema | Named::Docs(_)).then_some(limits::FIXED_MS)
 }
 
 /// Whether an address names something that can be there.

@@ -6,17 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde_json::{Map, Value, json};
 
-/// Bytes of a reply unless asked otherwise, and at most.
-pub(super) const USUAL: usize = 8 * 1024;
-pub(super) const MOST: usize = 256 * 1024;
-/// Bytes of a prompt that is due: that is what a caller came for.
-const PROMPT: usize = 64 * 1024;
-/// Characters of each end: of few values, of many, of very many.
-const ENDS: [usize; 3] = [400, 80, 0];
-/// A value that is no longer takes less than its address.
-const SMALL: usize = 200;
-/// Bytes of a result that is also told as text. A longer one is whole in one form only.
-const TWICE: usize = 32 * 1024;
+use crate::limits;
 
 /// What is escaped of an id in an address.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
@@ -31,14 +21,17 @@ pub(super) struct Link {
 /// The bound that a caller asked for.
 pub(super) fn bound(arguments: &Map<String, Value>) -> usize {
     let asked = arguments.get("inline_max").and_then(Value::as_u64);
-    asked.and_then(|asked| usize::try_from(asked).ok()).map_or(USUAL, |asked| asked.min(MOST))
+    asked
+        .and_then(|asked| usize::try_from(asked).ok())
+        .map_or(limits::REPLY_BYTES, |asked| asked.min(limits::REPLY_BYTES_MAX))
 }
 
 /// A result, with an address for each value that it only shows the ends of. Its text repeats it
 /// unless it is long; a client that reads nothing but text gets all of it there.
 pub(super) fn result(value: Value, links: &[Link], reads_structure: bool) -> CallToolResult {
     let text = value.to_string();
-    let text = if reads_structure && text.len() > TWICE { gist(&value) } else { text };
+    let text =
+        if reads_structure && text.len() > limits::TWICE_BYTES { gist(&value) } else { text };
     let mut result = CallToolResult::structured(value);
     result.content = vec![ContentBlock::text(text)];
     if reads_structure {
@@ -58,7 +51,7 @@ pub(super) fn result(value: Value, links: &[Link], reads_structure: bool) -> Cal
 fn gist(value: &Value) -> String {
     let fields = value.as_object().into_iter().flatten().map(|(name, value)| {
         let bytes = value.to_string().len();
-        let shown = match bytes <= 2 * SMALL {
+        let shown = match bytes <= 2 * limits::SMALL_BYTES {
             true => value.clone(),
             false => format!("{bytes} bytes: see structuredContent").into(),
         };
@@ -76,11 +69,12 @@ pub(super) fn shorten(answer: &mut Value, most: usize) -> Vec<Link> {
     let mut fitting = Fitting { size: answer.to_string().len(), answer, cuts: Vec::new() };
     let slots = slots(fitting.answer, at, &run);
     fitting.drop_repeated(at, &slots);
-    let exempt: usize = fitting.prompts(at).map(|prompt| prompt.len().min(PROMPT)).sum();
+    let exempt: usize =
+        fitting.prompts(at).map(|prompt| prompt.len().min(limits::PROMPT_BYTES)).sum();
     let most = most + exempt;
     fitting.cut(&slots, most);
     fitting.cut_prompts(at, &run);
-    for ends in &ENDS[1..] {
+    for ends in &limits::ENDS_CHARS[1..] {
         if fitting.size > most {
             fitting.trim_ends(*ends);
         }
@@ -148,12 +142,15 @@ impl Fitting<'_> {
 
     /// A prompt that is due is told once, wherever else it stands.
     fn drop_repeated(&mut self, at: &str, slots: &[Slot]) {
-        let prompts: Vec<String> =
-            self.prompts(at).filter(|one| one.len() > SMALL).map(str::to_owned).collect();
+        let prompts: Vec<String> = self
+            .prompts(at)
+            .filter(|one| one.len() > limits::SMALL_BYTES)
+            .map(str::to_owned)
+            .collect();
         for slot in slots {
             let value = self.answer.pointer(&slot.pointer).and_then(Value::as_str);
             if value.is_some_and(|value| prompts.iter().any(|prompt| prompt.contains(value)))
-                && value.is_some_and(|value| value.len() > SMALL)
+                && value.is_some_and(|value| value.len() > limits::SMALL_BYTES)
             {
                 self.put_link(slot);
             }
@@ -167,7 +164,7 @@ impl Fitting<'_> {
         let whole = slots.iter().filter(|slot| !is_cut(slot));
         let mut sized: Vec<(usize, Slot)> = whole
             .filter_map(|slot| Some((bytes(slot)?, slot.clone())))
-            .filter(|(bytes, _)| *bytes > SMALL)
+            .filter(|(bytes, _)| *bytes > limits::SMALL_BYTES)
             .collect();
         sized.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
         for (_, slot) in &sized {
@@ -184,7 +181,7 @@ impl Fitting<'_> {
             let pointer = format!("{at}/due/{number}/prompt");
             let slot = Slot { pointer, uri: address(run) };
             let prompt = self.answer.pointer(&slot.pointer).and_then(Value::as_str);
-            if prompt.is_some_and(|prompt| prompt.len() > PROMPT) {
+            if prompt.is_some_and(|prompt| prompt.len() > limits::PROMPT_BYTES) {
                 self.put_link(&slot);
             }
         }
@@ -193,8 +190,8 @@ impl Fitting<'_> {
     fn put_link(&mut self, slot: &Slot) {
         let Some(value) = self.answer.pointer_mut(&slot.pointer) else { return };
         let text = value.to_string();
-        let head: String = text.chars().take(ENDS[0]).collect();
-        let skipped = text.chars().count().saturating_sub(ENDS[0]);
+        let head: String = text.chars().take(limits::ENDS_CHARS[0]).collect();
+        let skipped = text.chars().count().saturating_sub(limits::ENDS_CHARS[0]);
         let tail: String = text.chars().skip(skipped).collect();
         let bytes = text.len();
         *value = json!({"resource": slot.uri, "bytes": bytes, "head": head, "tail": tail});
@@ -250,24 +247,24 @@ mod tests {
 
     #[test]
     fn what_is_larger_is_shown_by_its_ends() {
-        let long = "ä".repeat(USUAL);
+        let long = "ä".repeat(limits::REPLY_BYTES);
         let mut run = json!({
             "run_id": "run_1",
             "steps": [{"id": "a", "output": long}, {"id": "b", "output": "short"}],
             "final_output": {"long": long},
         });
-        let links = shorten(&mut run, USUAL);
+        let links = shorten(&mut run, limits::REPLY_BYTES);
         assert_eq!(run["steps"][0]["output"]["resource"], "milepost://run/run_1/step/a/output");
-        assert_eq!(run["steps"][0]["output"]["bytes"], 2 * USUAL + 2);
+        assert_eq!(run["steps"][0]["output"]["bytes"], 2 * limits::REPLY_BYTES + 2);
         assert_eq!(run["steps"][1]["output"], "short");
         assert_eq!(run["final_output"]["resource"], "milepost://run/run_1");
         assert_eq!(links.len(), 2);
-        assert!(run.to_string().len() < USUAL, "{run}");
+        assert!(run.to_string().len() < limits::REPLY_BYTES, "{run}");
         let mut nested = json!({"accepted": true, "run": {"run_id": "r", "final_output": long}});
-        shorten(&mut nested, MOST);
+        shorten(&mut nested, limits::REPLY_BYTES_MAX);
         assert_eq!(nested["run"]["final_output"], long);
         shorten(&mut nested, bound(&Map::new()));
-        assert_eq!(nested["run"]["final_output"]["bytes"], 2 * USUAL + 2);
+        assert_eq!(nested["run"]["final_output"]["bytes"], 2 * limits::REPLY_BYTES + 2);
     }
 
     /// Many values of a size that each would be shown whole do not fit together.
@@ -282,8 +279,12 @@ mod tests {
                 .collect();
             let count = steps.len();
             let mut run = json!({"run_id": "run_1", "steps": steps, "status": "succeeded"});
-            let links = shorten(&mut run, USUAL);
-            assert!(run.to_string().len() <= USUAL + 100, "{count}: {}", run.to_string().len());
+            let links = shorten(&mut run, limits::REPLY_BYTES);
+            assert!(
+                run.to_string().len() <= limits::REPLY_BYTES + 100,
+                "{count}: {}",
+                run.to_string().len()
+            );
             assert!(!links.is_empty());
             let kept = run["steps"].as_array().expect("steps").len();
             let omitted = run["steps_omitted"]["count"].as_u64().unwrap_or_default();
@@ -298,13 +299,14 @@ mod tests {
             "run_id": "run_1", "steps": [], "inputs": {"task": prompt, "name": "x"},
             "due": [{"step_id": "a", "prompt": prompt}],
         });
-        shorten(&mut run, USUAL);
+        shorten(&mut run, limits::REPLY_BYTES);
         assert_eq!(run["due"][0]["prompt"], prompt.as_str());
         assert_eq!(run["inputs"]["task"]["resource"], "milepost://run/run_1");
         assert_eq!(run["inputs"]["name"], "x");
         assert!(run.to_string().len() < prompt.len() + 2_000);
-        let mut huge = json!({"run_id": "r", "due": [{"prompt": "x".repeat(PROMPT + 1)}]});
-        shorten(&mut huge, USUAL);
+        let mut huge =
+            json!({"run_id": "r", "due": [{"prompt": "x".repeat(limits::PROMPT_BYTES + 1)}]});
+        shorten(&mut huge, limits::REPLY_BYTES);
         assert_eq!(huge["due"][0]["prompt"]["resource"], "milepost://run/r");
     }
 
@@ -312,12 +314,12 @@ mod tests {
     fn a_long_result_is_whole_in_one_form() {
         let short = result(json!({"a": 1}), &[], true);
         assert_eq!(serde_json::to_value(&short.content[0]).expect("JSON")["text"], "{\"a\":1}");
-        let long = json!({"workflow_id": "w", "content": "x".repeat(TWICE)});
+        let long = json!({"workflow_id": "w", "content": "x".repeat(limits::TWICE_BYTES)});
         let text = |reads| {
             let result = result(long.clone(), &[], reads);
             serde_json::to_value(&result.content[0]).expect("JSON")["text"].to_string()
         };
         assert!(text(true).len() < 500 && text(true).contains("structuredContent"));
-        assert!(text(false).len() > TWICE);
+        assert!(text(false).len() > limits::TWICE_BYTES);
     }
 }

@@ -167,7 +167,7 @@ pub(super) fn detailed(
 fn result(run: &TaskRun, look: Look) -> Result<CallToolResult, Problem> {
     let mut shown = next::written(&run.view, look)?;
     shown["updated_ms"] = run.updated_ms.into();
-    let links = shorten::shorten(&mut shown, shorten::USUAL);
+    let links = shorten::shorten(&mut shown, limits::REPLY_BYTES);
     let has_failed = run.view.status == RunStatus::Failed;
     if let Some(object) = shown.as_object_mut().filter(|_| has_failed) {
         object.extend(failure(&run.view, look));

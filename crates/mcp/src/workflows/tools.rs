@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::confirm;
 use super::names::{self, Spelling};
+use crate::limits;
 
 /// Every tool of a set, in the order of the table.
 pub(super) fn list(profile: Profile, spelling: Spelling) -> Vec<Value> {
@@ -121,7 +122,7 @@ fn argument(schema: &Value) -> Value {
             ("items", value) => {
                 kept.insert(key.clone(), argument(value));
             }
-            ("description", Value::String(text)) if text.len() > PLAIN => {
+            ("description", Value::String(text)) if text.len() > limits::PLAIN_BYTES => {
                 let text = text.trim_end_matches('.').replace('\n', " ");
                 kept.insert(key.clone(), text.into());
             }
@@ -130,9 +131,6 @@ fn argument(schema: &Value) -> Value {
     }
     Value::Object(kept)
 }
-
-/// A description as long as this says no more than the name it is of.
-const PLAIN: usize = 30;
 
 fn not_null(kind: &Value) -> Value {
     let Some(kinds) = kind.as_array() else { return kind.clone() };
@@ -143,9 +141,6 @@ fn not_null(kind: &Value) -> Value {
     }
 }
 
-/// Fields of a result that are listed.
-const FIELDS: usize = 4;
-
 /// The result: the first fields that it always has; or the word of a failure, which clients check
 /// too. Types are told where something depends on them.
 fn output(schema: &Value) -> Value {
@@ -154,7 +149,8 @@ fn output(schema: &Value) -> Value {
     let (mut fields, mut always) = (Map::new(), Vec::new());
     for form in forms {
         let required = form["required"].as_array().into_iter().flatten();
-        let required: Vec<&str> = required.filter_map(Value::as_str).take(FIELDS).collect();
+        let required: Vec<&str> =
+            required.filter_map(Value::as_str).take(limits::RESULT_FIELDS).collect();
         let is_choice = |name: &&&str| form["properties"][**name]["type"] == "boolean";
         for name in required.iter().filter(is_choice) {
             fields.insert((*name).to_owned(), json!({"type": "boolean"}));

@@ -137,21 +137,27 @@ fn holders(place: &Place) -> usize {
 
 #[test]
 fn a_process_has_one_driver_on_every_surface() {
-    for (arguments, version) in SURFACES {
-        let place = Place::new();
-        let mut client = connect(&place, arguments, version);
-        client.ping();
-        assert_eq!(holders(&place), 0, "{arguments:?} {version}: nothing is to be driven yet");
-        let run = call(&mut client, "workflow.run", &json!({"manifest": WAITS}));
-        let status = json!({"run_id": run["run_id"]});
-        // Whoever else looks after runs has looked by then.
-        let until = Instant::now() + Duration::from_secs(5);
-        while Instant::now() < until {
-            assert_eq!(holders(&place), 1, "{arguments:?} {version}");
-            let run = call(&mut client, "workflow.status", &status);
-            assert_eq!(run["status"], "waiting", "{run}");
-            std::thread::sleep(LOOK);
+    std::thread::scope(|scope| {
+        for (arguments, version) in SURFACES {
+            scope.spawn(move || has_one_driver(arguments, version));
         }
+    });
+}
+
+fn has_one_driver(arguments: &[&str], version: &str) {
+    let place = Place::new();
+    let mut client = connect(&place, arguments, version);
+    client.ping();
+    assert_eq!(holders(&place), 0, "{arguments:?} {version}: nothing is to be driven yet");
+    let run = call(&mut client, "workflow.run", &json!({"manifest": WAITS}));
+    let status = json!({"run_id": run["run_id"]});
+    // Whatever else looks after runs has looked by then.
+    let until = Instant::now() + Duration::from_secs(5);
+    while Instant::now() < until {
+        assert_eq!(holders(&place), 1, "{arguments:?} {version}");
+        let run = call(&mut client, "workflow.status", &status);
+        assert_eq!(run["status"], "waiting", "{run}");
+        std::thread::sleep(LOOK);
     }
 }
 
