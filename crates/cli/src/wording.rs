@@ -271,7 +271,7 @@ mod tests {
     use super::*;
     use crate::args::Arguments;
 
-    fn line(operation: &'static str, arguments: Value) -> String {
+    fn line(operation: &'static str, arguments: &Value) -> String {
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         CommandLine.call(&Invocation { arguments, ..Invocation::of(operation) })
     }
@@ -339,7 +339,7 @@ mod tests {
             ("doctor", json!({"fix": true}), "milepost doctor --fix"),
             ("made.up", json!({"a": 1}), "made.up {\"a\":1}"),
         ] {
-            assert_eq!(line(operation, arguments), expected);
+            assert_eq!(line(operation, &arguments), expected);
         }
     }
 

@@ -1,8 +1,8 @@
 //! How a door spells what hints name, and which door an answer is written for.
 //!
-//! Answers are serialised far below the door that asked for them. [`scoped`] sets the door's wording
-//! for as long as that takes, and [`Worded`] fields are written in it; without a door they are
-//! written in the [`Neutral`] one.
+//! Answers are serialised far below the door that asked for them. [`scoped`] sets the wording of
+//! that door for as long as it takes, and [`Worded`] fields are written in it; without a door they
+//! are written in the [`Neutral`] one.
 
 use std::cell::RefCell;
 use std::fmt;

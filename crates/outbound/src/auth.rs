@@ -226,7 +226,7 @@ impl Auth {
         };
         let schemes = ways.iter().map(names).collect();
         let first = ways.first().and_then(|way| way.schemes.iter().find(|one| !has(one)));
-        let scheme = first.map(|(name, _)| (*name).to_string()).unwrap_or_default();
+        let scheme = first.map(|(name, _)| (*name).clone()).unwrap_or_default();
         let takes = self.takes(&scheme);
         Err(AuthError::NoCredentials { catalog: self.catalog.clone(), schemes, scheme, takes })
     }

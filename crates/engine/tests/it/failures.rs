@@ -20,27 +20,23 @@ fn told(failure: &Failure) -> String {
     format!("{}: {} ({hint})", failure.code, failure.message())
 }
 
+/// As version 0.1 wrote them, never to be edited.
+const WRITTEN: &str = include_str!("failures-v0.1.jsonl");
+
 #[test]
 fn failures_of_version_0_1_are_shown_as_they_were_written() {
-    for (text, expected) in [
-        (
-            r#"{"code":"EXPRESSION_FAILED","message":"`for_each` must yield a list: it yields a number","hint":"correct the expression, then resume with `--latest`","context":{"place":"for_each"}}"#,
-            "EXPRESSION_FAILED: `for_each` must yield a list: it yields a number (correct the \
-             expression, then resume with `--latest`)",
-        ),
-        (
-            r#"{"code":"SECRET_NOT_FOUND","message":"the secret input `token` was given to another process","hint":"go on with `milepost resume run_1 -i token=…`","context":{"next":"milepost resume run_1 -i token=…"}}"#,
-            "SECRET_NOT_FOUND: the secret input `token` was given to another process (go on with \
-             `milepost resume run_1 -i token=…`)",
-        ),
-        (
-            r#"{"code":"RUN_TIMEOUT","message":"it took too long"}"#,
-            "RUN_TIMEOUT: it took too long ()",
-        ),
-    ] {
-        let failure: Failure = serde_json::from_str(text).expect("is read");
+    let expected = [
+        "EXPRESSION_FAILED: `for_each` must yield a list: it yields a number (correct the \
+         expression, then resume with `--latest`)",
+        "SECRET_NOT_FOUND: the secret input `token` was given to another process (go on with \
+         `milepost resume run_1 -i token=…`)",
+        "RUN_TIMEOUT: it took too long ()",
+    ];
+    assert_eq!(WRITTEN.lines().count(), expected.len());
+    for (line, expected) in WRITTEN.lines().zip(expected) {
+        let failure: Failure = serde_json::from_str(line).expect("is read");
         assert_eq!(told(&failure), expected);
-        assert_eq!(serde_json::to_string(&failure).expect("JSON"), text);
+        assert_eq!(serde_json::to_string(&failure).expect("JSON"), line);
     }
 }
 

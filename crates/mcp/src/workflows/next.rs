@@ -6,7 +6,7 @@ use std::sync::Arc;
 use milepost_model::hint::{HintPart, Invocation};
 use milepost_model::problem::{Code, Problem};
 use milepost_model::wording::{self, Wording};
-use milepost_ops::OPERATIONS;
+use milepost_ops::{OPERATIONS, Operation};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -92,7 +92,7 @@ fn for_tools(call: &Invocation, look: Look) -> Option<Invocation> {
 /// Whether this client has a tool for an operation.
 fn has(operation: &str, look: Look) -> bool {
     let found = OPERATIONS.iter().find(|one| one.name == operation);
-    found.and_then(|one| one.tool()).is_some_and(|tool| look.has(tool))
+    found.and_then(Operation::tool).is_some_and(|tool| look.has(tool))
 }
 
 /// Operations that take one thing of several, which no schema asks for: the one to name.
@@ -237,7 +237,7 @@ mod tests {
         hint.worded(&Tools(Look::default()))
     }
 
-    fn next(problem: &Problem, arguments: Value) -> Value {
+    fn next(problem: &Problem, arguments: &Value) -> Value {
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         after(problem, &arguments, Look::default()).map_or(Value::Null, |next| next.to_value())
     }
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn a_call_that_a_hint_names_is_next_when_it_is_whole() {
         let of =
-            |call| next(&problem(Code::CatalogDisabled, Hint::text("see ").call(call)), json!({}));
+            |call| next(&problem(Code::CatalogDisabled, Hint::text("see ").call(call)), &json!({}));
         let enable = Invocation::of("catalog.set_enabled").with("enabled", true);
         assert_eq!(of(enable.clone()), Value::Null);
         let enable = enable.with("catalog_id", "shop");
@@ -287,30 +287,30 @@ mod tests {
         let runs = json!({"tool": "workflow_status", "arguments": {}});
         assert_eq!(of(Invocation::of("runs.list")), runs);
         let person = Hint::text("stop: ").person(Invocation::of("workflow.list"));
-        assert_eq!(next(&problem(Code::PresenceRequired, person), json!({})), Value::Null);
+        assert_eq!(next(&problem(Code::PresenceRequired, person), &json!({})), Value::Null);
     }
 
     #[test]
     fn what_is_next_depends_on_the_cause() {
         let invalid = problem(Code::WorkflowInvalid, "correct it");
-        let of_text = next(&invalid, json!({"manifest": "steps: ["}));
+        let of_text = next(&invalid, &json!({"manifest": "steps: ["}));
         let arguments = json!({"manifest": CORRECTED});
         assert_eq!(of_text, json!({"tool": "workflow_validate", "arguments": arguments}));
         let arguments = json!({"workflow_id": "refund"});
-        let of_file = next(&invalid, arguments.clone());
+        let of_file = next(&invalid, &arguments);
         assert_eq!(of_file, json!({"tool": "workflow_validate", "arguments": arguments}));
-        assert_eq!(next(&invalid, json!({})), Value::Null);
+        assert_eq!(next(&invalid, &json!({})), Value::Null);
 
         let failed = problem(Code::UpstreamRejected, "look at the answer, then resume");
-        assert_eq!(next(&failed, json!({})), Value::Null);
+        assert_eq!(next(&failed, &json!({})), Value::Null);
         let arguments = json!({"run_id": "run_1", "plan_only": true});
         let failed = failed.context("run_id", "run_1");
         let resume = json!({"tool": "workflow_resume", "arguments": arguments});
-        assert_eq!(next(&failed, json!({})), resume);
+        assert_eq!(next(&failed, &json!({})), resume);
 
         let refused = problem(Code::ResumeRefused, "raise the budget").context("run_id", "run_1");
         let status = json!({"tool": "workflow_status", "arguments": {"run_id": "run_1"}});
-        assert_eq!(next(&refused, json!({})), status);
+        assert_eq!(next(&refused, &json!({})), status);
     }
 
     #[test]
