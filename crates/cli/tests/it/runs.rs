@@ -462,6 +462,26 @@ fn what_is_wrong_is_shown_by_what_can_be_typed() {
     assert!(ran.err.contains("hint: name one of its steps: `a`"), "{}", ran.err);
 }
 
+/// The journal keeps a cause; whoever looks is told what happened, and what to type.
+#[test]
+fn a_failure_is_told_in_the_words_of_the_command_line() {
+    let naps = "workflow: naps\ninputs: {until: {type: string}}\nsteps:\n  \
+        - {id: nap, wait: \"${{ inputs.until }}\"}\n";
+    let place = Place::with(&[("naps.yaml", naps)]);
+    let run = last(&place.run(["run", "naps.yaml", "-i", "until=soon", "--json"]).ends(1));
+    let failure = json!({
+        "code": "EXPRESSION_FAILED",
+        "message": "`wait` must yield a duration or a moment: it yields `soon`",
+        "hint": "correct the expression, then resume with `--latest`",
+        "context": {"place": "wait"},
+    });
+    assert_eq!(run["problem"], failure);
+    let logs = place.run(["logs", run["run_id"].as_str().expect("an id"), "--json"]).ends(0);
+    assert_eq!(last(&logs)["failure"], failure);
+    let ran = place.run(["show", run["run_id"].as_str().expect("an id")]).ends(0);
+    assert!(ran.err.contains("then resume with `--latest`"), "{}", ran.err);
+}
+
 #[test]
 fn a_value_that_was_used_is_the_default_of_the_next_run() {
     let (server, _) = counting();

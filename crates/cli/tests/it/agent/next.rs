@@ -198,6 +198,22 @@ fn failures_name_tools_and_not_commands() {
     }
 }
 
+/// The cause of a failure is told in the words of whoever looks at it.
+#[test]
+fn a_failed_run_says_what_to_do_in_the_words_of_tools() {
+    let naps = "workflow: naps\ninputs: {until: {type: string}}\nsteps:\n  \
+        - {id: nap, wait: \"${{ inputs.until }}\"}\n";
+    let place = Place::new();
+    let mut agent = Agent::connect(&place, &[]);
+    let asked = json!({"manifest": naps, "inputs": {"until": "soon"}, "wait_s": 20});
+    let run = agent.call("workflow_run", &asked);
+    let hint = "correct the expression, then resume with `version: \"latest\"`";
+    assert_eq!(run["problem"]["hint"], hint, "{run}");
+    assert_eq!(run["steps"][0]["problem"]["hint"], hint, "{run}");
+    let broken = agent.refused("workflow_run", &json!({"manifest": "workflow: x\nsteps: 1\n"}));
+    assert_eq!(broken["next"]["tool"], "workflow_validate", "{broken}");
+}
+
 /// What is said below the doors names operations: each door has words of its own for them.
 #[test]
 fn nothing_below_the_doors_speaks_of_the_command_line() {
