@@ -195,21 +195,31 @@ fn a_model_is_asked_five_times_and_no_more() {
         let answer = json!({"model": "m", "role": "assistant", "content": content});
         agent.client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
     }
-    let told = loop {
-        let got = agent.client.call("tasks/get", &json!({"taskId": run}));
-        if due(&mut agent, &run)["attempt"] == 6 {
-            break got;
-        }
+    while due(&mut agent, &run)["attempt"] != 6 {
         std::thread::sleep(std::time::Duration::from_millis(20));
-    };
+    }
+    let told = agent.client.call("tasks/get", &json!({"taskId": run}));
     assert_eq!(told["status"], "input_required", "{told}");
     std::thread::sleep(std::time::Duration::from_millis(1500));
     // How the task stands may be told late; what is asked has an id.
     while let Some(told) = agent.client.heard() {
         assert!(told["id"].is_null(), "nobody is asked a sixth time: {told}");
     }
-    let taken = submit(&mut agent, &run, "draft", &json!({"manifest": GREETS}));
-    assert_eq!(taken["accepted"], true, "{taken}");
+    let arguments = json!({"run_id": run, "step_id": "draft", "output": {"manifest": GREETS}});
+    let params = json!({"name": "workflow_submit", "arguments": arguments});
+    agent
+        .client
+        .say(&json!({"jsonrpc": "2.0", "id": "submit", "method": "tools/call", "params": params}));
+    // The run goes on at once, and asks the model for its inputs: before the answer, or after it.
+    let taken = loop {
+        let heard = agent.client.hear();
+        if heard["id"] == "submit" {
+            break heard;
+        }
+        let asked = heard["params"]["messages"][0]["content"]["text"].as_str();
+        assert!(asked.is_some_and(|asked| asked.contains("lacks values")), "{heard}");
+    };
+    assert_eq!(taken["result"]["structuredContent"]["accepted"], true, "{taken}");
 }
 
 /// What is to be corrected is what the orchestration ran, not the orchestration.
