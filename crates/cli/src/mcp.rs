@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use milepost_mcp::workflows::{Errors, Look, Spelling, WorkflowServer};
 use milepost_mcp::{
-    LazyRuntime, Options, Revision, Served, Surface, raw_stdout, serve_stdio, stdin_until_signal,
+    LazyRuntime, Options, Revision, Surface, Tables, raw_stdout, serve_stdio, stdin_until_signal,
 };
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::Profile;
@@ -42,14 +42,14 @@ pub(crate) fn run(arguments: &Mcp, terminal: &mut Terminal) -> Result<Exit, Fail
     let server = server(look(shown, options.surface))?;
     let runtime = LazyRuntime::new(WORKERS);
     let tending = Tending::begin(server.clone(), runtime.clone())?;
-    let served = Served::both(&server, runtime.clone());
-    let served = serve_stdio(&served, options, stdin, stdout, io::stderr());
+    let tables = Tables::both(&server, runtime.clone());
+    let outcome = serve_stdio(&tables, options, stdin, stdout, io::stderr());
     tending.end();
     if let Some(runtime) = runtime.started() {
         runtime.block_on(server.finish_runs());
     }
     // What went wrong is on standard error already.
-    Ok(if served.is_ok() { Exit::Done } else { Exit::Failed })
+    Ok(if outcome.is_ok() { Exit::Done } else { Exit::Failed })
 }
 
 /// The one server of a process, over the one set of operations that it has.

@@ -32,5 +32,5 @@ pub use runtime::LazyRuntime;
 #[cfg(unix)]
 pub use signals::UntilStopped;
 pub use signals::{raw_stdout, stdin_until_signal};
-pub use stdio::{ServeError, Served, serve_stdio};
+pub use stdio::{ServeError, Tables, serve_stdio};
 pub use version::{Options, Revision, Surface};

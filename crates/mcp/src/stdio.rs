@@ -36,8 +36,8 @@ pub enum ServeError {
     Threads(#[source] io::Error),
 }
 
-/// What a pipe is served with.
-pub struct Served<'s> {
+/// The tables that a pipe is served from.
+pub struct Tables<'s> {
     guides: &'s dyn Contract,
     workflows: Option<Workflows>,
 }
@@ -50,23 +50,23 @@ pub(crate) struct Workflows {
     beside_guides: WorkflowServer,
 }
 
-impl std::fmt::Debug for Served<'_> {
+impl std::fmt::Debug for Tables<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Served").field("has_workflows", &self.workflows.is_some()).finish()
+        f.debug_struct("Tables").field("has_workflows", &self.workflows.is_some()).finish()
     }
 }
 
-impl<'s> Served<'s> {
+impl<'s> Tables<'s> {
     /// One contract, for every client.
-    pub fn guides(guides: &'s dyn Contract) -> Served<'s> {
-        Served { guides, workflows: None }
+    pub fn guides(guides: &'s dyn Contract) -> Tables<'s> {
+        Tables { guides, workflows: None }
     }
 
     /// Both tables of a server: the guides, and everything else as soon as a client calls for it.
-    pub fn both(server: &'s WorkflowServer, runtime: LazyRuntime) -> Served<'s> {
+    pub fn both(server: &'s WorkflowServer, runtime: LazyRuntime) -> Tables<'s> {
         let (own, beside_guides) = (server.clone(), server.beside_guides());
         let workflows = Workflows { server: own, runtime, beside_guides };
-        Served { guides: server.guides(), workflows: Some(workflows) }
+        Tables { guides: server.guides(), workflows: Some(workflows) }
     }
 }
 
@@ -103,13 +103,13 @@ fn internal(error: &dyn std::error::Error) -> Fault {
 ///
 /// An error is on the log already when it is returned: the caller turns it into an exit code.
 pub fn serve_stdio(
-    served: &Served<'_>,
+    tables: &Tables<'_>,
     options: Options,
     stdin: impl Read,
     stdout: impl Write + Send,
     mut log: impl Write,
 ) -> Result<(), ServeError> {
-    let outcome = serve(served, options, stdin, stdout, &mut log);
+    let outcome = serve(tables, options, stdin, stdout, &mut log);
     if let Err(error) = &outcome {
         // Nobody is left to tell when the log is gone too.
         let _ = writeln!(log, "error: {error}");
@@ -118,20 +118,20 @@ pub fn serve_stdio(
 }
 
 fn serve(
-    served: &Served<'_>,
+    tables: &Tables<'_>,
     options: Options,
     stdin: impl Read,
     stdout: impl Write + Send,
     log: impl Write,
 ) -> Result<(), ServeError> {
     let mut frames = Frames::new(stdin);
-    let workflows = served.workflows.as_ref();
+    let workflows = tables.workflows.as_ref();
     let opens_with_guides = matches!(options.surface, Surface::Auto | Surface::Workflowlookup);
     let workflows = match workflows.filter(|_| !opens_with_guides) {
         Some(workflows) => return pipe::serve(workflows, options, None, frames, stdout),
         None => workflows,
     };
-    let mut session = Session::new(served.guides, workflows, options);
+    let mut session = Session::new(tables.guides, workflows, options);
     let mut answers = Answers { stdout, log, output: Output::default() };
     let other = answered(&mut session, &mut frames, &mut answers)?;
     match workflows.zip(other) {

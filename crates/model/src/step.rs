@@ -1,5 +1,7 @@
 //! Steps of a manifest: what they do, and what all of them share.
 
+mod kind;
+
 use serde_json::{Value, json};
 
 use crate::condition::Condition;
@@ -20,6 +22,8 @@ use crate::template::Template;
 use crate::templated::{Bare, Dynamic, Located, Templated};
 use crate::tree::{At, Kind, Node};
 use crate::wait::Wait;
+
+pub use kind::ActionKind;
 
 /// One step of a workflow, whatever it does and however it was spelt.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,52 +100,6 @@ impl Action {
             Action::Set(_) => ActionKind::Set,
             Action::Fail(_) => ActionKind::Fail,
             Action::Loop(_) => ActionKind::Loop,
-        }
-    }
-}
-
-/// The kinds of steps.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ActionKind {
-    /// Calls an operation or runs another workflow.
-    #[default]
-    Run,
-    /// Lets an agent work.
-    Prompt,
-    /// Lets a person decide.
-    Approve,
-    /// Lets time pass.
-    Wait,
-    /// Computes values.
-    Set,
-    /// Ends the run with a message.
-    Fail,
-    /// Repeats a body.
-    Loop,
-}
-
-impl ActionKind {
-    /// All of them.
-    pub const ALL: [ActionKind; 7] = [
-        ActionKind::Run,
-        ActionKind::Prompt,
-        ActionKind::Approve,
-        ActionKind::Wait,
-        ActionKind::Set,
-        ActionKind::Fail,
-        ActionKind::Loop,
-    ];
-
-    /// The key that makes a step of this kind.
-    pub fn name(self) -> &'static str {
-        match self {
-            ActionKind::Run => "run",
-            ActionKind::Prompt => "prompt",
-            ActionKind::Approve => "approve",
-            ActionKind::Wait => "wait",
-            ActionKind::Set => "set",
-            ActionKind::Fail => "fail",
-            ActionKind::Loop => "loop",
         }
     }
 }

@@ -64,6 +64,7 @@ pub(crate) mod optional {
 
     use super::Named;
 
+    #[expect(clippy::ref_option, reason = "serde calls it with a reference to the field")]
     pub(crate) fn serialize<T: Named, S: Serializer>(
         value: &Option<T>,
         to: S,

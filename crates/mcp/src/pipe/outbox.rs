@@ -352,15 +352,15 @@ mod tests {
         });
         thread::sleep(Duration::from_millis(50));
         assert!(!reader.is_finished());
-        let (writes, written) = mpsc::sync_channel(0);
+        let (held, parts) = mpsc::sync_channel(0);
         let writer = thread::spawn({
             let outbox = outbox.clone();
-            move || outbox.write_to(Held(writes)).is_ok()
+            move || outbox.write_to(Held(held)).is_ok()
         });
-        let first = written.recv().expect("is written");
+        let first = parts.recv().expect("is written");
         reader.join().expect("goes on");
         outbox.close();
-        let all: usize = first.len() + written.iter().map(|part| part.len()).sum::<usize>();
+        let all: usize = first.len() + parts.iter().map(|part| part.len()).sum::<usize>();
         assert_eq!(all, sent * 1_001);
         assert!(writer.join().expect("ends"));
     }
@@ -369,9 +369,9 @@ mod tests {
     fn nobody_waits_for_a_client_that_is_gone() {
         let outbox = Outbox::default();
         fill(&outbox);
-        let (writes, written) = mpsc::sync_channel(0);
-        drop(written);
-        assert!(outbox.write_to(Held(writes)).is_err());
+        let (held, parts) = mpsc::sync_channel(0);
+        drop(parts);
+        assert!(outbox.write_to(Held(held)).is_err());
         outbox.wait_for_room();
         outbox.line(vec![0; limits::OUTBOX_BYTES]);
         outbox.wait_for_room();

@@ -4,9 +4,9 @@
 //! bytes -> framing (pipe, HTTP) -> rmcp (eras, peers, cancellation) -> WorkflowServer -> ops
 //! ```
 //!
-//! [`WorkflowServer`] is one server for every client of a process: it holds no connection. What a tool, a
-//! resource or a prompt is comes from the table of operations; nothing here knows one by name but
-//! where the contract gives it a meaning of its own.
+//! [`WorkflowServer`] is one server for every client of a process: it holds no connection. What a
+//! tool, a resource or a prompt is comes from the table of operations; nothing here knows one by
+//! name but where the contract gives it a meaning of its own.
 
 mod act;
 mod approve;

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use milepost_mcp::{Options, ServeError, Served, limits, serve_stdio};
+use milepost_mcp::{Options, ServeError, Tables, limits, serve_stdio};
 
 use super::{INITIALIZE, Pieces, Tools, parse_error, served, text};
 
@@ -86,7 +86,7 @@ impl Write for &mut Counted {
 fn counted(pieces: &[&[u8]]) -> Counted {
     let mut counted = Counted::default();
     let input = Pieces::new(pieces.iter().copied());
-    serve_stdio(&Served::guides(&Tools), Options::default(), input, &mut counted, io::sink())
+    serve_stdio(&Tables::guides(&Tools), Options::default(), input, &mut counted, io::sink())
         .expect("serves");
     counted
 }
@@ -134,7 +134,7 @@ fn a_client_that_is_gone_ends_the_server() {
     let mut input = Pieces::new([ping; 10]);
     let mut log = Vec::new();
     let served =
-        serve_stdio(&Served::guides(&Tools), Options::default(), &mut input, Closing(3), &mut log);
+        serve_stdio(&Tables::guides(&Tools), Options::default(), &mut input, Closing(3), &mut log);
     assert!(
         matches!(served, Err(ServeError::Write(error)) if error.kind() == ErrorKind::BrokenPipe)
     );
@@ -155,7 +155,7 @@ impl Read for Failing {
 fn an_input_that_fails_ends_the_server_and_an_interruption_does_not() {
     let mut log = Vec::new();
     let input = Failing(vec![ErrorKind::Interrupted; 3]);
-    serve_stdio(&Served::guides(&Tools), Options::default(), input, io::sink(), &mut log)
+    serve_stdio(&Tables::guides(&Tools), Options::default(), input, io::sink(), &mut log)
         .expect("ends well");
     assert_eq!(text(log), "");
 
@@ -164,7 +164,7 @@ fn an_input_that_fails_ends_the_server_and_an_interruption_does_not() {
     let input = ping.chain(Failing(vec![ErrorKind::ConnectionReset]));
     let mut answers = Vec::new();
     let served =
-        serve_stdio(&Served::guides(&Tools), Options::default(), input, &mut answers, &mut log);
+        serve_stdio(&Tables::guides(&Tools), Options::default(), input, &mut answers, &mut log);
     assert!(matches!(served, Err(ServeError::Read(_))));
     assert_eq!(text(answers), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
     assert_eq!(text(log), "error: cannot read from the client: connection reset\n");
@@ -175,7 +175,7 @@ fn a_log_that_is_gone_keeps_nobody_from_an_answer() {
     let input = format!("{INITIALIZE}\n{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"burst\"}}\n");
     let mut answers = Vec::new();
     serve_stdio(
-        &Served::guides(&Tools),
+        &Tables::guides(&Tools),
         Options::default(),
         input.as_bytes(),
         &mut answers,

@@ -10,7 +10,7 @@ mod transcripts;
 
 use std::io::{self, Read};
 
-use milepost_mcp::{Contract, Fault, Options, Served, serve_stdio};
+use milepost_mcp::{Contract, Fault, Options, Tables, serve_stdio};
 use milepost_ops::Response;
 use serde_json::{Map, Value, json};
 
@@ -56,7 +56,7 @@ impl Contract for Tools {
 /// What a client that sends these bytes gets, and what the log has.
 fn served(options: Options, input: impl Read) -> (String, String) {
     let (mut answers, mut log) = (Vec::new(), Vec::new());
-    serve_stdio(&Served::guides(&Tools), options, input, &mut answers, &mut log)
+    serve_stdio(&Tables::guides(&Tools), options, input, &mut answers, &mut log)
         .expect("nothing breaks");
     (text(answers), text(log))
 }

@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex};
 
 use expect_test::{ExpectFile, expect_file};
-use milepost_mcp::{Options, Revision, Served, Surface, serve_stdio};
+use milepost_mcp::{Options, Revision, Surface, Tables, serve_stdio};
 
 use super::Tools;
 
@@ -80,7 +80,7 @@ fn held(options: Options, said: VecDeque<String>) -> String {
     let mut client = Client { said, transcript: Arc::clone(&transcript) };
     let answers = Scribe { mark: "< ", transcript: Arc::clone(&transcript) };
     let log = Scribe { mark: "! ", transcript: Arc::clone(&transcript) };
-    serve_stdio(&Served::guides(&Tools), options, &mut client, answers, log)
+    serve_stdio(&Tables::guides(&Tools), options, &mut client, answers, log)
         .expect("nothing breaks");
     let mut transcript = transcript.lock().expect("nobody panics");
     transcript.push_str("=\n");
