@@ -61,3 +61,15 @@ pub(crate) const OTLP_FLUSH: Duration = Duration::from_secs(5);
 /// Bytes of a collector's answer.
 #[cfg(feature = "otlp")]
 pub(crate) const OTLP_ANSWER_BYTES: usize = 64 << 10;
+
+// Servers.
+
+/// Threads of a server that work on calls at a time: one that waits for a disk must not keep others
+/// waiting.
+pub(crate) const SERVER_WORKERS: usize = 4;
+/// How often a server without runs looks whether there are some by now.
+pub(crate) const TEND_EVERY: Duration = Duration::from_secs(2);
+/// Bytes that English and JSON take for a token, roughly.
+pub(crate) const BYTES_A_TOKEN: usize = 4;
+/// Bytes of a file with the keys of an issuer.
+pub(crate) const JWKS_FILE_BYTES: usize = 256 << 10;

@@ -3,7 +3,6 @@
 use std::io;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
 
 use milepost_mcp::workflows::{Errors, Look, Spelling, WorkflowServer};
 use milepost_mcp::{
@@ -18,10 +17,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use crate::wording::CommandLine;
-use crate::{install, table, target};
-
-/// Threads that work on calls at a time: one that waits for a disk must not keep others waiting.
-const WORKERS: usize = 4;
+use crate::{install, limits, table, target};
 
 pub(crate) fn run(arguments: &Mcp, terminal: &mut Terminal) -> Result<Exit, Failure> {
     match &arguments.command {
@@ -40,7 +36,7 @@ pub(crate) fn run(arguments: &Mcp, terminal: &mut Terminal) -> Result<Exit, Fail
         Problem::new(Code::StorageFailed, message, "start the server with an open output")
     })?;
     let server = server(look(shown, options.surface))?;
-    let runtime = LazyRuntime::new(WORKERS);
+    let runtime = LazyRuntime::new(limits::SERVER_WORKERS);
     let tending = Tending::begin(server.clone(), runtime.clone())?;
     let tables = Tables::both(&server, runtime.clone());
     let outcome = serve_stdio(&tables, options, stdin, stdout, io::stderr());
@@ -84,16 +80,13 @@ fn budget(arguments: &Mcp, json: bool, terminal: &mut Terminal) -> Result<Exit, 
         .collect();
     rows.push(vec!["(instructions)".to_owned(), server.instructions().len().to_string()]);
     terminal.line(&table::render(&["tool", "bytes"], &rows, terminal.width()))?;
-    terminal.line(&format!("{total} bytes, about {} tokens", total / BYTES_A_TOKEN))?;
+    terminal.line(&format!("{total} bytes, about {} tokens", total / limits::BYTES_A_TOKEN))?;
     Ok(Exit::Done)
 }
 
-/// What English and JSON come to, roughly.
-const BYTES_A_TOKEN: usize = 4;
-
 /// What the work of a server is done on.
 pub(crate) fn runtime() -> Result<LazyRuntime, Failure> {
-    let runtime = LazyRuntime::new(WORKERS);
+    let runtime = LazyRuntime::new(limits::SERVER_WORKERS);
     runtime.get().map_err(|error| no_threads(&error))?;
     Ok(runtime)
 }
@@ -140,9 +133,6 @@ pub(crate) fn look(shown: &McpShown, surface: Surface) -> Look {
     }
 }
 
-/// How often a server looks whether there are runs at all.
-const LOOK: Duration = Duration::from_secs(2);
-
 /// Drives runs on whose process is gone, beside what a server does and with the same operations.
 /// As long as there are no runs, nothing is opened for them.
 struct Tending {
@@ -153,11 +143,10 @@ struct Tending {
 
 impl Tending {
     fn begin(server: WorkflowServer, runtime: LazyRuntime) -> Result<Tending, Failure> {
-        let data = target::locations()?.data;
         let (open, closed) = mpsc::channel();
         let thread = thread::Builder::new().name("tending".to_owned()).spawn(move || {
-            while !data.join(milepost_store::runs::FILE).is_file() {
-                if closed.recv_timeout(LOOK) != Err(mpsc::RecvTimeoutError::Timeout) {
+            while !server.has_runs() {
+                if closed.recv_timeout(limits::TEND_EVERY) != Err(mpsc::RecvTimeoutError::Timeout) {
                     return;
                 }
             }

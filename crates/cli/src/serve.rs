@@ -20,14 +20,12 @@ use crate::args::Serve;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
-use crate::{mcp, target};
+use crate::{limits, mcp, target};
 
 /// The variable that a token may be in.
 const TOKEN: &str = "MILEPOST_TOKEN";
 /// The port of a server whose address has none.
 const PORT: u16 = 6453;
-/// Bytes of the largest file with keys.
-const KEYS_BYTES: usize = 256 << 10;
 
 pub(crate) fn run(arguments: &Serve, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let options = mcp::options(&arguments.shown)?;
@@ -93,7 +91,7 @@ fn access(arguments: &Serve, proof: &Proof<'_>, url: &str) -> Result<Access, Fai
         None => KeySource::Issuer,
         Some(text) => match Url::parse(text).ok().filter(Url::has_host) {
             Some(url) => KeySource::Url(url),
-            None => KeySource::Given(read_document(Path::new(text), KEYS_BYTES)?),
+            None => KeySource::Given(read_document(Path::new(text), limits::JWKS_FILE_BYTES)?),
         },
     };
     let resource = arguments.oauth_resource.as_deref().unwrap_or(url);

@@ -1,5 +1,7 @@
 //! Every bound of the operations, named once, by module.
 
+use std::time::Duration;
+
 // Arguments of a call.
 
 /// Faults in the arguments of one call that are reported.
@@ -110,3 +112,41 @@ pub(crate) const CLIENT_CONFIG_DEPTH: usize = 3;
 pub(crate) const DISK_LOW_BYTES: u64 = 512 << 20;
 /// Free space on the disk below which the next write may fail.
 pub(crate) const DISK_FULL_BYTES: u64 = 32 << 20;
+
+// Runs.
+/// How often a process that stays looks for runs that no process drives.
+pub(crate) const ORPHANS_EVERY: Duration = Duration::from_secs(2);
+/// Ids that are offered when a prefix fits several catalogs.
+pub(crate) const CATALOGS_OFFERED: usize = 5;
+/// Bytes that a secret has at least to be looked for inside other values: a shorter one is in many by
+/// chance.
+pub(crate) const SECRET_SOUGHT_BYTES_MIN: usize = 4;
+/// How long a canceled run has to give up what is in flight before it is shown as it is.
+pub(crate) const CANCEL_WAIT: Duration = Duration::from_secs(5);
+/// Milliseconds that a caller may gather events for once there are some.
+pub(crate) const EVENTS_GATHER_MAX_MS: u64 = 1_000;
+/// Runs on one page, unless the caller says otherwise.
+pub(crate) const RUNS_PAGE: usize = 50;
+/// Runs on one page that a caller may ask for.
+pub(crate) const RUNS_PAGE_MAX: usize = 1_000;
+/// Seconds that a caller may wait for a run: less than the time-out of most clients.
+pub(crate) const RUN_WAIT_MAX_S: u64 = 25;
+/// What follows from a call within this time is part of its answer, which spares the caller a call.
+pub(crate) const CONSEQUENCES_WAIT: Duration = Duration::from_millis(500);
+/// How long a run has to take in what it is told.
+pub(crate) const TAKEN_IN_WAIT: Duration = Duration::from_secs(10);
+/// Open runs that an overview looks at; of more, the newest.
+pub(crate) const OVERVIEW_RUNS: usize = 50;
+/// Earlier runs that are looked at for a PIN that is gone. Nobody starts a run without it while the
+/// last one has it, so one would do, but for those that cannot be read.
+pub(crate) const SIGNED_RUNS: usize = 4;
+/// Runs that a process remembers to need no signature.
+pub(crate) const UNSIGNED_RUNS: usize = 1_024;
+/// Characters of the body of a response that a failure quotes.
+pub(crate) const FAILURE_BODY_CHARS: usize = 1_024;
+/// Drafted requests that a process keeps until they are sent.
+pub(crate) const DRAFTED_REQUESTS: usize = 512;
+/// Open runs that a status without a run lists.
+pub(crate) const STATUS_RUNS: usize = 50;
+/// How long a submission may be checked before the caller is told to look again.
+pub(crate) const SUBMIT_WAIT: Duration = Duration::from_secs(25);

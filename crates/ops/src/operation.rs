@@ -16,6 +16,7 @@ use crate::command;
 use crate::guide;
 use crate::inputs;
 use crate::later::{self, All, Hands, Later, Waiting};
+use crate::limits;
 use crate::preview;
 use crate::problems;
 use crate::provider;
@@ -32,9 +33,6 @@ use milepost_metrics::Journal;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::wording::{self, Neutral, Wording};
 use milepost_store::Confirm;
-
-/// How often a process that stays looks for runs that nobody drives.
-const SWEEP: Duration = Duration::from_secs(2);
 
 /// What an operation may do to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -321,17 +319,22 @@ impl Operations {
         &*self.all.wording
     }
 
+    /// Whether there have ever been runs. Looking creates nothing.
+    pub fn has_runs(&self) -> bool {
+        self.all.reader.ports().journal.exists()
+    }
+
     /// Takes up runs that nobody drives, again and again: for a process that stays. Does nothing
     /// as long as there are no runs at all.
     pub async fn tend_runs(&self) {
         loop {
-            if self.all.reader.ports().journal.exists()
+            if self.has_runs()
                 && let Ok(runs) = self.all.writer.runs()
             {
                 // What cannot be adopted now is looked at again.
                 drop(runs.adopt_orphans().await);
             }
-            tokio::time::sleep(SWEEP).await;
+            tokio::time::sleep(limits::ORPHANS_EVERY).await;
         }
     }
 

@@ -135,7 +135,9 @@ fn named<'c>(text: &str, commands: &'c [String]) -> Option<&'c str> {
     text.match_indices(PROGRAM).find_map(|(start, _)| {
         let rest = &text[start + PROGRAM.len()..];
         let word = rest.split(|c| !is_of_word(c)).next()?;
-        let begins = !text[..start].ends_with(is_of_word);
+        // `milepost workflow:check` is a built-in command of a catalog, which nobody types.
+        let is_catalog = rest[word.len()..].starts_with(':');
+        let begins = !text[..start].ends_with(is_of_word) && !is_catalog;
         commands.iter().find(|command| begins && *command == word).map(String::as_str)
     })
 }

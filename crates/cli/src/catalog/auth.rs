@@ -93,5 +93,5 @@ fn row(item: &Item) -> Vec<String> {
     });
     let secrets: Vec<String> = secrets.collect();
     let secrets = if secrets.is_empty() { "none".to_owned() } else { secrets.join(", ") };
-    vec![item.scheme.clone(), secrets, item.kind.clone()]
+    vec![item.scheme.clone(), secrets, item.described.clone()]
 }

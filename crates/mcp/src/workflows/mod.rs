@@ -228,6 +228,11 @@ impl WorkflowServer {
         self.operations().standing().await.ok()
     }
 
+    /// Whether there have ever been runs. Looking creates nothing.
+    pub fn has_runs(&self) -> bool {
+        self.operations().has_runs()
+    }
+
     /// Takes up runs that nobody drives, for as long as the process lives.
     pub async fn tend_runs(&self) {
         self.opens();

@@ -63,7 +63,7 @@ impl TaskRun {
 pub(super) struct Progress {
     run: String,
     step: Option<(String, Option<String>)>,
-    state: &'static str,
+    state: RunStatus,
     /// One sentence: how the run stands, and for whom it waits.
     pub(super) summary: String,
 }
@@ -87,7 +87,7 @@ impl Progress {
             "run_id": self.run,
             "step_id": step,
             "title": title,
-            "state": self.state,
+            "state": self.state.name(),
             "summary": self.summary,
         })
     }
@@ -392,10 +392,10 @@ fn legacy_name(status: RunStatus) -> &'static str {
 }
 
 /// How a run stands, in the words of the contract.
-fn state(status: RunStatus) -> &'static str {
+fn state(status: RunStatus) -> RunStatus {
     match status {
-        RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => status.name(),
-        RunStatus::Running | RunStatus::Waiting | RunStatus::Paused => RunStatus::Running.name(),
+        RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => status,
+        RunStatus::Running | RunStatus::Waiting | RunStatus::Paused => RunStatus::Running,
     }
 }
 

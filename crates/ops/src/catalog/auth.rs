@@ -71,8 +71,9 @@ pub struct Response {
 pub struct Item {
     /// Its name in the document.
     pub scheme: String,
-    /// What it is.
-    pub kind: String,
+    /// What it is, in words.
+    #[serde(rename = "kind")]
+    pub described: String,
     /// The parts it takes.
     pub takes: Vec<String>,
     /// Which secret is which part.
@@ -235,7 +236,7 @@ fn takes(scheme: &Scheme) -> &'static [Part] {
     }
 }
 
-fn kind(scheme: &Scheme) -> String {
+fn described(scheme: &Scheme) -> String {
     match scheme {
         Scheme::ApiKey { name, location } => format!("key in the {} `{name}`", location.name()),
         Scheme::Basic => "user and password".to_owned(),
@@ -314,7 +315,7 @@ fn item(
     let missing = secrets.values().filter(|name| !kept.contains(&name.as_str())).cloned();
     Item {
         scheme: name.to_owned(),
-        kind: kind(scheme),
+        described: described(scheme),
         takes: takes(scheme).iter().map(|part| part.name().to_owned()).collect(),
         missing: missing.collect(),
         secrets,

@@ -29,10 +29,8 @@ use crate::call::{Alone, Call, Caller};
 use crate::compiled::Compiled;
 use crate::inputs;
 use crate::inputs::{Origin, Subject};
+use crate::limits;
 use crate::writer::Writer;
-
-/// Bytes of a secret that is looked for inside other values; a shorter one is in many by chance.
-const SECRET_LEAST: usize = 4;
 
 /// What a run is made of.
 #[derive(Debug, Clone, Default)]
@@ -289,7 +287,7 @@ pub(crate) fn env(
         }
         for (input, secret) in secrets {
             let own = secret.reveal();
-            if own == text || own.len() >= SECRET_LEAST && text.contains(own) {
+            if own == text || own.len() >= limits::SECRET_SOUGHT_BYTES_MIN && text.contains(own) {
                 let name = format!("{}{input}", super::request_sender::INPUT);
                 text = text.replace(own, &sentinel(seal, &name));
             }

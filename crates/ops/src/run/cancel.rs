@@ -11,12 +11,10 @@ use super::begin;
 use super::view::RunView;
 use crate::call::{Alone, Call};
 use crate::later::Later;
+use crate::limits;
 use crate::operation::Door;
 use crate::tool::Tool;
 use crate::writer::Writer;
-
-/// How long a run has to let go of what is on its way.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Stops a run.
 #[derive(Debug)]
@@ -57,7 +55,7 @@ impl Later for Cancel {
         let by = begin::actor(call);
         let signal = Signal::Cancel { by, reason: request.reason };
         super::tell(runs, &run, signal).await?;
-        super::follow(runs, &Alone, &run, PATIENCE).await
+        super::follow(runs, &Alone, &run, limits::CANCEL_WAIT).await
     }
 
     fn example() -> Request {

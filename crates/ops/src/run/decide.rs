@@ -15,6 +15,7 @@ use super::view::{RunView, WaitingView};
 use super::{begin, next};
 use crate::call::{Alone, Call, Caller};
 use crate::later::Later;
+use crate::limits;
 use crate::operation::Door;
 use crate::writer::Writer;
 
@@ -128,7 +129,7 @@ async fn decide(
     };
     super::person::present(writer, call, &snapshot.state.head, &mut decided)?;
     super::tell(runs, &run, Signal::Decide(decided)).await?;
-    super::follow(runs, &Alone, &run, super::AFTER).await
+    super::follow(runs, &Alone, &run, limits::CONSEQUENCES_WAIT).await
 }
 
 /// The open question of a run.

@@ -17,11 +17,9 @@ use super::errors::of_run;
 use super::view::ProblemView;
 use crate::call::Call;
 use crate::later::Later;
+use crate::limits;
 use crate::operation::Door;
 use crate::reader::Reader;
-
-/// How long whoever follows a run may wait for more.
-const GATHER_MAX_MS: u64 = 1_000;
 
 /// Reads the journal of a run.
 #[derive(Debug)]
@@ -139,9 +137,9 @@ impl Later for Events {
         let runs = reader.runs();
         let run = super::find(runs, &request.run_id).await?;
         if request.wait_s > 0 {
-            let patience = Duration::from_secs(request.wait_s.min(super::WAIT_MAX_S));
+            let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));
             let until = if request.until_rest { Until::Rest } else { Until::News };
-            let gather = Duration::from_millis(request.gather_ms.min(GATHER_MAX_MS));
+            let gather = Duration::from_millis(request.gather_ms.min(limits::EVENTS_GATHER_MAX_MS));
             let wait = Wait { after: request.after_seq, until, patience, gather };
             runs.wait(&run, wait).await.map_err(|error| of_run(&error))?;
         }

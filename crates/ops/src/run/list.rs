@@ -13,13 +13,9 @@ use serde::{Deserialize, Serialize};
 use super::errors::of_run;
 use crate::call::Call;
 use crate::later::Later;
+use crate::limits;
 use crate::operation::Door;
 use crate::reader::Reader;
-
-/// Runs on a page, unless asked for.
-const PAGE: usize = 50;
-/// Runs on a page at most.
-const PAGE_MAX: usize = 1_000;
 
 /// Lists runs.
 #[derive(Debug)]
@@ -213,9 +209,9 @@ impl Later for List {
             before,
             ..RunFilter::default()
         };
-        let limit = request.limit.unwrap_or(PAGE);
-        if !(1..=PAGE_MAX).contains(&limit) {
-            let message = format!("a page has 1 to {PAGE_MAX} runs, and not {limit}");
+        let limit = request.limit.unwrap_or(limits::RUNS_PAGE);
+        if !(1..=limits::RUNS_PAGE_MAX).contains(&limit) {
+            let message = format!("a page has 1 to {} runs, and not {limit}", limits::RUNS_PAGE_MAX);
             let hint = "give a limit in between";
             return Err(Problem::new(Code::ParamsInvalid, message, hint));
         }

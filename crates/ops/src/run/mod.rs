@@ -35,15 +35,9 @@ use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
 
 use crate::call::Call;
+use crate::limits;
 use errors::{of_run, refused};
 use view::RunView;
-
-/// Seconds that an answer may be waited for.
-const WAIT_MAX_S: u64 = 25;
-/// What follows from something within this time is part of its answer.
-pub(crate) const AFTER: Duration = Duration::from_millis(500);
-/// How long a run has to take in what it is told.
-const TAKES: Duration = Duration::from_secs(10);
 
 /// Tells a run something that it takes in at once.
 pub(crate) async fn tell(
@@ -51,7 +45,7 @@ pub(crate) async fn tell(
     run: &RunId,
     signal: Signal,
 ) -> Result<(), Problem> {
-    match send(runs, run, signal, TAKES).await? {
+    match send(runs, run, signal, limits::TAKEN_IN_WAIT).await? {
         Some(Reply::Refused { failure }) => Err(refused(&failure, run)),
         Some(_) => Ok(()),
         None => Err(not_taken_in(run)),

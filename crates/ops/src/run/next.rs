@@ -1,5 +1,6 @@
 //! What is to be done next about a run, as data: each door says it in its own words.
 
+use crate::limits;
 use milepost_model::hint::Invocation;
 use milepost_model::wording;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -21,7 +22,7 @@ impl Next {
     /// Look at a run until it ends.
     pub(crate) fn look(run: &str) -> Next {
         let look = Invocation::of("workflow.status").with("run_id", run);
-        Next(look.with("wait_s", super::WAIT_MAX_S))
+        Next(look.with("wait_s", limits::RUN_WAIT_MAX_S))
     }
 
     /// Let a run go on.

@@ -13,10 +13,8 @@ use super::errors::of_run;
 use super::list::{Listed, listed};
 use super::next::Next;
 use super::view::{RunView, WaitingView};
+use crate::limits;
 use crate::reader::Reader;
-
-/// Open runs that are looked at; of more, the newest.
-const OPEN_MAX: usize = 50;
 
 /// How things stand.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -88,7 +86,7 @@ impl Serialize for AskedKind {
 pub async fn overview(reader: &Reader) -> Result<Overview, Problem> {
     let runs = reader.runs();
     let open = RunFilter { open_only: true, ..RunFilter::default() };
-    let page = runs.list(&open, OPEN_MAX).await.map_err(|error| of_run(&error))?;
+    let page = runs.list(&open, limits::OVERVIEW_RUNS).await.map_err(|error| of_run(&error))?;
     let mut overview = Overview {
         open: listed(runs, &page.runs).await?,
         more: page.next.is_some(),

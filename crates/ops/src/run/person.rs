@@ -13,16 +13,11 @@ use milepost_store::person::{self, Person, PersonError};
 
 use super::errors::of_journal;
 use crate::call::{Call, Caller, Untyped};
+use crate::limits;
 use crate::problems;
 use crate::writer::Writer;
 
 pub(crate) use person::is_signed;
-
-/// Runs that are looked at for the PIN of earlier days. Nobody starts a run without it while the
-/// last one has it, so one would do, but for those that cannot be read.
-const EARLIER: usize = 4;
-/// Runs that are remembered to need no signature.
-const UNSIGNED: usize = 1_024;
 
 /// The key that decisions in new runs are signed with, when the person set a PIN. One that was
 /// there and is gone is missed: without it anything with a terminal could decide.
@@ -40,7 +35,7 @@ pub(crate) async fn key(writer: &Writer) -> Result<Option<String>, Problem> {
 /// Whether decisions in one of the last runs need a signature.
 async fn was_signed(writer: &Writer) -> Result<bool, Problem> {
     let journal = &writer.reader.ports().journal;
-    let last = journal.list(&RunFilter::default(), EARLIER).await;
+    let last = journal.list(&RunFilter::default(), limits::SIGNED_RUNS).await;
     let last = last.map_err(|error| of_journal(&error))?.runs;
     let last = last.into_iter().map(|record| record.id).collect();
     for run in writer.unsigned().without(last) {
@@ -63,7 +58,7 @@ impl Unsigned {
     pub(crate) fn add(&self, run: RunId) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Those that count are soon found again.
-        if known.len() >= UNSIGNED {
+        if known.len() >= limits::UNSIGNED_RUNS {
             known.clear();
         }
         known.insert(run);

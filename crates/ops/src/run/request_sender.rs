@@ -42,6 +42,7 @@ use crate::call::Alone;
 use crate::command;
 use crate::command::answer::{self, Body};
 use crate::inputs;
+use crate::limits;
 use crate::problems;
 use crate::send;
 use crate::shelf::Loaded;
@@ -51,11 +52,6 @@ use crate::writer::Writer;
 pub(crate) const INPUT: &str = "input:";
 /// What the name of a variable of the environment begins with there.
 pub(crate) const ENV: &str = "env:";
-/// Characters of an answer's body that a failure quotes.
-const EXCERPT: usize = 1024;
-/// Drafted requests that are kept until they are sent.
-const DRAFTS: usize = 512;
-
 /// Requests that were drafted lately, by their digest: what is sent is what was recorded, whatever
 /// has become of its catalog meanwhile, and it is drafted once.
 #[derive(Debug, Default)]
@@ -71,7 +67,7 @@ impl Drafts {
             return;
         }
         self.order.push_back(digest);
-        if self.order.len() > DRAFTS
+        if self.order.len() > limits::DRAFTED_REQUESTS
             && let Some(oldest) = self.order.pop_front()
         {
             self.by_digest.remove(&oldest);
@@ -532,7 +528,7 @@ fn judged(
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let excerpt: String = body.chars().take(EXCERPT).collect();
+    let excerpt: String = body.chars().take(limits::FAILURE_BODY_CHARS).collect();
     let message = format!("`{request}` answered {}", answer.status);
     let hint = match answer.status {
         500.. | 429 => "resume when it answers again; what succeeded is kept",

@@ -31,6 +31,7 @@ use crate::call::{Alone, Call, Caller};
 use crate::inputs::Origin::Given;
 use crate::inputs::{self, Subject};
 use crate::later::{Later, Waiting};
+use crate::limits;
 use crate::operation::Door;
 use crate::tool::Tool;
 use crate::writer::Writer;
@@ -245,7 +246,7 @@ impl Later for Resume {
         }
         let run = match request.plan_only {
             true => super::view(runs, &run).await?,
-            false => super::follow(runs, &Alone, &run, super::AFTER).await?,
+            false => super::follow(runs, &Alone, &run, limits::CONSEQUENCES_WAIT).await?,
         };
         Ok(Response { plan, forecast: Some(forecast), run })
     }
@@ -308,7 +309,7 @@ async fn carry_out(
     }
     writer.sender()?.keep(run, wanted.secrets);
     let signal = Signal::Resume { seq, resumption };
-    let tell = Tell { signal, id: None, text: wanted.text, patience: super::TAKES };
+    let tell = Tell { signal, id: None, text: wanted.text, patience: limits::TAKEN_IN_WAIT };
     match writer.runs()?.send(run, tell).await.map_err(|error| of_run(&error))? {
         Some(Reply::Refused { failure }) => Err(refused(&failure, run)),
         Some(_) => Ok(()),
@@ -357,12 +358,12 @@ async fn go_on(
         runs.acquire(run).await.map_err(|error| of_run(&error))?;
         // A question that lapsed stays open until whoever drives the run writes that down.
         if RunView::of(snapshot).has_lapsed() {
-            let (after, patience) = (snapshot.state.seq, super::TAKES);
+            let (after, patience) = (snapshot.state.seq, limits::TAKEN_IN_WAIT);
             let wait = Wait { after, until: Until::News, patience, gather: Duration::ZERO };
             runs.wait(run, wait).await.map_err(|error| of_run(&error))?;
         }
     }
-    super::follow(runs, &Alone, run, super::AFTER).await
+    super::follow(runs, &Alone, run, limits::CONSEQUENCES_WAIT).await
 }
 
 /// What is wanted, with everything it refers to looked up.

@@ -16,6 +16,7 @@ use super::view::RunView;
 use super::{begin, person};
 use crate::call::{Alone, Call, Caller};
 use crate::later::Later;
+use crate::limits;
 use crate::operation::Door;
 use crate::writer::Writer;
 
@@ -99,7 +100,7 @@ impl Later for Settle {
         let proof = Some(person::proof(writer, call, head, &deed, &text)?);
         let signal = Signal::Settle { key, by, decision, asked, proof };
         super::tell(runs, &run, signal).await?;
-        super::follow(runs, &Alone, &run, super::AFTER).await
+        super::follow(runs, &Alone, &run, limits::CONSEQUENCES_WAIT).await
     }
 
     fn example() -> Request {

@@ -13,6 +13,7 @@ use super::view::RunView;
 use crate::call::Call;
 use crate::inputs::Violation;
 use crate::later::Later;
+use crate::limits;
 use crate::operation::Door;
 use crate::preview::preview_rendered::{self, PreviewRendered, RenderedStep};
 use crate::tool::{Task, Tool};
@@ -85,7 +86,7 @@ impl Later for Start {
         };
         let prepared = begin::run(writer, call, wish).await?;
         let run = runs.start(prepared).await.map_err(|error| of_run(&error))?;
-        let patience = Duration::from_secs(request.wait_s.min(super::WAIT_MAX_S));
+        let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));
         super::follow(runs, call, &run, patience).await
     }
 

@@ -13,12 +13,10 @@ use super::list::{Listed, listed};
 use super::view::RunView;
 use crate::call::Call;
 use crate::later::Later;
+use crate::limits;
 use crate::operation::Door;
 use crate::reader::Reader;
 use crate::tool::Tool;
-
-/// Open runs that are listed at most.
-const OPEN_MAX: usize = 50;
 
 /// Tells how a run stands.
 #[derive(Debug)]
@@ -73,11 +71,11 @@ impl Later for Status {
         let Some(named) = &request.run_id else {
             let workspace = Some(reader.workspace().display().to_string());
             let filter = RunFilter { workspace, open_only: true, ..RunFilter::default() };
-            let page = runs.list(&filter, OPEN_MAX).await.map_err(|error| of_run(&error))?;
+            let page = runs.list(&filter, limits::STATUS_RUNS).await.map_err(|error| of_run(&error))?;
             return Ok(Response::Open { runs: listed(runs, &page.runs).await? });
         };
         let run = super::find(runs, named).await?;
-        let patience = Duration::from_secs(request.wait_s.min(super::WAIT_MAX_S));
+        let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));
         let view = match request.after_seq {
             _ if patience.is_zero() => super::view(runs, &run).await?,
             Some(after) => {

@@ -14,12 +14,10 @@ use super::view::{IssueView, RunView};
 use crate::author::no_secrets;
 use crate::call::{Alone, Call};
 use crate::later::Later;
+use crate::limits;
 use crate::operation::Door;
 use crate::tool::Tool;
 use crate::writer::Writer;
-
-/// How long a submission may be checked before the caller is told to look again.
-const PATIENCE: Duration = Duration::from_secs(25);
 
 /// Hands in what an agent did.
 #[derive(Debug)]
@@ -86,7 +84,7 @@ impl Later for Submit {
             by: begin::actor(call),
         };
         let signal = Signal::Submit(submitted);
-        let reply = super::send(runs, &run, signal, PATIENCE).await?;
+        let reply = super::send(runs, &run, signal, limits::SUBMIT_WAIT).await?;
         let (accepted, issues, attempts_left) = match reply {
             None => (None, Vec::new(), None),
             Some(Reply::Done | Reply::Accepted { .. }) => (Some(true), Vec::new(), None),
@@ -97,7 +95,7 @@ impl Later for Submit {
             Some(Reply::Refused { failure }) => return Err(refused(&failure, &run)),
         };
         // What follows at once belongs into the answer: it spares the caller a call.
-        let run = super::follow(runs, &Alone, &run, super::AFTER).await?;
+        let run = super::follow(runs, &Alone, &run, limits::CONSEQUENCES_WAIT).await?;
         Ok(Response { accepted, issues, attempts_left, run })
     }
 
