@@ -4,8 +4,8 @@
 //! tasks of the extension. Nothing here reads, writes or remembers.
 
 use rmcp::model::{
-    ClientRequest, CustomResult, InitializeResult, JsonRpcMessage, NumberOrString, ProtocolVersion,
-    ServerResult,
+    CallToolRequest, ClientRequest, CustomResult, InitializeResult, JsonRpcMessage, NumberOrString,
+    ProtocolVersion, ServerResult,
 };
 use rmcp::service::{RoleServer, TxJsonRpcMessage};
 use serde_json::{Map, Value, json};
@@ -140,7 +140,13 @@ fn read(method: &str, params: Map<String, Value>) -> serde_json::Result<ClientRe
     if !params.is_empty() {
         value["params"] = Value::Object(params);
     }
-    serde_json::from_value(value)
+    match method {
+        // Most requests are calls, and `rmcp` would try a dozen other types first.
+        "tools/call" => {
+            serde_json::from_value::<CallToolRequest>(value).map(ClientRequest::CallToolRequest)
+        }
+        _ => serde_json::from_value(value),
+    }
 }
 
 /// Checks a handshake, so that `rmcp` sees only one that it will accept.
