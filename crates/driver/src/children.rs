@@ -90,8 +90,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Lets the run of a step go on at what failed in it. What only a person decides about it is for
-    /// them to decide there.
+    /// Lets the run of a step go on at what failed in it. What only a person may decide about it is
+    /// decided there.
     async fn continue_child(
         &self,
         child: &Child,

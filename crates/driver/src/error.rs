@@ -11,7 +11,7 @@ pub enum RunError {
     /// The journal refused.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The run cannot be written down any further. Nothing of it is lost, and it goes on from there.
+    /// The run cannot be written any further. Nothing of it is lost, and it goes on from there.
     #[error("{error}")]
     Stalled {
         /// The run.

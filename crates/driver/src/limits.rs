@@ -33,7 +33,7 @@ pub const IDLE_POLL: Duration = Duration::from_millis(5);
 /// How long whoever looks at a run that has ended waits for its driver to hand it over; without
 /// that there is more to read and the same to see.
 pub const HAND_OVER: Duration = Duration::from_millis(50);
-/// Events of a driven run that are kept for those who follow it; who falls behind reads the journal.
+/// Events of a driven run that are kept for its followers; one that falls behind reads the journal.
 pub const RECENT_EVENTS: usize = 512;
 /// Runs of other processes, or at rest, that are kept for the next look.
 pub const RECENT_RUNS: usize = 16;

@@ -2,9 +2,9 @@
 //! once that is on disk.
 //!
 //! A driver feeds what happens and does what it is told, in this order: entries are made durable,
-//! then answers are given and effects begin. Nothing is acted on that is not written down, so a crash
-//! anywhere loses nothing but the knowledge of how an act ended; opening the run again settles
-//! that.
+//! then answers are given and effects begin. Nothing is done that is not written down, so a crash
+//! anywhere loses nothing but the knowledge of how an effect ended; the next driver declares it
+//! lost.
 //!
 //! Length: every input of a run and what follows from it; the order of these is what matters.
 

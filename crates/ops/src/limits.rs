@@ -118,8 +118,8 @@ pub(crate) const DISK_FULL_BYTES: u64 = 32 << 20;
 pub(crate) const ORPHANS_EVERY: Duration = Duration::from_secs(2);
 /// Ids that are offered when a prefix fits several catalogs.
 pub(crate) const CATALOGS_OFFERED: usize = 5;
-/// Bytes that a secret has at least to be looked for inside other values: a shorter one is in many by
-/// chance.
+/// Bytes that a secret has at least to be looked for inside other values: a shorter one is in many
+/// by chance.
 pub(crate) const SECRET_SOUGHT_BYTES_MIN: usize = 4;
 /// How long a canceled run has to give up what is in flight before it is shown as it is.
 pub(crate) const CANCEL_WAIT: Duration = Duration::from_secs(5);

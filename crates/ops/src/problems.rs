@@ -1,5 +1,6 @@
 //! Errors of the crates below as problems.
 
+use crate::limits;
 use milepost_catalog::command::Command;
 use milepost_catalog::request::Misuse;
 use milepost_model::document::Document;
@@ -14,7 +15,6 @@ use milepost_store::catalogs::{CatalogError, Conflict, SaveError};
 use milepost_store::secrets::SecretError;
 use milepost_store::{Cause, ConfigError, FileError, Invalid, SourceError};
 use serde_json::{Value, json};
-use crate::limits;
 
 /// What is wrong with a file, for whoever named it.
 pub fn of_file(error: &FileError) -> Problem {
@@ -248,7 +248,8 @@ pub(crate) fn no_catalog(text: &str, near: Option<&str>) -> Problem {
 
 /// A beginning that several ids have.
 pub(crate) fn ambiguous_catalog(text: &str, ids: &[&CatalogId]) -> Problem {
-    let some: Vec<String> = ids.iter().take(limits::CATALOGS_OFFERED).map(|id| format!("`{id}`")).collect();
+    let some: Vec<String> =
+        ids.iter().take(limits::CATALOGS_OFFERED).map(|id| format!("`{id}`")).collect();
     let more = if ids.len() > limits::CATALOGS_OFFERED { ", …" } else { "" };
     let message = format!("several catalogs begin with `{}`", suggest::excerpt(text));
     let hint = format!("give more of it: {}{more}", some.join(", "));

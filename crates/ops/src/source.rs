@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::call::{Call, Caller};
-use crate::limits;
 use crate::problems;
 use crate::reader::Reader;
 

@@ -428,7 +428,10 @@ impl Rig {
                     self.coming.push((at, Coming::Called(key, seq, reaction.outcome)));
                 }
                 Effect::Abort { key, attempt } => {
-                    let is_of = |coming: &Coming| matches!(coming, Coming::Called(of, seq, _) if *of == key && *seq == attempt);
+                    let is_of = |coming: &Coming| match coming {
+                        Coming::Called(of, seq, _) => *of == key && *seq == attempt,
+                        Coming::Child(..) => false,
+                    };
                     if let Some(one) = self.coming.iter_mut().find(|one| is_of(&one.1)) {
                         let aborted = Coming::Called(key, attempt, broken(true).outcome);
                         *one = (self.now_ms, aborted);

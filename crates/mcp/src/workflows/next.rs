@@ -185,7 +185,7 @@ fn hinted(problem: &Problem, look: Look) -> Option<Next> {
     Some(Next::new(&call.operation, look, call.arguments, why))
 }
 
-/// A value of ours as a client is shown it: hints and what comes next are in the words of its tools.
+/// A value as a client is shown it: hints and what comes next are in the words of its tools.
 pub(super) fn written<T: Serialize>(value: &T, look: Look) -> Result<Value, Problem> {
     let tools: Arc<dyn Wording> = Arc::new(Tools(look));
     let written = wording::scoped(&tools, || serde_json::to_value(value));

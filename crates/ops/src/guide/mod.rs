@@ -18,7 +18,6 @@ use milepost_model::workflow::Workflow;
 use milepost_store::Entry;
 use serde_json::{Map, Value};
 
-use crate::limits;
 use crate::reader::Reader;
 
 pub use check::{CheckRequest, Verdict};

@@ -14,7 +14,6 @@ use serde_json::{Map, Value, json};
 use super::view::{self, Shown};
 use super::{context_of, walkable, workflow_of};
 use crate::call::Call;
-use crate::limits;
 use crate::operation::{Door, Respond, SafeOperation};
 use crate::plain;
 use crate::problems;

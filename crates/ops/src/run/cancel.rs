@@ -1,7 +1,5 @@
 //! `workflow.cancel`: a run is stopped.
 
-use std::time::Duration;
-
 use milepost_engine::signal::Signal;
 use milepost_model::problem::Problem;
 use schemars::JsonSchema;

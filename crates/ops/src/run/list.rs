@@ -211,7 +211,8 @@ impl Later for List {
         };
         let limit = request.limit.unwrap_or(limits::RUNS_PAGE);
         if !(1..=limits::RUNS_PAGE_MAX).contains(&limit) {
-            let message = format!("a page has 1 to {} runs, and not {limit}", limits::RUNS_PAGE_MAX);
+            let message =
+                format!("a page has 1 to {} runs, and not {limit}", limits::RUNS_PAGE_MAX);
             let hint = "give a limit in between";
             return Err(Problem::new(Code::ParamsInvalid, message, hint));
         }

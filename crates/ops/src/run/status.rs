@@ -71,7 +71,8 @@ impl Later for Status {
         let Some(named) = &request.run_id else {
             let workspace = Some(reader.workspace().display().to_string());
             let filter = RunFilter { workspace, open_only: true, ..RunFilter::default() };
-            let page = runs.list(&filter, limits::STATUS_RUNS).await.map_err(|error| of_run(&error))?;
+            let page =
+                runs.list(&filter, limits::STATUS_RUNS).await.map_err(|error| of_run(&error))?;
             return Ok(Response::Open { runs: listed(runs, &page.runs).await? });
         };
         let run = super::find(runs, named).await?;

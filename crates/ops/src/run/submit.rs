@@ -1,7 +1,5 @@
 //! `workflow.submit`: an agent hands in what it did.
 
-use std::time::Duration;
-
 use milepost_engine::signal::{Reply, Signal, Submitted};
 use milepost_model::problem::Problem;
 use schemars::JsonSchema;

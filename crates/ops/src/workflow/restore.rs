@@ -11,7 +11,6 @@ use super::versions::Record;
 use super::{Violation, Written, change, expecting, problem, read, violations};
 use crate::call::Call;
 use crate::later::Later;
-use crate::limits;
 use crate::operation::Door;
 use crate::problems;
 use crate::writer::Writer;

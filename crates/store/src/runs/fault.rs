@@ -38,8 +38,8 @@ pub enum Fault {
 #[doc(hidden)]
 pub type Faults = Arc<dyn Fn(Point) -> Option<Fault> + Send + Sync>;
 
-/// The faults that a text asks for: `<fault>@<point>:<n>` lets the n-th call of a kind go wrong, and
-/// `n+` every one from there on. Nothing when the text asks for none; no release build has them.
+/// The faults that a text asks for: `<fault>@<point>:<n>` lets the n-th call of a kind go wrong,
+/// and `n+` every one from there on. Nothing when it asks for none; no release build has them.
 #[cfg(debug_assertions)]
 #[doc(hidden)]
 pub fn faults(text: &str) -> Option<Faults> {
