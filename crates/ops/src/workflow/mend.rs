@@ -54,7 +54,8 @@ pub fn write(
     let format = mended.document.source.as_ref().map_or(Format::Yaml, Source::format);
     let seen = before.source.as_ref().map(|source| source.with_text(source.text()));
     let expected = seen.map_or(Expected::Any, |bytes| Expected::Version(Digest::of(&bytes)));
-    let draft = Draft { bytes: &mended.bytes, format };
+    let id_found = mended.document.id.as_deref();
+    let draft = Draft { bytes: &mended.bytes, format, id: id_found };
     let saved = writer.workflows.save(id, draft, change(expected));
     saved.map(drop).map_err(|error| problem::of_change(error, &writer.reader))
 }

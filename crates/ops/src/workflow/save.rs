@@ -86,7 +86,8 @@ impl Later for Save {
         let id = sound(&document, request.workflow_id.as_deref())?;
         let format = document.source.as_ref().map_or(Format::Yaml, Source::format);
         let overrides = elsewhere(&writer.reader, &id);
-        let draft = Draft { bytes: request.content.as_bytes(), format };
+        let (bytes, found) = (request.content.as_bytes(), document.id.as_deref());
+        let draft = Draft { bytes, format, id: found };
         let base = overrides.as_ref().map(|(_, version)| version.as_str());
         let saved = save(writer, &id, draft, expected, base)
             .map_err(|error| problem::of_change(error, &writer.reader))?;

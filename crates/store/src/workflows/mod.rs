@@ -69,6 +69,8 @@ pub struct Draft<'d> {
     pub bytes: &'d [u8],
     /// How it is written, which is the ending of its file.
     pub format: Format,
+    /// The id that the text names, as whoever read it found it. Nothing is read again to write it.
+    pub id: Option<&'d str>,
 }
 
 /// What a change has left.
@@ -126,7 +128,8 @@ impl Workflows {
                 .ok_or_else(|| WorkflowError::OtherId { id: id.clone(), found: found.clone() })?,
             _ => bytes,
         };
-        self.put(id, Draft { bytes: &bytes, format }, change, Operation::Restore)
+        let draft = Draft { bytes: &bytes, format, id: document.id.as_ref().map(|_| id.as_str()) };
+        self.put(id, draft, change, Operation::Restore)
     }
 
     /// Gives a workflow another id, in its text and as the name of its file. At every moment there
@@ -352,9 +355,9 @@ fn check_text(id: &WorkflowId, draft: Draft<'_>, directory: &Path) -> Result<(),
         let path = directory.join(file_name(id, draft.format));
         return Err(FileError::TooLarge { path, bytes: draft.bytes.len() as u64 }.into());
     }
-    match Document::read(draft.bytes, Some(draft.format), WORLD).id {
+    match draft.id {
         Some(found) if found != id.as_str() => {
-            Err(WorkflowError::OtherId { id: id.clone(), found })
+            Err(WorkflowError::OtherId { id: id.clone(), found: found.to_owned() })
         }
         _ => Ok(()),
     }

@@ -65,7 +65,7 @@ fn a_killed_save_leaves_the_old_text_or_the_new_one() {
         let workflows = Workflows::open(&places(Path::new(&directory)));
         for number in begin.parse().expect("is a number").. {
             let text = numbered(number);
-            let draft = Draft { bytes: text.as_bytes(), format: Format::Yaml };
+            let draft = Draft { bytes: text.as_bytes(), format: Format::Yaml, id: None };
             workflows.save(&id("a"), draft, at(number as u64, Expected::Any)).expect("writes");
             writeln!(io::stdout(), "done: {number}").expect("somebody reads");
         }
@@ -133,7 +133,7 @@ fn a_full_disk_costs_nothing_that_was_there() {
     if let Some(directory) = env::var_os(DIRECTORY) {
         let workflows = Workflows::open(&places(Path::new(&directory)));
         let (new, kept) = (large("New"), large("Kept"));
-        let draft = Draft { bytes: new.as_bytes(), format: Format::Yaml };
+        let draft = Draft { bytes: new.as_bytes(), format: Format::Yaml, id: None };
         for outcome in [
             // Where the history has no room, and where it needs none.
             workflows.save(&id("a"), draft, at(3, Expected::Any)),

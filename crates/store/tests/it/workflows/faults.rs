@@ -58,7 +58,7 @@ const ACTS: [(&str, Act); 6] = [
     ("save a new one", |place| place.save(&manifest("b", "New"), Expected::Absent).map(drop)),
     ("save in another format", |place| {
         let text = in_json();
-        let draft = Draft { bytes: text.as_bytes(), format: Format::Json };
+        let draft = Draft { bytes: text.as_bytes(), format: Format::Json, id: None };
         place.workflows.save(&id("a"), draft, at(3, version(&one()))).map(drop)
     }),
     ("rename", |place| {

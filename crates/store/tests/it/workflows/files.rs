@@ -22,7 +22,7 @@ fn a_workflow_stays_in_its_file() {
 fn another_format_takes_the_place_of_the_old_one() {
     let place = Place::new();
     let json = r#"{"workflow": "a", "steps": [{"id": "x", "prompt": "Look"}]}"#;
-    let draft = Draft { bytes: json.as_bytes(), format: Format::Json };
+    let draft = Draft { bytes: json.as_bytes(), format: Format::Json, id: None };
     place.workflows.save(&id("a"), draft, at(1, Expected::Absent)).expect("writes");
     assert_eq!(names(&place.path("")), ["a.json"]);
     let yaml = manifest("a", "One");

@@ -57,7 +57,7 @@ impl Place {
 
     fn save(&self, text: &str, expected: Expected) -> Result<Saved, WorkflowError> {
         let name = text.trim_start_matches('\u{feff}').split_whitespace().nth(1);
-        let draft = Draft { bytes: text.as_bytes(), format: Format::Yaml };
+        let draft = Draft { bytes: text.as_bytes(), format: Format::Yaml, id: None };
         self.workflows.save(&id(name.expect("has an id")), draft, at(1, expected))
     }
 
@@ -163,7 +163,7 @@ fn the_same_text_again_changes_nothing() {
 fn a_text_of_another_id_is_refused() {
     let place = Place::new();
     let text = manifest("other", "Other");
-    let draft = Draft { bytes: text.as_bytes(), format: Format::Yaml };
+    let draft = Draft { bytes: text.as_bytes(), format: Format::Yaml, id: Some("other") };
     let error = place.workflows.save(&id("a"), draft, at(1, Expected::Any)).expect_err("refuses");
     assert!(
         matches!(&error, WorkflowError::OtherId { found, .. } if found == "other"),

@@ -24,7 +24,7 @@ fn contend(workflows: &[Workflows], expected: Digest, who: &str) -> Option<Strin
                 let text = manifest("a", &format!("{who} {number}"));
                 scope.spawn(move || {
                     start.wait();
-                    let draft = Draft { bytes: text.as_bytes(), format: Format::Yaml };
+                    let draft = Draft { bytes: text.as_bytes(), format: Format::Yaml, id: None };
                     let change = at(1, Expected::Version(expected));
                     match workflows.save(&id("a"), draft, change) {
                         Ok(saved) => {
@@ -103,7 +103,7 @@ fn one_of_many_is_first() {
     let root = crate::in_memory();
     let workflows = [Workflows::open(&places(root.path()))];
     let first = manifest("a", "First");
-    let draft = Draft { bytes: first.as_bytes(), format: Format::Yaml };
+    let draft = Draft { bytes: first.as_bytes(), format: Format::Yaml, id: None };
     let saved = workflows[0].save(&id("a"), draft, at(1, Expected::Absent)).expect("writes");
     let mut version = saved.version;
     let mut follower = Follower::start(root.path());
