@@ -157,7 +157,7 @@ pub(super) struct Writer {
 struct Shared {
     /// What writes, until the thread ends.
     pen: Mutex<Option<Pen>>,
-    /// Jobs on their way to the thread.
+    /// Jobs on their way to the thread, or in its hands and not being written yet.
     waiting: AtomicUsize,
     failed: AtomicBool,
 }
@@ -278,16 +278,12 @@ impl Drop for Panicking<'_> {
 impl Shared {
     /// The work of the thread.
     fn work_off(&self, waiting: &Receiver<Box<dyn Job>>) {
-        let next = |job: Box<dyn Job>| {
-            self.waiting.fetch_sub(1, Ordering::AcqRel);
-            job
-        };
         let mut kept = None;
-        while let Some(first) = kept.take().or_else(|| waiting.recv().ok().map(next)) {
+        while let Some(first) = kept.take().or_else(|| waiting.recv().ok()) {
             let alone = first.manner() == Manner::Alone;
             let mut batch = vec![first];
             while !alone && batch.len() < limits::WRITES_AT_ONCE {
-                match waiting.try_recv().map(next) {
+                match waiting.try_recv() {
                     Ok(job) if job.manner() == Manner::Alone => {
                         kept = Some(job);
                         break;
@@ -296,9 +292,13 @@ impl Shared {
                     Err(_) => break,
                 }
             }
-            let outcome = self.with_pen(|pen| match alone {
-                true => pen.alone(&mut batch),
-                false => pen.commit(&mut batch),
+            let outcome = self.with_pen(|pen| {
+                // They count as waiting until here: whoever writes at once would overtake them.
+                self.waiting.fetch_sub(batch.len(), Ordering::AcqRel);
+                match alone {
+                    true => pen.alone(&mut batch),
+                    false => pen.commit(&mut batch),
+                }
             });
             for job in batch {
                 job.finish(outcome);
