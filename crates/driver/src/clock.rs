@@ -1,7 +1,9 @@
 //! The time as a run sees it: it follows the clock of the machine, and never goes back.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
+
+use tokio::time::Instant;
 
 /// The time, in milliseconds since 1970.
 pub fn now_ms() -> u64 {
