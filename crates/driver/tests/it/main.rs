@@ -1,0 +1,14 @@
+//! Runs as the rest of the product sees them: scenarios, crashes, kills and simulated runs against
+//! `&dyn RunService`, whatever driver stands behind it.
+
+mod chance;
+mod crash;
+mod life;
+mod memory;
+mod mortal;
+mod place;
+mod player;
+mod scenarios;
+mod service;
+mod told;
+mod world;

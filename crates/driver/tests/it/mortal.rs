@@ -1,0 +1,188 @@
+//! A journal as a process sees it that dies: what it wrote stays, and from then on nothing answers.
+//!
+//! It also keeps a paused clock still while the journal works, which real disks take real time for:
+//! otherwise hours would pass during every write.
+
+use std::pin::pin;
+use std::sync::mpsc;
+use std::task::Poll;
+
+use milepost_engine::ports::{
+    Answer, Append, Created, Dispatch, Events, HolderId, Journal, Lease, Message, MessageId,
+    NewRun, RunFilter, RunPage, RunRecord, Sent, Subscription, Tally, Wake,
+};
+use milepost_engine::signal::{Reply, Signal};
+use milepost_model::digest::Digest;
+use milepost_model::id::RunId;
+
+use crate::life::Life;
+
+/// A journal in the hands of one process.
+#[derive(Debug)]
+pub(crate) struct Mortal<J> {
+    journal: J,
+    life: Life,
+}
+
+impl<J: Send + Sync> Mortal<J> {
+    pub(crate) fn new(journal: J, life: Life) -> Mortal<J> {
+        Mortal { journal, life }
+    }
+
+    /// Something that is durable once it is done.
+    fn write<'a, T: Send + 'a>(
+        &'a self,
+        write: impl FnOnce() -> Answer<'a, T> + Send + 'a,
+    ) -> Answer<'a, T> {
+        Box::pin(async move {
+            self.life.writes_next().await;
+            let done = still(write()).await;
+            self.life.wrote().await;
+            done
+        })
+    }
+
+    fn read<'a, T: Send + 'a>(
+        &'a self,
+        read: impl FnOnce() -> Answer<'a, T> + Send + 'a,
+    ) -> Answer<'a, T> {
+        Box::pin(async move {
+            self.life.lives().await;
+            let done = still(read()).await;
+            self.life.lives().await;
+            done
+        })
+    }
+}
+
+/// Waits for something that happens in real time. The clock of a runtime stands still while one of
+/// its blocking tasks runs.
+async fn still<T>(work: Answer<'_, T>) -> Result<T, milepost_engine::ports::JournalError> {
+    let mut work = pin!(work);
+    let first = std::future::poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
+    if let Poll::Ready(done) = first {
+        return done;
+    }
+    let (working, worked) = mpsc::channel::<()>();
+    let holding = tokio::task::spawn_blocking(move || worked.recv());
+    let done = work.await;
+    drop(working);
+    drop(holding.await);
+    done
+}
+
+impl<J: Journal> Journal for Mortal<J> {
+    fn create<'a>(&'a self, run: NewRun, holder: &'a HolderId) -> Answer<'a, Created> {
+        self.write(move || self.journal.create(run, holder))
+    }
+
+    fn append(&self, what: Append) -> Answer<'_, ()> {
+        self.write(move || self.journal.append(what))
+    }
+
+    fn take<'a>(&'a self, run: &'a RunId, holder: &'a HolderId) -> Answer<'a, Option<Lease>> {
+        self.write(move || self.journal.take(run, holder))
+    }
+
+    fn release(&self, lease: Lease) -> Answer<'_, ()> {
+        self.write(move || self.journal.release(lease))
+    }
+
+    fn announce(&self, holder: &HolderId) {
+        if !self.life.is_dead() {
+            self.journal.announce(holder);
+        }
+    }
+
+    fn beat(&self, holder: &HolderId) {
+        if !self.life.is_dead() {
+            self.journal.beat(holder);
+        }
+    }
+
+    fn leave<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, ()> {
+        self.write(move || self.journal.leave(holder))
+    }
+
+    fn withdraw(&self, holder: &HolderId) {
+        // A process that dies says nothing any more.
+        if !self.life.is_dead() {
+            self.journal.withdraw(holder);
+        }
+    }
+
+    fn send<'a>(
+        &'a self,
+        run: &'a RunId,
+        id: &'a MessageId,
+        signal: &'a Signal,
+    ) -> Answer<'a, Sent> {
+        self.write(move || self.journal.send(run, id, signal))
+    }
+
+    fn pending<'a>(&'a self, run: &'a RunId) -> Answer<'a, Vec<Message>> {
+        self.read(move || self.journal.pending(run))
+    }
+
+    fn answer<'a>(&'a self, id: &'a MessageId) -> Answer<'a, Option<Reply>> {
+        self.read(move || self.journal.answer(id))
+    }
+
+    fn orphaned(&self, limit: usize) -> Answer<'_, Vec<RunId>> {
+        self.read(move || self.journal.orphaned(limit))
+    }
+
+    fn is_driven<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool> {
+        self.read(move || self.journal.is_driven(run))
+    }
+
+    fn run<'a>(&'a self, run: &'a RunId) -> Answer<'a, RunRecord> {
+        self.read(move || self.journal.run(run))
+    }
+
+    fn events<'a>(&'a self, run: &'a RunId, after: u64, limit: usize) -> Answer<'a, Events> {
+        self.read(move || self.journal.events(run, after, limit))
+    }
+
+    fn text(&self, hash: Digest) -> Answer<'_, Option<String>> {
+        self.read(move || self.journal.text(hash))
+    }
+
+    fn keep_text(&self, text: String) -> Answer<'_, ()> {
+        self.write(move || self.journal.keep_text(text))
+    }
+
+    fn list<'a>(&'a self, filter: &'a RunFilter, limit: usize) -> Answer<'a, RunPage> {
+        self.read(move || self.journal.list(filter, limit))
+    }
+
+    fn find_prefix<'a>(&'a self, text: &'a str) -> Answer<'a, Vec<RunId>> {
+        self.read(move || self.journal.find_prefix(text))
+    }
+
+    fn tally(&self) -> Answer<'_, Tally> {
+        self.read(move || self.journal.tally())
+    }
+
+    fn health(&self) -> Answer<'_, ()> {
+        self.read(move || self.journal.health())
+    }
+
+    fn has_failed(&self) -> bool {
+        self.journal.has_failed()
+    }
+
+    fn exists(&self) -> bool {
+        self.journal.exists()
+    }
+}
+
+impl<J: Dispatch> Dispatch for Mortal<J> {
+    fn notify<'a>(&'a self, run: &'a RunId) -> Answer<'a, ()> {
+        self.read(move || self.journal.notify(run))
+    }
+
+    fn subscribe<'a>(&'a self, holder: &'a HolderId, wake: Wake) -> Answer<'a, Subscription> {
+        self.read(move || self.journal.subscribe(holder, wake))
+    }
+}

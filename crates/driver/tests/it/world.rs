@@ -1,0 +1,413 @@
+//! The world of a run: servers that answer by a script, and remember what took effect. It outlives
+//! the processes that call them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use milepost_driver::clock::WallClock;
+use milepost_driver::compile;
+use milepost_engine::command::Call;
+use milepost_engine::event::{
+    Actor, ActorKind, Answer, Budget, Parent, Presence, RunCreated, Settlement,
+};
+use milepost_engine::interpreter::{Outcome, Prepared, World};
+use milepost_engine::ports::{
+    BoxFuture, ChildRun, Durability, PreparedRun, RequestSender, Sending,
+};
+use milepost_engine::{Failure, Trouble};
+use milepost_model::digest::Digest;
+use milepost_model::id::RunId;
+use milepost_model::problem::Code;
+use serde_json::{Map, Value, json};
+
+use crate::chance::Chance;
+use crate::life::Life;
+
+/// What a server makes of a request.
+#[derive(Debug, Clone)]
+pub(crate) struct Reaction {
+    /// When it takes effect.
+    effect_ms: u64,
+    /// When it is answered after that.
+    after_ms: u64,
+    outcome: Outcome,
+    /// Whether it takes effect, whatever is told.
+    effect: bool,
+}
+
+impl Reaction {
+    pub(crate) fn after(mut self, after_ms: u64) -> Reaction {
+        self.after_ms = after_ms;
+        self
+    }
+
+    /// The server asks for a pause.
+    fn asking(mut self, pause_ms: u64) -> Reaction {
+        if let Outcome::Failed { retry_after_ms, .. } = &mut self.outcome {
+            *retry_after_ms = Some(pause_ms);
+        }
+        self
+    }
+}
+
+pub(crate) fn ok(output: Value) -> Reaction {
+    let answer = Answer { output, status: 200, ..Answer::default() };
+    let outcome = Outcome::Answered { answer, duration_ms: 10 };
+    Reaction { effect_ms: 0, after_ms: 10, outcome, effect: true }
+}
+
+fn failed(trouble: Trouble, unsent: bool, effect: bool) -> Reaction {
+    let code = match trouble {
+        Trouble::Timeout => Code::UpstreamTimeout,
+        Trouble::Status(_) => Code::UpstreamRejected,
+        _ => Code::UpstreamFailed,
+    };
+    let failure = Failure::new(code, format!("{trouble:?}"), "look at the API");
+    let outcome = Outcome::Failed { failure, trouble, unsent, retry_after_ms: None };
+    Reaction { effect_ms: 0, after_ms: 10, outcome, effect }
+}
+
+pub(crate) fn status(status: u16) -> Reaction {
+    failed(Trouble::Status(status), false, false)
+}
+
+/// The connection broke; nobody knows what became of the request.
+pub(crate) fn broken(effect: bool) -> Reaction {
+    failed(Trouble::Network, false, effect)
+}
+
+fn random(chance: &mut Chance, command: &str) -> Reaction {
+    let (n, effect) = (chance.below(6), chance.one_in(2));
+    let mut reaction = match chance.below(12) {
+        0 => status(503),
+        1 => status(429).asking(2_000),
+        2 => status(400),
+        3 => broken(effect),
+        4 => failed(Trouble::Timeout, false, effect),
+        5 => failed(Trouble::Network, true, false),
+        6 => Reaction { effect, ..status(504) },
+        _ => ok(json!({"n": n, "of": command})),
+    };
+    reaction.effect_ms = *chance.pick(&[0, 0, 0, 2, 700]);
+    reaction.after(*chance.pick(&[0, 1, 10, 900, 5_000]))
+}
+
+/// A request as a server saw it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Sent {
+    pub(crate) idempotency_key: String,
+    pub(crate) attempt: u32,
+    pub(crate) command: String,
+    pub(crate) repeatable: bool,
+    pub(crate) effect: bool,
+    pub(crate) output: Option<Value>,
+}
+
+/// All servers, and the workflows that others run.
+#[derive(Debug, Default)]
+pub(crate) struct Servers {
+    kept: Mutex<Kept>,
+    workflows: BTreeMap<String, String>,
+    /// Where effects are written down, for servers that outlive the system process too.
+    file: Option<PathBuf>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// Reactions by command, one for each request that is no repetition; the last one stays.
+    reactions: BTreeMap<String, Vec<Reaction>>,
+    sent: Vec<Sent>,
+    /// Commands whose secret nobody has given.
+    withheld: BTreeSet<String>,
+    /// What decides when nothing is scripted.
+    fate: Option<Chance>,
+    /// A part of every digest: another catalog prepares another request.
+    catalog: u32,
+}
+
+impl Servers {
+    pub(crate) fn new(workflows: &[(&str, &str)]) -> Servers {
+        let text = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).to_owned());
+        Servers { workflows: workflows.iter().map(text).collect(), ..Servers::default() }
+    }
+
+    /// Servers that write down what took effect.
+    pub(crate) fn in_file(file: PathBuf) -> Servers {
+        Servers { file: Some(file), ..Servers::default() }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is answered to a command, one after the other.
+    pub(crate) fn on(&self, command: &str, reactions: &[Reaction]) {
+        self.kept().reactions.insert(format!("api {command}"), reactions.to_vec());
+    }
+
+    /// Lets chance decide what is not scripted, or nobody any more.
+    pub(crate) fn leave_to(&self, fate: Option<Chance>) {
+        self.kept().fate = fate;
+    }
+
+    /// A catalog is replaced by another one.
+    pub(crate) fn replace_catalog(&self) {
+        self.kept().catalog += 1;
+    }
+
+    /// Whether the secret of a command is there.
+    pub(crate) fn withhold(&self, command: &str, withheld: bool) {
+        let command = format!("api {command}");
+        match withheld {
+            true => self.kept().withheld.insert(command),
+            false => self.kept().withheld.remove(&command),
+        };
+    }
+
+    /// Every request, the last one last.
+    pub(crate) fn sent(&self) -> Vec<Sent> {
+        let Some(file) = &self.file else { return self.kept().sent.clone() };
+        let text = fs::read_to_string(file).unwrap_or_default();
+        text.lines().filter_map(read_line).collect()
+    }
+
+    /// The requests that took effect, by what makes them one.
+    pub(crate) fn effects(&self) -> BTreeSet<String> {
+        let took = self.sent().into_iter().filter(|sent| sent.effect);
+        took.map(|sent| sent.idempotency_key).collect()
+    }
+
+    /// Nothing that must not be repeated took effect twice.
+    pub(crate) fn check_once(&self, told: &str) {
+        let mut took: BTreeMap<String, usize> = BTreeMap::new();
+        for sent in self.sent().into_iter().filter(|sent| sent.effect && !sent.repeatable) {
+            *took.entry(sent.idempotency_key).or_default() += 1;
+        }
+        assert!(took.values().all(|times| *times == 1), "{told}: repeated: {took:?}");
+    }
+
+    /// What became of a request, as its server knows.
+    pub(crate) fn truth(&self, idempotency_key: &str) -> Settlement {
+        let of = |sent: &Sent| sent.idempotency_key == idempotency_key && sent.effect;
+        match self.sent().into_iter().find(of) {
+            Some(sent) => {
+                let fallback = json!({"n": 9, "of": sent.command});
+                Settlement::Happened { output: sent.output.unwrap_or(fallback) }
+            }
+            None => Settlement::DidNot,
+        }
+    }
+
+    /// Decides on a request, the same way for the same try, and where it is written down.
+    fn receive(&self, sending: &Sending) -> (Reaction, usize) {
+        let mut kept = self.kept();
+        let command = &sending.call.command;
+        let repeatable = sending.call.idempotent.unwrap_or(method(command) != "POST");
+        let mut tries: Vec<(&str, u32)> = Vec::new();
+        for sent in kept.sent.iter().filter(|sent| sent.command == *command) {
+            let one = (sent.idempotency_key.as_str(), sent.attempt);
+            if !tries.contains(&one) {
+                tries.push(one);
+            }
+        }
+        let this = (sending.idempotency_key.as_str(), sending.attempt);
+        let again = tries.iter().position(|one| *one == this).filter(|_| repeatable);
+        let nth = again.unwrap_or(tries.len());
+        let all = kept.reactions.get(command);
+        let found = all.and_then(|all| all.get(nth).or(all.last())).cloned();
+        let found = found.or_else(|| Some(random(kept.fate.as_mut()?, command)));
+        let reaction = found.unwrap_or_else(|| ok(json!({"n": 9, "of": command})));
+        let output = match &reaction.outcome {
+            Outcome::Answered { answer, .. } => Some(answer.output.clone()),
+            Outcome::Failed { .. } => None,
+        };
+        kept.sent.push(Sent {
+            idempotency_key: sending.idempotency_key.clone(),
+            attempt: sending.attempt,
+            command: command.clone(),
+            repeatable,
+            effect: false,
+            output,
+        });
+        let index = kept.sent.len() - 1;
+        (reaction, index)
+    }
+
+    /// A request takes effect.
+    fn take_effect(&self, index: usize) {
+        let mut kept = self.kept();
+        kept.sent[index].effect = true;
+        if let Some(file) = &self.file {
+            // One write, which the system appends whole.
+            let line = written_line(&kept.sent[index]);
+            let opened = fs::OpenOptions::new().append(true).create(true).open(file);
+            opened.and_then(|mut file| file.write_all(line.as_bytes())).expect("is written");
+        }
+    }
+}
+
+fn written_line(sent: &Sent) -> String {
+    let Sent { idempotency_key, attempt, command, repeatable, output, .. } = sent;
+    format!("{}\n", json!([idempotency_key, attempt, command, repeatable, output]))
+}
+
+fn read_line(line: &str) -> Option<Sent> {
+    let line: Value = serde_json::from_str(line).ok()?;
+    Some(Sent {
+        idempotency_key: line[0].as_str()?.to_owned(),
+        attempt: u32::try_from(line[1].as_u64()?).ok()?,
+        command: line[2].as_str()?.to_owned(),
+        repeatable: line[3].as_bool()?,
+        effect: true,
+        output: Some(line[4].clone()).filter(|output| !output.is_null()),
+    })
+}
+
+/// The method of a command, told by its last word.
+fn method(command: &str) -> &'static str {
+    match command.rsplit(':').next() {
+        Some("create" | "send") => "POST",
+        Some("put") => "PUT",
+        Some("delete") => "DELETE",
+        _ => "GET",
+    }
+}
+
+/// How one process reaches the servers.
+pub(crate) struct Caller {
+    pub(crate) servers: Arc<Servers>,
+    pub(crate) life: Life,
+    pub(crate) clock: WallClock,
+}
+
+impl std::fmt::Debug for Caller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Caller")
+    }
+}
+
+impl World for Caller {
+    fn prepare(&self, call: &Call, _: bool) -> Result<Prepared, Failure> {
+        let method = method(&call.command);
+        let catalog = self.servers.kept().catalog;
+        Ok(Prepared {
+            digest: format!("{catalog}{}{}", call.command, call.arguments()),
+            request: format!("{method} {}", call.command),
+            target: String::new(),
+            write: method != "GET",
+            repeatable: method != "POST",
+        })
+    }
+
+    fn text_of(&self, workflow: &str) -> Option<String> {
+        let text = self.servers.workflows.get(workflow)?;
+        Some(Digest::of(text.as_bytes()).to_string())
+    }
+
+    fn is_signed(&self, _: &str, _: &str, _: &str) -> bool {
+        false
+    }
+}
+
+impl RequestSender for Caller {
+    fn send(&self, sending: Sending) -> BoxFuture<'_, Outcome> {
+        Box::pin(async move {
+            self.life.lives().await;
+            let prepared = self.prepare(&sending.call, false).map(|prepared| prepared.digest);
+            if prepared.ok().as_ref() != Some(&sending.digest) {
+                return failed(Trouble::Changed, true, false).outcome;
+            }
+            if self.servers.kept().withheld.contains(&sending.call.command) {
+                return failed(Trouble::Withheld, true, false).outcome;
+            }
+            let (reaction, index) = self.servers.receive(&sending);
+            wait(reaction.effect_ms).await;
+            self.life.lives().await;
+            if reaction.effect {
+                self.servers.take_effect(index);
+            }
+            self.life.acted().await;
+            wait(reaction.after_ms).await;
+            self.life.lives().await;
+            reaction.outcome
+        })
+    }
+
+    fn prepare_child(&self, child: ChildRun) -> BoxFuture<'_, Result<PreparedRun, Failure>> {
+        let text = self.servers.workflows.get(&child.workflow).ok_or_else(|| {
+            let message = format!("there is no workflow `{}`", child.workflow);
+            Failure::new(Code::WorkflowNotFound, message, "write it")
+        });
+        let prepared = text.map(|text| {
+            let start = Start {
+                inputs: child.inputs,
+                budget: child.rest,
+                parent: Some(child.parent),
+                actor: child.actor,
+                durability: child.durability,
+                ..Start::of(child.run, text)
+            };
+            start.prepared((self.clock)())
+        });
+        Box::pin(std::future::ready(prepared))
+    }
+
+    fn forget(&self, _: &RunId) {}
+}
+
+async fn wait(ms: u64) {
+    if ms > 0 {
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+    }
+}
+
+/// A run that is about to begin.
+#[derive(Debug, Clone)]
+pub(crate) struct Start {
+    pub(crate) id: RunId,
+    pub(crate) text: String,
+    pub(crate) inputs: Map<String, Value>,
+    pub(crate) budget: BTreeMap<Budget, u64>,
+    pub(crate) parent: Option<Parent>,
+    pub(crate) actor: Actor,
+    pub(crate) durability: Durability,
+}
+
+impl Start {
+    pub(crate) fn of(id: RunId, text: &str) -> Start {
+        let actor = Actor { kind: ActorKind::Agent, name: String::new() };
+        let (inputs, budget, text) = (Map::new(), BTreeMap::new(), text.to_owned());
+        Start { id, text, inputs, budget, parent: None, actor, durability: Durability::Full }
+    }
+
+    /// What a service starts.
+    pub(crate) fn prepared(self, now_ms: u64) -> PreparedRun {
+        let Some(flow) = compile(&self.text) else { panic!("is no workflow:\n{}", self.text) };
+        let workflow = flow.workflow().id.value.clone();
+        let created = RunCreated {
+            run: self.id.as_str().to_owned(),
+            workflow: workflow.to_string(),
+            text_hash: Digest::of(self.text.as_bytes()).to_string(),
+            plan_hash: "plan".to_owned(),
+            inputs: self.inputs,
+            seal: "seal".to_owned(),
+            secrets: Vec::new(),
+            defaulted: Vec::new(),
+            env: Map::new(),
+            actor: self.actor,
+            workspace: "here".to_owned(),
+            parent: self.parent,
+            budget: self.budget,
+            presence: Presence::Terminal,
+            person: None,
+            deadline_ms: now_ms + flow.allowed_ms(),
+            mock: false,
+        };
+        let (id, title, text) = (self.id, "For tests".to_owned(), self.text);
+        PreparedRun { id, workflow, title, text, flow, created, durability: self.durability }
+    }
+}
