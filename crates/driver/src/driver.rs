@@ -232,7 +232,7 @@ impl Driver {
         let journal = &self.inner.journal;
         journal.send(run, id, signal).await?;
         let deadline = Instant::now() + patience;
-        let mut notified = false;
+        let (mut notified, mut again) = (false, Instant::now());
         loop {
             if let Some(answer) = journal.answer(id).await? {
                 // What was answered is in the journal; whoever looks next is to see what came of
@@ -248,7 +248,11 @@ impl Driver {
                     let moved = active.moved.notified();
                     let _ = tokio::time::timeout(limits::ANSWER_POLL, moved).await;
                 }
-                None if self.acquire_run(run).await? => {}
+                // A run that was released without an answer gives it once it goes on: taking it up
+                // at once would only release it again.
+                None if Instant::now() >= again && self.acquire_run(run).await? => {
+                    again = Instant::now() + limits::RUN_POLL;
+                }
                 None => {
                     if !notified {
                         notified = true;

@@ -12,6 +12,7 @@ use milepost_engine::view::Waiting;
 use milepost_model::id::RunId;
 use serde_json::json;
 
+use crate::chance::Chance;
 use crate::life::Life;
 use crate::place::{Here, Place, backends, run_id};
 use crate::player::{Player, cancel, decide, person, settled, submit, tell, willing};
@@ -303,5 +304,33 @@ fn a_run_without_its_secret_pauses_and_goes_on_once_it_is_there() {
         let go_on = tell(Signal::Unpause { by: person() }, None);
         assert_eq!(runs.send(&run, go_on).await.expect("is sent"), Some(Reply::Done));
         assert_eq!(settled(runs, &run).await.status(), Status::Succeeded);
+    });
+}
+
+/// A submission is taken in and cannot be judged before the run goes on. Whoever handed it in waits,
+/// and does not take the run up again and again meanwhile.
+#[test]
+fn waiting_for_the_verdict_of_a_paused_run_costs_nothing() {
+    const VERIFIED: &str = "
+workflow: w
+steps:
+  - {id: a, prompt: Do it, verify: [{run: api v:get, check: output.n == 9}]}
+";
+    everywhere(async |here| {
+        let life = Life::new(None, Some(Chance(1)));
+        let beside = here.beside(&life);
+        let runs = beside.runs();
+        let run = beside.start(Start::of(run_id(1), VERIFIED)).await;
+        settled(runs, &run).await;
+        runs.send(&run, tell(Signal::Pause { by: person() }, None)).await.expect("is sent");
+        let before = life.writes();
+        let done = tell(submit("a", None, json!("done")), message("m"));
+        assert_eq!(runs.send(&run, done.clone()).await.expect("is sent"), None);
+        let wrote = life.writes() - before;
+        assert!(wrote < 60, "{wrote} writes while nothing happened");
+        runs.send(&run, tell(Signal::Unpause { by: person() }, None)).await.expect("is sent");
+        assert_eq!(settled(runs, &run).await.status(), Status::Succeeded);
+        let verdict = runs.send(&run, done).await.expect("is sent");
+        assert!(matches!(verdict, Some(Reply::Accepted { .. })), "{verdict:?}");
     });
 }
