@@ -185,8 +185,9 @@ fn message(text: &str) -> Result<MessageId, Failure> {
 fn failure_of(error: &RunError) -> Failure {
     let code = match error {
         RunError::Refused { failure, .. } => return (**failure).clone(),
-        RunError::Unknown { .. } | RunError::Ambiguous { .. } => Code::RunNotFound,
-        RunError::Journal(JournalError::NotFound { .. }) => Code::RunNotFound,
+        RunError::Unknown { .. }
+        | RunError::Ambiguous { .. }
+        | RunError::Journal(JournalError::NotFound { .. }) => Code::RunNotFound,
         RunError::Journal(_) | RunError::Stalled { .. } | RunError::Damaged { .. } => {
             Code::StorageFailed
         }

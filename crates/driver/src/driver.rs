@@ -206,13 +206,13 @@ impl Driver {
         let span = trace::run(&run, &interpreter.state().head.workflow);
         self.inner.watcher.begin(run.clone(), Arc::clone(&active));
         let driver = self.clone();
-        let driven = async move {
+        let task = async move {
             let shown = Arc::clone(&active);
-            let task = RunTask::new(driver.clone(), lease, interpreter, durability, shown);
-            let last = task.drive(decision).await;
+            let run_task = RunTask::new(driver.clone(), lease, interpreter, durability, shown);
+            let last = run_task.drive(decision).await;
             driver.inner.watcher.leave(&run, &active, last);
         };
-        tokio::spawn(driven.instrument(span));
+        tokio::spawn(task.instrument(span));
     }
 
     /// The run, if this process drives it.

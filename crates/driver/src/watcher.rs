@@ -145,22 +145,20 @@ impl RunWatcher {
 
     async fn news(&self, run: &RunId, seq: u64) -> Result<News, RunError> {
         // The status is of no later moment than the events.
-        let (kept, nonce, progress) = match self.active(run) {
-            Some(active) => active.news(seq),
-            None => {
-                let look = |written: &WrittenRun| {
-                    let progress = Progress::of(&written.flow, &written.state);
-                    (written.behind(seq), written.state.head.seal.clone(), progress)
-                };
-                self.look(run, look).await?
-            }
+        let (kept, nonce, progress) = if let Some(active) = self.active(run) {
+            active.news(seq)
+        } else {
+            let look = |written: &WrittenRun| {
+                let progress = Progress::of(&written.flow, &written.state);
+                (written.behind(seq), written.state.head.seal.clone(), progress)
+            };
+            self.look(run, look).await?
         };
-        let entries = match kept {
-            Some(entries) => entries,
-            None => {
-                let read = load::entries(&*self.journal, run, seq).await?;
-                read.into_iter().map(Arc::new).collect()
-            }
+        let entries = if let Some(entries) = kept {
+            entries
+        } else {
+            let read = load::entries(&*self.journal, run, seq).await?;
+            read.into_iter().map(Arc::new).collect()
         };
         let waits = progress.status == Status::Running && self.waits_below(run).await?;
         let status = if waits { Status::Waiting } else { progress.status };

@@ -570,12 +570,10 @@ fn next(
             Next::decide(run)
         }
         RunStatus::Waiting if of(WaitingKind::Lapsed) => Next::resume(run),
-        RunStatus::Waiting => match variable {
-            Some(name) => Next::variable(run, name),
-            None => {
-                let step = waiting.iter().find_map(|one| one.step.as_deref());
-                Next::submit(run, step.unwrap_or_default())
-            }
-        },
+        RunStatus::Waiting if let Some(name) = variable => Next::variable(run, name),
+        RunStatus::Waiting => {
+            let step = waiting.iter().find_map(|one| one.step.as_deref());
+            Next::submit(run, step.unwrap_or_default())
+        }
     })
 }

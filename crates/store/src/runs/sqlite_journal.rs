@@ -66,13 +66,11 @@ impl SqliteJournal {
     }
 
     fn now_ms(&self) -> u64 {
-        match self.inner.options.clock {
-            Some(clock) => clock(),
-            None => {
-                let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-                u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
-            }
+        if let Some(clock) = self.inner.options.clock {
+            return clock();
         }
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
     }
 
     /// What is written with, opened at the first write.
