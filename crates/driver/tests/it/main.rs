@@ -3,12 +3,15 @@
 
 mod chance;
 mod crash;
+mod kills;
 mod life;
 mod memory;
 mod mortal;
 mod place;
 mod player;
+mod random_workflow;
 mod scenarios;
 mod service;
+mod simulation;
 mod told;
 mod world;

@@ -4,10 +4,11 @@
 //! [`Backend`] opens it for a process. Another driver is put under them by another backend.
 
 use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use milepost_driver::clock::WallClock;
+use milepost_driver::clock::{WallClock, now_ms};
 use milepost_driver::{Driver, DriverPorts, RunService, RunWatcher};
 use milepost_engine::ports::{Dispatch, Journal, RequestSender};
 use milepost_model::id::RunId;
@@ -55,12 +56,20 @@ impl Backend for InMemory {
 
 /// The embedded driver over `SQLite`.
 pub(crate) struct OnDisk {
-    root: TempDir,
+    root: PathBuf,
+    /// Removes the directory in the end, where it is nobody else's.
+    _own: Option<TempDir>,
 }
 
 impl OnDisk {
     pub(crate) fn new() -> OnDisk {
-        OnDisk { root: tempfile::tempdir().expect("makes a directory") }
+        let own = tempfile::tempdir().expect("makes a directory");
+        OnDisk { root: own.path().to_owned(), _own: Some(own) }
+    }
+
+    /// In a directory that system processes share.
+    pub(crate) fn at(root: &Path) -> OnDisk {
+        OnDisk { root: root.to_owned(), _own: None }
     }
 }
 
@@ -68,7 +77,7 @@ impl Backend for OnDisk {
     fn open(&self, process: &Process) -> Arc<dyn RunService> {
         CLOCK.set(Some(Arc::clone(&process.clock)));
         let options = JournalOptions { clock: Some(told_time), ..JournalOptions::default() };
-        driver(SqliteJournal::at(self.root.path().to_owned(), options), process)
+        driver(SqliteJournal::at(self.root.clone(), options), process)
     }
 }
 
@@ -78,7 +87,8 @@ thread_local! {
 }
 
 fn told_time() -> u64 {
-    CLOCK.with_borrow(|clock| clock.as_ref().map_or(START_MS, |clock| clock()))
+    // Only a real process has threads that nobody told.
+    CLOCK.with_borrow(|clock| clock.as_ref().map_or_else(now_ms, |clock| clock()))
 }
 
 pub(crate) fn driver(
@@ -114,6 +124,16 @@ impl Place {
         Place { backend, servers: Arc::new(servers), now_ms: Cell::new(START_MS) }
     }
 
+    /// The same place where its time is the real one.
+    pub(crate) fn today(self) -> Place {
+        Place { now_ms: Cell::new(now_ms()), ..self }
+    }
+
+    /// Sets the clock of the machine.
+    pub(crate) fn set_clock(&self, by_ms: i64) {
+        self.now_ms.set(self.now_ms.get().saturating_add_signed(by_ms));
+    }
+
     /// One process from its beginning to its end; nothing when it died. Its time passes only when
     /// there is nothing to do, so that hours take none.
     pub(crate) fn live<T>(&self, life: &Life, body: impl AsyncFnOnce(Here<'_>) -> T) -> Option<T> {
@@ -134,6 +154,16 @@ impl Place {
             self.now_ms.set(clock());
             done
         })
+    }
+
+    /// What a real process does, in real time, until it is killed.
+    pub(crate) fn live_for_real(&self, body: impl AsyncFnOnce(Here<'_>)) {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let runtime = builder.worker_threads(2).enable_time().build().expect("starts");
+        let clock: WallClock = Arc::new(now_ms);
+        runtime.block_on(async {
+            body(Here::open(self, &Life::new(None, None), &clock)).await;
+        });
     }
 
     /// A process that nothing happens to.

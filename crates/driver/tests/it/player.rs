@@ -19,6 +19,7 @@ use milepost_model::id::RunId;
 use serde_json::{Map, Value, json};
 
 use crate::place::Here;
+use crate::told;
 use crate::world::Servers;
 
 /// How often somebody does something before a run is held to go round in circles.
@@ -146,10 +147,6 @@ impl Player {
         Player { cast, said: BTreeMap::new(), heard: Vec::new() }
     }
 
-    pub(crate) fn change(&mut self, cast: Cast) {
-        self.cast = cast;
-    }
-
     /// Does what is asked for until a run ends, or nobody is willing to do what it waits for.
     pub(crate) async fn play(&mut self, here: &Here<'_>, run: &RunId) -> Snapshot {
         for _ in 0..TURNS {
@@ -219,7 +216,7 @@ pub(crate) async fn settled(runs: &dyn RunService, run: &RunId) -> Snapshot {
             runs.delivered().await;
             return snapshot;
         }
-        assert!(snapshot.orphaned, "nothing comes of it: {snapshot:?}");
+        assert!(snapshot.orphaned, "nothing comes of {run}:\n{}", told::all(runs).await);
         runs.adopt_orphans().await.expect("looks");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

@@ -41,7 +41,7 @@ steps:
 ";
 
 /// Does something at a new place of each kind.
-fn everywhere(check: impl AsyncFn(Here<'_>)) {
+fn everywhere(check: &impl AsyncFn(Here<'_>)) {
     for (name, backend) in backends() {
         let place = Place::new(backend, Servers::new(&[]));
         place.visit(async |here| check(here).await);
@@ -49,8 +49,8 @@ fn everywhere(check: impl AsyncFn(Here<'_>)) {
     }
 }
 
-fn message(text: &str) -> Option<MessageId> {
-    Some(MessageId::parse(text).expect("is an id"))
+fn message(text: &str) -> MessageId {
+    MessageId::parse(text).expect("is an id")
 }
 
 /// The question that a run asks.
@@ -72,24 +72,25 @@ async fn count(runs: &dyn RunService, run: &RunId, event: &str) -> usize {
 
 #[test]
 fn a_message_that_is_told_twice_is_told_once() {
-    everywhere(async |here| {
+    everywhere(&async |here| {
         let runs = here.runs();
         let run = here.start(Start::of(run_id(1), PROMPT)).await;
         settled(runs, &run).await;
         let signal = submit("a", None, json!("done"));
-        let first = runs.send(&run, tell(signal.clone(), message("m"))).await.expect("is sent");
+        let first =
+            runs.send(&run, tell(signal.clone(), Some(message("m")))).await.expect("is sent");
         assert!(matches!(first, Some(Reply::Accepted { .. })), "{first:?}");
-        let second = runs.send(&run, tell(signal, message("m"))).await.expect("is sent");
+        let second = runs.send(&run, tell(signal, Some(message("m")))).await.expect("is sent");
         assert_eq!(second, first);
         // Another one of the same name stays what the first one was.
-        let other = runs.send(&run, tell(cancel(), message("m"))).await.expect("is sent");
+        let other = runs.send(&run, tell(cancel(), Some(message("m")))).await.expect("is sent");
         assert_eq!(other, first);
         let last = settled(runs, &run).await;
         assert_eq!(last.status(), Status::Succeeded);
         assert_eq!(count(runs, &run, "submission_accepted").await, 1);
         // One that goes to another run under this name is refused.
         let beside = here.start(Start::of(run_id(2), PROMPT)).await;
-        let refused = runs.send(&beside, tell(cancel(), message("m"))).await;
+        let refused = runs.send(&beside, tell(cancel(), Some(message("m")))).await;
         let is_other = matches!(refused, Err(RunError::Journal(JournalError::OtherRun { .. })));
         assert!(is_other, "{refused:?}");
         assert_eq!(settled(runs, &beside).await.status(), Status::Waiting);
@@ -98,7 +99,7 @@ fn a_message_that_is_told_twice_is_told_once() {
 
 #[test]
 fn a_run_that_is_started_twice_is_started_once() {
-    everywhere(async |here| {
+    everywhere(&async |here| {
         let runs = here.runs();
         let first = here.start(Start::of(run_id(1), ASKS)).await;
         // Even where the second is another one: the first stays what it is.
@@ -116,7 +117,7 @@ fn a_run_that_is_started_twice_is_started_once() {
 
 #[test]
 fn whoever_watches_sees_a_run_change() {
-    everywhere(async |here| {
+    everywhere(&async |here| {
         let (runs, reader) = (here.runs(), here.runs().reader());
         here.servers().on("b:create", &[ok(json!(1)).after(5_000)]);
         let run = here.start(Start::of(run_id(1), ASKS)).await;
@@ -144,7 +145,7 @@ fn whoever_watches_sees_a_run_change() {
 
 #[test]
 fn runs_are_found_and_listed() {
-    everywhere(async |here| {
+    everywhere(&async |here| {
         let runs = here.runs();
         let none = runs.find("run_0").await;
         assert!(matches!(none, Err(RunError::Unknown { none_at_all: true, .. })), "{none:?}");
@@ -182,7 +183,7 @@ fn runs_are_found_and_listed() {
 
 #[test]
 fn what_is_told_to_one_process_reaches_the_run_that_another_drives() {
-    everywhere(async |here| {
+    everywhere(&async |here| {
         here.servers().on("a:create", &[ok(json!(1)).after(20_000)]);
         let run = here.start(Start::of(run_id(1), SLOW)).await;
         let beside = here.beside(&Life::new(None, None));
@@ -217,7 +218,7 @@ async fn busy(here: &Here<'_>) -> [RunId; 2] {
 
 #[test]
 fn the_runs_of_a_process_that_died_are_adopted() {
-    everywhere(async |here| {
+    everywhere(&async |here| {
         let life = Life::new(None, None);
         let dead = here.beside(&life);
         let [slow, asks] = busy(&dead).await;
@@ -245,7 +246,7 @@ fn the_runs_of_a_process_that_died_are_adopted() {
 
 #[test]
 fn shutdown_sees_a_write_through_and_begins_nothing_new() {
-    everywhere(async |here| {
+    everywhere(&async |here| {
         let left = here.beside(&Life::new(None, None));
         let [slow, asks] = busy(&left).await;
         let before = here.now_ms();
@@ -272,7 +273,7 @@ fn shutdown_sees_a_write_through_and_begins_nothing_new() {
 
 #[test]
 fn a_process_that_cannot_wait_gives_its_runs_back_at_once() {
-    everywhere(async |here| {
+    everywhere(&async |here| {
         let left = here.beside(&Life::new(None, None));
         let [slow, _] = busy(&left).await;
         left.runs().shutdown(Duration::from_secs(1)).await.expect("leaves");
@@ -287,7 +288,7 @@ fn a_process_that_cannot_wait_gives_its_runs_back_at_once() {
 
 #[test]
 fn a_run_without_its_secret_pauses_and_goes_on_once_it_is_there() {
-    everywhere(async |here| {
+    everywhere(&async |here| {
         let runs = here.runs();
         here.servers().withhold("b:create", true);
         let run = here.start(Start::of(run_id(1), SLOW)).await;
@@ -316,7 +317,7 @@ workflow: w
 steps:
   - {id: a, prompt: Do it, verify: [{run: api v:get, check: output.n == 9}]}
 ";
-    everywhere(async |here| {
+    everywhere(&async |here| {
         let life = Life::new(None, Some(Chance(1)));
         let beside = here.beside(&life);
         let runs = beside.runs();
@@ -324,7 +325,7 @@ steps:
         settled(runs, &run).await;
         runs.send(&run, tell(Signal::Pause { by: person() }, None)).await.expect("is sent");
         let before = life.writes();
-        let done = tell(submit("a", None, json!("done")), message("m"));
+        let done = tell(submit("a", None, json!("done")), Some(message("m")));
         assert_eq!(runs.send(&run, done.clone()).await.expect("is sent"), None);
         let wrote = life.writes() - before;
         assert!(wrote < 60, "{wrote} writes while nothing happened");

@@ -1,8 +1,12 @@
 //! Runs in lines that fit a test.
 
+use std::fmt::Write;
 use std::sync::Arc;
 
-use milepost_engine::event::Entry;
+use milepost_driver::RunService;
+use milepost_engine::event::{Entry, Event};
+use milepost_engine::ports::{RunFilter, RunRecord};
+use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{End, State, StepStatus};
 
 /// What a run came to, without the way there.
@@ -37,4 +41,62 @@ pub(crate) fn events(entries: &[Arc<Entry>]) -> String {
         format!("{} {event}", entry.seq)
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Every run there is.
+pub(crate) async fn records(runs: &dyn RunService) -> Vec<RunRecord> {
+    let (mut all, mut filter) = (Vec::new(), RunFilter::default());
+    loop {
+        let page = runs.list(&filter, 100).await.expect("lists");
+        all.extend(page.runs);
+        filter.before = page.next;
+        if page.next.is_none() {
+            return all;
+        }
+    }
+}
+
+/// What happened in all of them.
+pub(crate) async fn all(runs: &dyn RunService) -> String {
+    let mut text = String::new();
+    for record in records(runs).await {
+        let news = runs.events(&record.id, 0).await.expect("reads");
+        let (run, status, events) = (record.id, news.status, events(&news.entries));
+        let _ = write!(text, "\n{run} {status:?}\n{events}\n");
+    }
+    text
+}
+
+/// Whether what was acknowledged is in the journal.
+pub(crate) fn is_kept(entries: &[Arc<Entry>], signal: &Signal, reply: &Reply) -> bool {
+    let any = |wanted: &dyn Fn(&Event) -> bool| entries.iter().any(|entry| wanted(&entry.event));
+    match (signal, reply) {
+        (Signal::Submit(_), Reply::Accepted { key }) => {
+            any(&|event| matches!(event, Event::SubmissionAccepted(one) if one.key == *key))
+        }
+        (Signal::Submit(_), Reply::Rejected { key, .. }) => {
+            any(&|event| matches!(event, Event::SubmissionRejected { key: of, .. } if of == key))
+        }
+        (Signal::Decide(decided), Reply::Done) => any(&|event| match event {
+            Event::Approved(verdict) => decided.approve && verdict.digest == decided.digest,
+            Event::Rejected(verdict) => !decided.approve && verdict.digest == decided.digest,
+            _ => false,
+        }),
+        (Signal::Settle { key, .. }, Reply::Done) => {
+            any(&|event| matches!(event, Event::OutcomeDecided { key: of, .. } if of == key))
+        }
+        (Signal::Resume { resumption, .. }, Reply::Done) => {
+            any(&|event| matches!(event, Event::RunResumedFrom(one) if one == resumption))
+        }
+        (Signal::Cancel { .. }, Reply::Done) => any(&|event| {
+            matches!(
+                event,
+                Event::CancelRequested { .. }
+                    | Event::RunSucceeded { .. }
+                    | Event::RunFailed { .. }
+            )
+        }),
+        (Signal::Pause { .. }, Reply::Done) => any(&|event| matches!(event, Event::Paused { .. })),
+        _ => true,
+    }
 }

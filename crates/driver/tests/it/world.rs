@@ -135,9 +135,9 @@ impl Servers {
         Servers { workflows: workflows.iter().map(text).collect(), ..Servers::default() }
     }
 
-    /// Servers that write down what took effect.
-    pub(crate) fn in_file(file: PathBuf) -> Servers {
-        Servers { file: Some(file), ..Servers::default() }
+    /// The same, writing down what took effect.
+    pub(crate) fn in_file(self, file: PathBuf) -> Servers {
+        Servers { file: Some(file), ..self }
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
