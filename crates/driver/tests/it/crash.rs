@@ -1,6 +1,6 @@
 //! Every scenario is interrupted after every write of a process, before and after what follows from
-//! it is done. It comes to the same end with the same effects, nothing is repeated that must not be,
-//! and what nobody knows is asked for.
+//! it is done. It comes to the same end with the same effects, nothing is repeated that must not
+//! be, and what nobody knows is asked for.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -308,8 +308,8 @@ fn a_run_without_its_secret_pauses_and_goes_on_once_it_is_there() {
     });
 }
 
-/// A submission is taken in and cannot be judged before the run goes on. Whoever handed it in waits,
-/// and does not take the run up again and again meanwhile.
+/// A submission is taken in and cannot be judged before the run goes on. Whoever handed it in
+/// waits, and does not take the run up again and again meanwhile.
 #[test]
 fn waiting_for_the_verdict_of_a_paused_run_costs_nothing() {
     const VERIFIED: &str = "

@@ -1,6 +1,6 @@
 //! Random workflows in a random world, with processes that die, end or share the work, clocks that
-//! are set, and people and agents who do things twice, late or wrong. Whatever happens, the promises
-//! hold.
+//! are set, and people and agents who do things twice, late or wrong. Whatever happens, the
+//! promises hold.
 //!
 //! `MILEPOST_SEED=<n>` replays one seed, `MILEPOST_SEEDS=<n>` sets how many there are.
 
