@@ -2,7 +2,7 @@
 //! given, sends and gets back is in its journal, and nowhere else.
 
 use milepost_engine::Key;
-use milepost_engine::event::{Entry, Event};
+use milepost_engine::event::Entry;
 use milepost_engine::interpreter::Outcome;
 use milepost_engine::state::Status;
 use milepost_model::id::RunId;
@@ -58,7 +58,7 @@ pub(super) fn called(outcome: &Outcome, mock: bool) {
 pub(super) fn happened(entries: &[Entry]) {
     for entry in entries {
         let (event, seq) = (entry.event.name(), entry.seq);
-        let step = step_of(&entry.event).map(Key::as_str);
+        let step = entry.event.key().map(Key::as_str);
         tracing::debug!(target: TARGET, seq, event, step_id = step, "event");
         match event {
             "step_succeeded" => milepost_metrics::STEPS.add("succeeded"),
@@ -70,33 +70,5 @@ pub(super) fn happened(entries: &[Entry]) {
             "run_canceled" => milepost_metrics::RUNS_ENDED.add("canceled"),
             _ => {}
         }
-    }
-}
-
-fn step_of(event: &Event) -> Option<&Key> {
-    match event {
-        Event::AttemptStarted(attempt) => Some(&attempt.key),
-        Event::SubmissionReceived(submission) | Event::SubmissionAccepted(submission) => {
-            Some(&submission.key)
-        }
-        Event::ApprovalRequested(request) => Some(&request.key),
-        Event::Approved(verdict) | Event::Rejected(verdict) => Some(&verdict.key),
-        Event::StepScheduled { key, .. }
-        | Event::AttemptSucceeded { key, .. }
-        | Event::AttemptFailed { key, .. }
-        | Event::AttemptUnknown { key, .. }
-        | Event::OutcomeDecided { key, .. }
-        | Event::StepSkipped { key, .. }
-        | Event::StepSucceeded { key, .. }
-        | Event::StepFailed { key, .. }
-        | Event::StepCanceled { key }
-        | Event::PromptOffered { key, .. }
-        | Event::SubmissionRejected { key, .. }
-        | Event::ApprovalVoided { key, .. }
-        | Event::TimerSet { key, .. }
-        | Event::TimerFired { key }
-        | Event::ChildStarted { key, .. }
-        | Event::ChildFinished { key, .. } => Some(key),
-        _ => None,
     }
 }

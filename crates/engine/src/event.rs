@@ -634,7 +634,7 @@ impl Event {
     }
 
     /// The execution it is about; those that put several back are about the run.
-    pub(crate) fn key(&self) -> Option<&Key> {
+    pub fn key(&self) -> Option<&Key> {
         match self {
             Event::StepScheduled { key, .. }
             | Event::AttemptSucceeded { key, .. }
