@@ -17,6 +17,7 @@ mod install;
 mod mock;
 mod package;
 mod report;
+mod soak;
 mod suite;
 mod tidy;
 mod tools;
@@ -41,6 +42,7 @@ usage: cargo xtask <chore>
   package [--target <triple>]
                      the archive and the npm packages of a release, below the build directory
   package --try      the same of the test build, installed by npm and used
+  soak <area>        the suites that look for rare things, for as long as that takes
   codegen [--check]  write the generated files, or compare them with what would be written
   bench <name> [--check]
                      one JSON line a figure; exit code 1 when a limit is broken: of `validate`
@@ -77,6 +79,11 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["bench", name, "--check"] => bench::run(&workspace, name, true),
         ["bench"] => {
             eprintln!("error: name a bench: {}", bench::names());
+            Ok(ExitCode::from(2))
+        }
+        ["soak", area] => soak::run(&workspace, area),
+        ["soak"] => {
+            eprintln!("error: name an area: {}", soak::names());
             Ok(ExitCode::from(2))
         }
         // For the benches alone, which start them.

@@ -2,7 +2,8 @@
 //! are set, and people and agents who do things twice, late or wrong. Whatever happens, the
 //! promises hold.
 //!
-//! `MILEPOST_SEED=<n>` replays one seed, `MILEPOST_SEEDS=<n>` sets how many there are.
+//! `MILEPOST_SEED=<n>` replays one seed, `MILEPOST_SEEDS=<n>` sets how many there are, and
+//! `MILEPOST_FIRST_SEED=<n>` where they begin.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -336,9 +337,9 @@ fn the_promises_hold_in_every_simulated_run() {
         checked(seed);
         return;
     }
-    let seeds = count("MILEPOST_SEEDS", SEEDS);
+    let (first, seeds) = (count("MILEPOST_FIRST_SEED", 0), count("MILEPOST_SEEDS", SEEDS));
     let mut met: BTreeSet<&str> = BTreeSet::new();
-    for seed in 0..seeds {
+    for seed in first..first + seeds {
         met.extend(checked(seed).iter().map(|entry| entry.event.name()));
     }
     // Nearly everything happens.

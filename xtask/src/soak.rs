@@ -1,0 +1,83 @@
+//! `cargo xtask soak <area>`: the suites that look for rare things, with counts that take a while.
+//!
+//! What they look for happens once in many times, so every soak looks elsewhere: simulations begin
+//! at a seed of the day.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace::Workspace;
+
+/// Suites that take their counts from variables.
+struct Area {
+    name: &'static str,
+    package: &'static str,
+    counts: &'static [(&'static str, u64)],
+}
+
+const AREAS: &[Area] = &[
+    // Half an hour on two cores.
+    Area {
+        name: "service",
+        package: "milepost-driver",
+        counts: &[("MILEPOST_SEEDS", 50_000), ("MILEPOST_KILLS", 5_000), ("MILEPOST_CRASHES", 60)],
+    },
+];
+
+/// Where simulations begin.
+const FIRST_SEED: &str = "MILEPOST_FIRST_SEED";
+/// Seeds that no two days share.
+const SEEDS_A_DAY: u64 = 1_000_000;
+
+pub(crate) fn run(workspace: &Workspace, name: &str) -> Result<ExitCode> {
+    let Some(area) = AREAS.iter().find(|area| area.name == name) else {
+        bail!("there is no area `{name}`, only {}", names());
+    };
+    let mut command = workspace.cargo();
+    // Not by nextest, which ends what takes minutes.
+    command.args(["test", "--locked", "--package", area.package, "--test", "it"]);
+    let first = first_seed(SystemTime::now());
+    let counts = area.counts.iter().copied().chain([(FIRST_SEED, first)]);
+    let mut told = Vec::new();
+    for (variable, usual) in counts {
+        // Who wants another count sets the variable.
+        let count = std::env::var(variable).unwrap_or_else(|_| usual.to_string());
+        told.push(format!("{variable}={count}"));
+        command.env(variable, count);
+    }
+    let told = told.join(" ");
+    eprintln!("soak {name}: {told}");
+    let began = Instant::now();
+    let status = command.status().context("cannot start cargo test")?;
+    let (word, seconds) = (if status.success() { "passed" } else { "failed" }, began.elapsed());
+    println!("soak {name}: {word} after {} s: {told}", seconds.as_secs());
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The first seed of a day.
+fn first_seed(now: SystemTime) -> u64 {
+    let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    since.as_secs() / (24 * 60 * 60) * SEEDS_A_DAY
+}
+
+pub(crate) fn names() -> String {
+    let names: Vec<&str> = AREAS.iter().map(|area| area.name).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_days_share_a_seed() {
+        let day = Duration::from_hours(24);
+        let (first, next) = (SystemTime::UNIX_EPOCH + day * 20_000, day * 20_001);
+        assert_eq!(first_seed(first), first_seed(first + Duration::from_hours(23)));
+        assert_eq!(first_seed(SystemTime::UNIX_EPOCH + next) - first_seed(first), SEEDS_A_DAY);
+        let most = AREAS.iter().flat_map(|area| area.counts).map(|(_, count)| *count).max();
+        assert!(most < Some(SEEDS_A_DAY));
+    }
+}
