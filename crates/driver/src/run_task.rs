@@ -258,6 +258,7 @@ impl RunTask {
     /// Writes down what was decided, then does it.
     async fn commit(&mut self, decision: Decision) -> Result<(), JournalError> {
         let Decision { entries, answers, effects } = decision;
+        self.pause_children(&effects).await;
         {
             let active = Arc::clone(&self.active);
             let _writing = active.writing.lock().await;
@@ -280,6 +281,19 @@ impl RunTask {
         }
         self.active.moved.notify_waiters();
         Ok(())
+    }
+
+    /// Puts what the runs of its steps are told into their inboxes before it is acknowledged:
+    /// should this process end, whoever drives them next finds it there.
+    async fn pause_children(&self, effects: &[Effect]) {
+        for effect in effects {
+            let Effect::PauseChild { run, resume, seq } = effect else { continue };
+            let (child, id) = (RunId::parse(run), MessageId::parse(&pausing(run, *seq)));
+            if let (Ok(child), Ok(id)) = (child, id) {
+                // A run that has not begun has no inbox; all are told once more after this.
+                let _ = self.driver.inner.journal.send(&child, &id, &pause(*resume)).await;
+            }
+        }
     }
 
     fn append(&self, entries: &[Entry], answers: &[(String, Reply)]) -> Append {
@@ -355,9 +369,7 @@ impl RunTask {
                 self.tell_child(&run, &format!("cancel:{run}"), signal);
             }
             Effect::PauseChild { run, resume, seq } => {
-                let by = engine("parent");
-                let signal = if resume { Signal::Unpause { by } } else { Signal::Pause { by } };
-                self.tell_child(&run, &format!("pause:{run}:{seq}"), signal);
+                self.tell_child(&run, &pausing(&run, seq), pause(resume));
             }
         }
     }
@@ -411,6 +423,16 @@ impl RunTask {
         self.calls.values().for_each(|(_, call)| call.abort());
         None
     }
+}
+
+/// What names the message that pauses the run of a step, or lets it go on.
+fn pausing(run: &str, seq: u64) -> String {
+    format!("pause:{run}:{seq}")
+}
+
+fn pause(resume: bool) -> Signal {
+    let by = engine("parent");
+    if resume { Signal::Unpause { by } } else { Signal::Pause { by } }
 }
 
 fn aborted() -> Outcome {

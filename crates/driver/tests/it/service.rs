@@ -13,8 +13,8 @@ use milepost_model::id::RunId;
 use serde_json::json;
 
 use crate::chance::Chance;
-use crate::life::Life;
-use crate::place::{Here, Place, backends, run_id};
+use crate::life::{Death, Life};
+use crate::place::{Here, InMemory, Place, backends, run_id};
 use crate::player::{Player, cancel, decide, person, settled, submit, tell, willing};
 use crate::told;
 use crate::world::{Servers, Start, ok};
@@ -334,4 +334,57 @@ steps:
         let verdict = runs.send(&run, done).await.expect("is sent");
         assert!(matches!(verdict, Some(Reply::Accepted { .. })), "{verdict:?}");
     });
+}
+
+/// What a run wants of the runs of its steps is not lost with the process that was to tell them.
+#[test]
+fn a_pause_reaches_inner_runs_though_the_process_dies() {
+    const OUTER: &str = "
+workflow: w
+steps:
+  - {id: a, run: workflow inner}
+";
+    const INNER: &str = "
+workflow: inner
+steps:
+  - {id: p, wait: 5m}
+  - {id: i, run: api i:create, depends_on: [p]}
+";
+    let run = run_id(1);
+    for resumes in [false, true] {
+        for after in 1..8 {
+            let servers = Servers::new(&[("inner", INNER)]);
+            let place = Place::new(Box::new(InMemory::default()), servers);
+            place.visit(async |here| {
+                here.start(Start::of(run.clone(), OUTER)).await;
+                tokio::time::sleep(Duration::from_secs(7)).await;
+                if resumes {
+                    let pause = tell(Signal::Pause { by: person() }, None);
+                    here.runs().send(&run, pause).await.expect("is sent");
+                    here.runs().delivered().await;
+                }
+            });
+            // It dies somewhere between being told and having told.
+            let life = Life::new(Some(Death { after, acted: true }), None);
+            let by = person();
+            let signal = if resumes { Signal::Unpause { by } } else { Signal::Pause { by } };
+            let signal = tell(signal, Some(message("m")));
+            place.live(&life, async |here| {
+                here.tend();
+                here.runs().send(&run, signal.clone()).await.expect("is sent");
+                here.runs().delivered().await;
+            });
+            place.visit(async |here| {
+                here.tend();
+                here.runs().send(&run, signal.clone()).await.expect("is sent");
+                tokio::time::sleep(Duration::from_secs(30)).await;
+                let wanted = if resumes { Status::Running } else { Status::Paused };
+                for record in told::records(here.runs()).await {
+                    let snapshot = here.runs().snapshot(&record.id).await.expect("looks");
+                    let all = told::all(here.runs()).await;
+                    assert_eq!(snapshot.status(), wanted, "{resumes} {after}: {all}");
+                }
+            });
+        }
+    }
 }

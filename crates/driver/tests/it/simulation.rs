@@ -12,13 +12,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use milepost_driver::{RunService, Snapshot};
-use milepost_engine::Key;
 use milepost_engine::event::{Budget, Entry, Event, Proof, Settlement};
 use milepost_engine::ports::{Durability, RunRecord};
 use milepost_engine::resume::{Origin, ResumeRequest, plan};
 use milepost_engine::signal::Signal;
 use milepost_engine::state::{State, Status};
 use milepost_engine::view::Waiting;
+use milepost_engine::{Key, engine};
 use milepost_model::id::RunId;
 use serde_json::json;
 
@@ -260,6 +260,7 @@ async fn end(here: &Here<'_>, player: &mut Player) {
         if open.is_empty() && told == 0 {
             return;
         }
+        check_paused(runs, &open).await;
         for record in &open {
             // The first answer may be to what somebody said before it was paused again.
             while runs.snapshot(&record.id).await.expect("looks").status() == Status::Paused {
@@ -272,6 +273,28 @@ async fn end(here: &Here<'_>, player: &mut Player) {
         }
     }
     panic!("runs do not end: {}", told::all(runs).await);
+}
+
+/// A run that was paused with the run above it goes on with it. Going on with that one from
+/// somewhere else leaves it as it is.
+async fn check_paused(runs: &dyn RunService, open: &[RunRecord]) {
+    for record in open {
+        let Some(above) = &record.parent else { continue };
+        let last = last_pause(runs, &record.id).await;
+        let with_above = matches!(last, Some(Event::Paused { by }) if by == engine("parent"));
+        let above = last_pause(runs, above).await;
+        let forgotten = with_above && matches!(above, Some(Event::Resumed { .. }));
+        assert!(!forgotten, "{} is forgotten: {}", record.id, told::all(runs).await);
+    }
+}
+
+/// The last event that let a run stand still or go on.
+async fn last_pause(runs: &dyn RunService, run: &RunId) -> Option<Event> {
+    let entries = runs.events(run, 0).await.expect("reads").entries;
+    let paused = |event: &Event| {
+        matches!(event, Event::Paused { .. } | Event::Resumed { .. } | Event::RunResumedFrom(_))
+    };
+    entries.iter().rev().map(|entry| &entry.event).find(|event| paused(event)).cloned()
 }
 
 /// The promises; all events there were.
