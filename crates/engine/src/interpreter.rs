@@ -779,7 +779,14 @@ impl Turn<'_> {
                     _ if seq != self.state().seq || busy => {
                         Reply::Refused { failure: Cause::MovedOn.into() }
                     }
-                    Ok(()) => self.done(Event::RunResumedFrom(resumption))?,
+                    Ok(()) => {
+                        let was_paused = self.state().paused;
+                        let reply = self.done(Event::RunResumedFrom(resumption))?;
+                        if was_paused {
+                            self.pause_children();
+                        }
+                        reply
+                    }
                     Err(failure) => Reply::Refused { failure },
                 }
             }
@@ -836,6 +843,12 @@ impl Turn<'_> {
             return Ok(Reply::Done);
         }
         let reply = self.done(event)?;
+        self.pause_children();
+        Ok(reply)
+    }
+
+    /// Tells the runs of its steps to pause, or to go on, as the run itself does now.
+    fn pause_children(&mut self) {
         let (resume, seq) = (!self.state().paused, self.state().seq);
         let children = self.state().open().filter_map(|(_, step)| match &step.phase {
             Phase::Child(run) => Some(Effect::PauseChild { run: run.clone(), resume, seq }),
@@ -843,7 +856,6 @@ impl Turn<'_> {
         });
         let effects: Vec<Effect> = children.collect();
         self.decision.effects.extend(effects);
-        Ok(reply)
     }
 
     fn submit(&mut self, id: String, read: judge::Read) -> Result<(), IllegalEvent> {

@@ -275,15 +275,15 @@ async fn end(here: &Here<'_>, player: &mut Player) {
     panic!("runs do not end: {}", told::all(runs).await);
 }
 
-/// A run that was paused with the run above it goes on with it. Going on with that one from
-/// somewhere else leaves it as it is.
+/// A run that was paused with the run above it goes on with it, however that goes on.
 async fn check_paused(runs: &dyn RunService, open: &[RunRecord]) {
     for record in open {
         let Some(above) = &record.parent else { continue };
         let last = last_pause(runs, &record.id).await;
         let with_above = matches!(last, Some(Event::Paused { by }) if by == engine("parent"));
         let above = last_pause(runs, above).await;
-        let forgotten = with_above && matches!(above, Some(Event::Resumed { .. }));
+        let goes_on = matches!(above, Some(Event::Resumed { .. } | Event::RunResumedFrom(_)));
+        let forgotten = with_above && goes_on;
         assert!(!forgotten, "{} is forgotten: {}", record.id, told::all(runs).await);
     }
 }

@@ -1,8 +1,9 @@
 //! How runs wait, pause, are stopped, and end.
 
 use expect_test::expect;
-use milepost_engine::event::Event;
+use milepost_engine::event::{ChildOutcome, Event};
 use milepost_engine::interpreter::Effect;
+use milepost_engine::resume::{ResumeRequest, plan};
 use milepost_engine::signal::{Reply, Signal};
 use serde_json::json;
 
@@ -190,6 +191,36 @@ steps:
     .assert_eq(&told::journal(&rig));
     let late = rig.tell(Signal::Pause { by });
     assert_eq!(told::reply(&late), "refused RUN_CONFLICT: the run has ended");
+}
+
+/// Both ways of going on after a pause reach the runs of its steps.
+#[test]
+fn the_runs_of_steps_pause_and_go_on_with_the_run() {
+    for resumes in [false, true] {
+        let mut rig = Rig::new("workflow: w\nsteps:\n  - {id: a, run: workflow other}\n");
+        let outcome = ChildOutcome::Succeeded { output: json!(1) };
+        rig.child("other", 60_000, outcome).open();
+        rig.send(Signal::Pause { by: person("ada") });
+        let seq = rig.state().seq;
+        let signal = if resumes {
+            let request = ResumeRequest::of(rig.state(), person("ada"));
+            let plan = plan(&rig.flow, &rig.flow, rig.state(), &rig.world, &request);
+            let resumption = Box::new(plan.expect("can go on").resumption);
+            Signal::Resume { seq, resumption }
+        } else {
+            Signal::Unpause { by: person("ada") }
+        };
+        rig.send(signal);
+        let told: Vec<bool> = rig
+            .effects
+            .iter()
+            .filter_map(|effect| match effect {
+                Effect::PauseChild { resume, .. } => Some(*resume),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(told, [false, true], "resumes: {resumes}");
+    }
 }
 
 #[test]
