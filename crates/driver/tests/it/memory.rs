@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::ready;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use milepost_driver::clock::WallClock;
@@ -24,6 +25,14 @@ const TTL_MS: u64 = 6_000;
 #[derive(Default)]
 pub(crate) struct MemoryStore {
     tables: Mutex<Tables>,
+    /// How often a journal was read from its beginning.
+    loads: AtomicUsize,
+}
+
+impl MemoryStore {
+    pub(crate) fn loads(&self) -> usize {
+        self.loads.load(Ordering::Relaxed)
+    }
 }
 
 impl fmt::Debug for MemoryStore {
@@ -343,6 +352,9 @@ impl Journal for MemoryJournal {
     }
 
     fn events<'a>(&'a self, run: &'a RunId, after: u64, limit: usize) -> Answer<'a, Events> {
+        if after == 0 {
+            self.store.loads.fetch_add(1, Ordering::Relaxed);
+        }
         let tables = self.tables();
         done(tables.row(run).map(|row| {
             let known = usize::try_from(after).unwrap_or(usize::MAX);

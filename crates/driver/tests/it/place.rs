@@ -47,6 +47,12 @@ pub(crate) struct InMemory {
     store: Arc<MemoryStore>,
 }
 
+impl InMemory {
+    pub(crate) fn store(&self) -> Arc<MemoryStore> {
+        Arc::clone(&self.store)
+    }
+}
+
 impl Backend for InMemory {
     fn open(&self, process: &Process) -> Arc<dyn RunService> {
         let journal = MemoryJournal::new(Arc::clone(&self.store), Arc::clone(&process.clock));

@@ -388,3 +388,23 @@ steps:
         }
     }
 }
+
+/// Whoever looks at a question, decides on it and follows the run reads its journal once: taking
+/// the run over reads only what is new.
+#[test]
+fn deciding_on_a_run_loads_its_journal_once() {
+    let (run, memory) = (run_id(1), InMemory::default());
+    let store = memory.store();
+    let place = Place::new(Box::new(memory), Servers::new(&[]));
+    place.visit(async |here| {
+        here.start(Start::of(run.clone(), ASKS)).await;
+        settled(here.runs(), &run).await;
+    });
+    let before = store.loads();
+    place.visit(async |here| {
+        let asked = here.runs().snapshot(&run).await.expect("looks");
+        here.runs().send(&run, tell(yes(&asked), None)).await.expect("is sent");
+        assert_eq!(settled(here.runs(), &run).await.status(), Status::Succeeded);
+    });
+    assert_eq!(store.loads() - before, 1);
+}
