@@ -135,6 +135,14 @@ fn holders(place: &Place) -> usize {
     files.filter(|file| file.path().extension().is_some_and(|is| is == "alive")).count()
 }
 
+/// The threads of a process that write runs.
+fn writers(process: u32) -> usize {
+    let threads =
+        std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let name = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("comm"));
+    threads.filter_map(|thread| name(thread).ok()).filter(|name| name.trim() == "runs").count()
+}
+
 #[test]
 fn a_process_has_one_driver_on_every_surface() {
     std::thread::scope(|scope| {
@@ -155,6 +163,7 @@ fn has_one_driver(arguments: &[&str], version: &str) {
     let until = Instant::now() + Duration::from_secs(5);
     while Instant::now() < until {
         assert_eq!(holders(&place), 1, "{arguments:?} {version}");
+        assert_eq!(writers(client.pid()), 1, "{arguments:?} {version}");
         let run = call(&mut client, "workflow.status", &status);
         assert_eq!(run["status"], "waiting", "{run}");
         std::thread::sleep(LOOK);
