@@ -1,5 +1,5 @@
 //! Hints: what to do next, as data. A hint names operations and arguments, never command lines or
-//! tools: each door spells those for its own readers, by its [`Wording`](crate::wording::Wording).
+//! tools: each door spells those for its own readers, by its [`Wording`].
 
 use std::borrow::Cow;
 
