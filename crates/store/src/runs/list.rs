@@ -92,14 +92,6 @@ fn conditions(filter: &RunFilter) -> (Vec<&'static str>, Vec<Box<dyn ToSql>>) {
     (conditions, values)
 }
 
-/// The ids of the last runs, newest first. One that cannot be read is left out.
-pub(super) fn newest(db: Db<'_>, limit: usize) -> Result<Vec<RunId>, RunsError> {
-    let sql = "SELECT id FROM runs ORDER BY key DESC LIMIT ?1";
-    let limit = limit.clamp(1, limits::RUNS_AT_ONCE);
-    let ids = db.all(sql, [limit], |row| row.get::<_, String>(0))?;
-    Ok(ids.iter().filter_map(|id| RunId::parse(id).ok()).collect())
-}
-
 /// The ids that begin with a text, which may leave out `run_`.
 pub(super) fn find_prefix(db: Db<'_>, text: &str) -> Result<Vec<RunId>, RunsError> {
     let digits = text.strip_prefix("run_").unwrap_or(text);

@@ -423,15 +423,6 @@ impl Runs {
         self.reading(|db, key| look::events(db, key, run, (after_seq, limit)))
     }
 
-    /// How runs began, in the order given; nothing for one that cannot be read.
-    pub fn beginnings(&self, runs: &[RunId]) -> Result<Vec<Option<Event>>, RunsError> {
-        let first = |db: Db<'_>, key: &ChainKey, run: &RunId| {
-            let page = look::events(db, key, run, (0, 1)).ok()?;
-            page.events.into_iter().next()
-        };
-        self.reading(|db, key| Ok(runs.iter().map(|run| first(db, key, run)).collect()))
-    }
-
     /// The text of a workflow that a run was started with.
     pub fn text(&self, hash: Digest) -> Result<Option<String>, RunsError> {
         self.reading(|db, _| look::text(db, hash))
@@ -448,11 +439,6 @@ impl Runs {
             });
         }
         Ok(listed.page)
-    }
-
-    /// The ids of the last runs, newest first.
-    pub fn newest(&self, limit: usize) -> Result<Vec<RunId>, RunsError> {
-        self.reading(|db, _| list::newest(db, limit))
     }
 
     /// The ids that begin with a text, with or without `run_`; of many, the first few.
