@@ -20,9 +20,11 @@ mod talk;
 mod turns;
 mod validate;
 
+use std::env;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use self::figure::Figure;
 use crate::workspace::Workspace;
@@ -42,6 +44,10 @@ const EXAMPLES: [&str; 8] = [
     "--example",
     "search_eval",
 ];
+
+/// Names a binary to measure instead of the one of this checkout, so that two versions of the
+/// program can be measured in turns.
+const OTHER_BINARY: &str = "MILEPOST_BENCH_BINARY";
 
 /// When a broken limit is a failure.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,4 +87,16 @@ pub(crate) fn run(workspace: &Workspace, name: &str, check: bool) -> Result<Exit
 pub(crate) fn names() -> String {
     let names: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
     names.join(", ")
+}
+
+/// The program that is measured.
+fn program(workspace: &Workspace) -> Result<PathBuf> {
+    let Some(named) = env::var_os(OTHER_BINARY) else {
+        return workspace.build_binary("milepost", &PROGRAM);
+    };
+    let binary = PathBuf::from(&named)
+        .canonicalize()
+        .with_context(|| format!("{OTHER_BINARY} names {}", named.display()))?;
+    eprintln!("measuring {}", binary.display());
+    Ok(binary)
 }

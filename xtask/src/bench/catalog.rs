@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::figure::{Figure, Limit};
 use super::labels;
 use super::peers::{self, FastMcp, Npm};
-use super::{EXAMPLES, PROGRAM};
+use super::{EXAMPLES, program};
 use crate::tools::shout;
 use crate::usage::{self, Usage};
 use crate::workspace::Workspace;
@@ -33,7 +33,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
         shout("the catalog bench is skipped: this system does not tell what a program took");
         return Ok(Vec::new());
     }
-    let binary = workspace.build_binary("milepost", &PROGRAM)?;
+    let binary = program(workspace)?;
     let mut figures = Vec::new();
     if let Some(npm) = Npm::prepare(workspace)? {
         let bench = Bench::new(workspace, binary, npm)?;

@@ -19,7 +19,7 @@ use super::figure::{Figure, Limit};
 use super::loopback::Loopback;
 use super::runners::{self, Runner};
 use super::talk::Server;
-use super::{EXAMPLES, PROGRAM};
+use super::{EXAMPLES, program};
 use crate::tools::shout;
 use crate::workspace::Workspace;
 
@@ -33,7 +33,7 @@ const SYNCS: usize = 300;
 const IDLE: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
-    let binary = workspace.build_binary("milepost", &PROGRAM)?;
+    let binary = program(workspace)?;
     let folder = tempfile::tempdir_in(workspace.cache("bench")?)?;
     let bench = Bench::prepare(workspace, binary, folder.path())?;
     let mut figures = bench.alone()?;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::PROGRAM;
+use super::program;
 use super::figure::{Figure, Limit};
 use super::shelf::Shelf;
 use super::talk::{Server, request};
@@ -24,7 +24,7 @@ const WINDOWS: [usize; 2] = [1, 64];
 const PEER: &str = include_str!("../../peers/empty-tool.mjs");
 
 pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
-    let binary = workspace.build_binary("milepost", &PROGRAM)?;
+    let binary = program(workspace)?;
     let shelf = Shelf::fill(workspace)?;
     let modules = install::node_modules(workspace, "typescript")?;
     if let Err(why) = modules {

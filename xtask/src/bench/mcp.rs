@@ -18,7 +18,7 @@ use super::peers::{FastMcp, Npm};
 use super::post::Post;
 use super::talk::{Server, request};
 use super::turns::{Subject, figure, in_turns, median, tell};
-use super::{BARE, PROGRAM};
+use super::{BARE, program};
 use crate::install;
 use crate::tools::shout;
 use crate::workspace::Workspace;
@@ -35,7 +35,7 @@ const EMPTY_PYTHON: &str = include_str!("../../peers/empty_tool.py");
 const TOKEN: &str = "bench-0123456789abcdef0123456789abcdef";
 
 pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
-    let binary = workspace.build_binary("milepost", &PROGRAM)?;
+    let binary = program(workspace)?;
     let bare = workspace.build_binary("bare", &BARE)?;
     let folder = tempfile::tempdir_in(workspace.cache("bench")?)?;
     let bench = Bench { binary, home: folder.path().to_owned() };

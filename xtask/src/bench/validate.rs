@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::figure::{Figure, Limit};
 use super::stopwatch::{Subject, medians_ms};
-use super::{PROGRAM, ajv, manifest};
+use super::{ajv, manifest, program};
 use crate::tools::shout;
 use crate::workspace::Workspace;
 
 pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
-    let binary = workspace.build_binary("milepost", &PROGRAM)?;
+    let binary = program(workspace)?;
     let mut figures = own(workspace, &binary)?;
     match guides(workspace)? {
         Some(guides) => figures.extend(corpus(workspace, &binary, &guides)?),
