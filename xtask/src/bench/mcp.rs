@@ -118,7 +118,7 @@ impl Bench {
         eprintln!("{CLIENTS} clients at once were all answered");
         let rate = median(&mut rates);
         let mut figures = vec![figure("http_calls_per_s", rate, "/s", Limit::AtLeast(4_000))];
-        figures.extend(tell(server.peak_mb(), "http_memory_mb", "MB", Limit::AtMost(150)));
+        figures.extend(tell(server.peak_mb(), "http_memory_mb", "MB", Limit::AtMost(60)));
         Ok(figures)
     }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::{CONTENT_LENGTH, HeaderName};
+use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
@@ -20,6 +20,7 @@ use super::guard::Principal;
 use super::sessions::{Opened, Session, Sessions};
 use super::shutdown::Shutdown;
 use super::{Limits, Settings, reply};
+use crate::answer::{self, Reply};
 use crate::fault::{Fault, METHOD_NOT_FOUND};
 use crate::limits;
 use crate::message::{self, Id, Incoming, Message, Request as Asked};
@@ -28,6 +29,7 @@ use crate::params;
 use crate::request::{self, DISCOVER, Era};
 use crate::trace::{self, Outcome};
 use crate::version::Options;
+use crate::workflows::{AtOnce, WorkflowServer};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -37,8 +39,9 @@ pub(super) struct Endpoint<S> {
     service: StreamableHttpService<Observed<S>, Sessions>,
     sessions: Arc<Sessions>,
     options: Options,
-    /// Whether the handler answers the tasks of 2025-11-25.
-    has_tasks: bool,
+    /// What is behind the handler, where that is our own: it answers the tasks of 2025-11-25, and
+    /// some calls on the spot.
+    server: Option<WorkflowServer>,
     limits: Limits,
     shutdown: Shutdown,
 }
@@ -88,7 +91,7 @@ impl<S: ServerHandler> Endpoint<S> {
             service: StreamableHttpService::new(handler, Arc::clone(&sessions), config),
             sessions,
             options: settings.options,
-            has_tasks: settings.server.is_some(),
+            server: settings.server.clone(),
             limits: settings.limits,
             shutdown,
         }
@@ -260,6 +263,10 @@ impl<S: ServerHandler> Endpoint<S> {
                 return Err(Refused { status: StatusCode::SERVICE_UNAVAILABLE, fault });
             }
         }
+        if let Some(response) = self.at_once(session, &head, asked, &params) {
+            session.give_up(&id);
+            return Ok(response);
+        }
         let era = self.era(Some(session));
         let response = self.work(head, asked, params, era).await;
         // Nothing that `rmcp` did not take is under way.
@@ -267,6 +274,33 @@ impl<S: ServerHandler> Endpoint<S> {
             session.give_up(&id);
         }
         response
+    }
+
+    /// The answer to a call that has nothing to wait for, from a client that `rmcp` would answer.
+    fn at_once(
+        &self,
+        session: &Session,
+        head: &Parts,
+        asked: &Asked<'_>,
+        params: &Map<String, Value>,
+    ) -> Option<Response> {
+        let says = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
+        let takes = says(ACCEPT).unwrap_or_default();
+        let revision = session.revision();
+        if asked.method != "tools/call"
+            || !(takes.contains("application/json") && takes.contains(reply::EVENTS))
+            || !says(CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"))
+            || says(VERSION).is_some_and(|version| version != revision.as_str())
+        {
+            return None;
+        }
+        let principal = head.extensions.get::<Principal>().and_then(Principal::name);
+        let client = AtOnce::new(revision, principal.map(str::to_owned));
+        let result = self.server.as_ref()?.call_at_once(params, &client)?;
+        let mut text = Vec::new();
+        let result = serde_json::to_string(&result).ok()?;
+        answer::reply(&mut text, asked.id, &Reply::Made(result));
+        Some(reply::json(StatusCode::OK, text))
     }
 
     /// Work for `rmcp`, when it is a request that it understands.
@@ -325,7 +359,7 @@ impl<S: ServerHandler> Endpoint<S> {
     }
 
     fn era(&self, session: Option<&Session>) -> Era {
-        session.map_or(Era::Stateless, |session| Era::of(session.revision(), self.has_tasks))
+        session.map_or(Era::Stateless, |session| Era::of(session.revision(), self.server.is_some()))
     }
 }
 

@@ -23,7 +23,7 @@ use crate::request::{self, DISCOVER, Era};
 use crate::session;
 use crate::trace::{self, Outcome};
 use crate::version::{Options, Revision};
-use crate::workflows::WorkflowServer;
+use crate::workflows::{AtOnce, WorkflowServer};
 
 /// Whether more lines are wanted.
 #[must_use]
@@ -156,10 +156,40 @@ impl Framing {
                 self.bare(method, request.id, params, batch)
             }
             _ => {
+                if let Some(verdict) = self.at_once(request, &params, batch) {
+                    return verdict;
+                }
                 let era = self.agreed.map_or(Era::Stateless, |agreed| Era::of(agreed, true));
                 self.work(request, params, era, batch)
             }
         }
+    }
+
+    /// Answers a call that has nothing to wait for.
+    fn at_once(
+        &self,
+        request: &Request<'_>,
+        params: &Map<String, Value>,
+        batch: InBatch<'_>,
+    ) -> Option<Verdict> {
+        let revision = self.agreed.filter(|_| request.method == "tools/call")?;
+        let is_free = request::id(request.id).is_ok_and(|id| !self.outbox.is_open(&id));
+        let _entered = self.runtime.enter();
+        let client = is_free.then(|| AtOnce::new(revision, None))?;
+        let result = self.server.call_at_once(params, &client)?;
+        let result = serde_json::to_string(&result).ok()?;
+        let mut text = Vec::new();
+        answer::reply(&mut text, request.id, &Reply::Made(result));
+        match batch {
+            Some(_) => self.outbox.answer(text, batch),
+            None => self.outbox.answer_later(text),
+        }
+        Some(Verdict::More)
+    }
+
+    /// Nothing more is here to be read: what was answered on the spot leaves now, together.
+    pub(super) fn flush(&self) {
+        self.outbox.flush();
     }
 
     fn initialize(&mut self, request: &Request<'_>, params: Map<String, Value>) -> Verdict {
@@ -214,6 +244,8 @@ impl Framing {
             Ok(read) => read,
             Err(fault) => return self.refuse(request.id, &fault, batch),
         };
+        // This may take a while: what is answered leaves before it.
+        self.flush();
         self.outbox.pace();
         let fault = match self.outbox.open(&id, request.bytes(), batch) {
             Opened::Yes => None,

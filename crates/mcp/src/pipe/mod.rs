@@ -88,6 +88,7 @@ fn read_all(
                 return Ok(());
             }
         }
+        framing.flush();
         if !frames.fill()? {
             return Ok(());
         }

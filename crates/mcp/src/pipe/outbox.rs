@@ -47,6 +47,14 @@ struct Queue {
 }
 
 impl Queue {
+    fn push(&mut self, text: Vec<u8>) {
+        // A client that is gone needs no answer.
+        if !self.is_dead {
+            self.bytes += text.len();
+            self.lines.push_back(text);
+        }
+    }
+
     fn has_room(&self) -> bool {
         self.is_dead
             || self.bytes < limits::OUTBOX_BYTES && self.lines.len() < limits::OUTBOX_MESSAGES
@@ -103,6 +111,9 @@ impl Outbox {
     /// Waits until the client has read enough of its answers. For a thread of its own.
     pub(super) fn wait_for_room(&self) {
         let queue = lock(&self.shared.queue);
+        if !queue.has_room() {
+            self.shared.filled.notify_one();
+        }
         drop(self.shared.drained.wait_while(queue, |queue| !queue.has_room()));
     }
 
@@ -148,6 +159,11 @@ impl Outbox {
         open.bytes += bytes;
         open.requests.insert(id.clone(), OpenRequest { batch: batch.cloned(), bytes });
         Opened::Yes
+    }
+
+    /// Whether a request of this id is under way.
+    pub(super) fn is_open(&self, id: &RequestId) -> bool {
+        lock(&self.shared.open).requests.contains_key(id)
     }
 
     /// The client no longer wants the answer of a request; there may still be one.
@@ -204,6 +220,20 @@ impl Outbox {
         }
     }
 
+    /// An answer that takes its place in the order, and leaves with the next one or with
+    /// [`Outbox::flush`].
+    pub(super) fn answer_later(&self, mut text: Vec<u8>) {
+        text.push(b'\n');
+        lock(&self.shared.queue).push(text);
+    }
+
+    /// Lets whoever writes look for lines.
+    pub(super) fn flush(&self) {
+        if !lock(&self.shared.queue).lines.is_empty() {
+            self.shared.filled.notify_one();
+        }
+    }
+
     /// All of a batch was read.
     pub(super) fn complete(&self, batch: &Arc<Mutex<Batch>>) {
         let mut batch = lock(batch);
@@ -228,13 +258,8 @@ impl Outbox {
 
     fn line(&self, mut text: Vec<u8>) {
         text.push(b'\n');
-        let mut queue = lock(&self.shared.queue);
-        // A client that is gone needs no answer.
-        if !queue.is_dead {
-            queue.bytes += text.len();
-            queue.lines.push_back(text);
-            self.shared.filled.notify_one();
-        }
+        lock(&self.shared.queue).push(text);
+        self.shared.filled.notify_one();
     }
 
     /// No line follows those that are there.

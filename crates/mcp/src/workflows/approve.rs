@@ -313,12 +313,15 @@ impl WorkflowServer {
         mut answer: Response,
     ) -> Result<(Response, Option<(InputRequests, Pending)>), Problem> {
         let client = calling.client;
-        if !client.has_forms() {
+        if !client.has_forms() && !matches!(client, McpClient::AtOnce(_)) {
             return Ok((answer, None));
         }
         for _ in 0..limits::QUESTIONS_A_CALL {
             let Some(run) = shown(calling.operation.name, &answer)? else { break };
             let Some(question) = self.unasked(&run.run_id, &run.waiting, client) else { break };
+            if client.leaves_question() {
+                break;
+            }
             let pending = Pending::of(&question, run.run_id, &answer, &calling.arguments)?;
             let (message, schema) = (&question.message, question.schema.clone());
             let asked = ask::form(client, None, APPROVAL, message, schema);

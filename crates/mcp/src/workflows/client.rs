@@ -4,6 +4,7 @@ use axum::http::request::Parts;
 use rmcp::model::{ClientCapabilities, ProtocolVersion};
 use rmcp::service::{RequestContext, RoleServer};
 
+use super::at_once::AtOnce;
 use crate::http::Principal;
 
 /// Where a client of HTTP says which session is its own.
@@ -17,6 +18,8 @@ pub(super) enum McpClient<'c> {
     Peer(&'c RequestContext<RoleServer>),
     /// One of the guide contract. Nothing is known of it, and it cannot be asked.
     Guide,
+    /// One that is answered on the spot or not at all.
+    AtOnce(&'c AtOnce),
 }
 
 impl<'c> McpClient<'c> {
@@ -24,8 +27,17 @@ impl<'c> McpClient<'c> {
     pub(super) fn context(self) -> Option<&'c RequestContext<RoleServer>> {
         match self {
             McpClient::Peer(context) => Some(context),
-            McpClient::Guide => None,
+            McpClient::Guide | McpClient::AtOnce(_) => None,
         }
+    }
+
+    /// Notes a question for a client that is answered on the spot, and so cannot be asked; whether
+    /// it is one.
+    pub(super) fn leaves_question(self) -> bool {
+        if let McpClient::AtOnce(client) = self {
+            client.leave_question();
+        }
+        matches!(self, McpClient::AtOnce(_))
     }
 
     fn capabilities(self) -> Option<ClientCapabilities> {
@@ -49,6 +61,9 @@ impl<'c> McpClient<'c> {
 
     /// Whether it knows results with a structure, and addresses in them.
     pub(super) fn reads_structure(self) -> bool {
+        if let McpClient::AtOnce(client) = self {
+            return client.revision().as_str() >= ProtocolVersion::V_2025_06_18.as_str();
+        }
         let Some(context) = self.context() else { return false };
         let known = context.peer.peer_info().map(|info| info.protocol_version.clone());
         // What comes without a handshake is of a later revision.
@@ -62,7 +77,11 @@ impl<'c> McpClient<'c> {
 
     /// Who asks, where a token says so. Whoever comes over a pipe is the user themselves.
     pub(super) fn principal(self) -> Option<String> {
-        self.context().and_then(principal)
+        match self {
+            McpClient::Peer(context) => principal(context),
+            McpClient::Guide => None,
+            McpClient::AtOnce(client) => client.principal().map(str::to_owned),
+        }
     }
 
     /// What tells one client from another.

@@ -306,7 +306,7 @@ impl WorkflowServer {
     }
 
     /// Calls a tool by its name.
-    async fn call(
+    pub(super) async fn call(
         &self,
         client: McpClient<'_>,
         mut request: CallToolRequestParams,

@@ -11,6 +11,7 @@
 mod act;
 mod approve;
 mod ask;
+mod at_once;
 mod blocks;
 mod call;
 mod changes;
@@ -40,6 +41,7 @@ use milepost_ops::{Operations, Profile, Tool};
 use serde_json::Value;
 use tokio::sync::watch;
 
+pub(crate) use self::at_once::AtOnce;
 pub use self::names::Spelling;
 use crate::contract::Contract;
 use crate::guide::Guides;
