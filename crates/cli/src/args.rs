@@ -68,7 +68,8 @@ impl Arguments {
             Command::Secret(command) => command.json(),
             Command::Run(command) => command.json.json,
             Command::Runs(command) => command.json(),
-            Command::Show(command) | Command::Pause(command) => command.json.json,
+            Command::Show(command) => command.one.json.json,
+            Command::Pause(command) => command.json.json,
             Command::Logs(command) => command.one.json.json,
             Command::Cancel(command) => command.one.json.json,
             Command::Resume(command) => command.one.json.json,
@@ -132,8 +133,9 @@ pub(crate) enum Command {
     #[command(after_help = "Example: milepost runs --open")]
     Runs(Deferred<run::Runs>),
     /// Show a run: its steps, and what it waits for
-    #[command(after_help = "Example: milepost show run_0f4")]
-    Show(Deferred<run::One>),
+    #[command(after_help = "Example: milepost show run_0f4\n\
+        What was sent for a step: milepost show run_0f4 refund")]
+    Show(Deferred<run::Show>),
     /// Show what happened in a run, event by event
     #[command(after_help = "Example: milepost logs run_0f4 --follow")]
     Logs(Deferred<run::Logs>),

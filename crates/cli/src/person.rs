@@ -126,6 +126,18 @@ pub(crate) fn line(question: &str) -> Option<String> {
     asked(&shown(&safe(question)), Echo::On).ok()
 }
 
+/// Whether somebody can be asked.
+#[cfg(unix)]
+pub(crate) fn has_terminal() -> bool {
+    std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty").is_ok()
+}
+
+/// There is no such terminal here.
+#[cfg(not(unix))]
+pub(crate) fn has_terminal() -> bool {
+    false
+}
+
 /// A question or a warning in lines that fit the terminal it is read on.
 fn shown(text: &str) -> String {
     match io::stderr().is_terminal() {

@@ -22,7 +22,7 @@ use crate::budget;
 use crate::command::{Asking, Call, Calling, Command, Starting};
 use crate::event::{
     Actor, ActorKind, Answer, Attempt, Budget, Change, Entry, Event, Presence, Request, Resumption,
-    ShownCall, Submission, Verdict,
+    SentRequest, ShownCall, Submission, Verdict,
 };
 use crate::failure::Failure;
 use crate::failures::Cause;
@@ -73,6 +73,9 @@ pub struct Prepared {
     pub write: bool,
     /// Whether it may be sent again.
     pub repeatable: bool,
+    /// The request itself, with sentinels in the place of its secrets; nothing for what is no
+    /// request to an API.
+    pub sent: Option<Box<SentRequest>>,
 }
 
 /// Something that happened.
@@ -479,6 +482,7 @@ impl Turn<'_> {
         let attempt = step.map_or(0, |step| step.attempts) + 1;
         let idempotency_key = idempotency_key(&state.head.run, &key, step);
         let (number, digest) = (attempt, prepared.digest.clone());
+        let sent = prepared.sent.map(|sent| Box::new(sent.shown(&state.head.seal)));
         self.record(Event::AttemptStarted(Attempt {
             key: key.clone(),
             attempt,
@@ -487,6 +491,7 @@ impl Turn<'_> {
             request: prepared.request,
             write: prepared.write,
             repeatable,
+            sent,
         }))?;
         let attempt = self.state().seq;
         self.warn()?;

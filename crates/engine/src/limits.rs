@@ -31,3 +31,9 @@ pub const COMMENT_CHARS: usize = 4_096;
 pub(crate) const COMPARED: usize = 64;
 /// Characters of the id of a message to a run.
 pub const MESSAGE_ID_CHARS: usize = 256;
+/// Bytes of the body of a request that are kept with an attempt.
+pub const SENT_BODY_BYTES: usize = 4 * 1024;
+/// Bytes of the address of a request, and of each of its headers, that are kept with an attempt.
+pub const SENT_LINE_BYTES: usize = 2 * 1024;
+/// Headers of a request that are kept with an attempt.
+pub const SENT_HEADERS: usize = 32;

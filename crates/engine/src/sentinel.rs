@@ -12,9 +12,11 @@ pub fn sentinel(seal: &str, name: &str) -> String {
 }
 
 const CLOSE: char = ')';
+/// What every sentinel begins with.
+const NAME: &str = "milepost-secret";
 
 fn open(seal: &str) -> String {
-    format!("milepost-secret({seal}:")
+    format!("{NAME}({seal}:")
 }
 
 /// A text with something else in the place of every sentinel, by the name of its secret; one for
@@ -113,4 +115,107 @@ pub fn into_shown(seal: &str, value: Value) -> Value {
 /// A text as it may be shown.
 pub fn shown_text(seal: &str, text: &str) -> String {
     replaced(&open(seal), text, &mut |name| Some(secret::mark(name)))
+}
+
+/// What stands in the place of a sentinel that was cut before its name was told.
+const CUT: &str = "[secret]";
+
+/// A part of a request as it may be shown. Sentinels may be percent-encoded there, and the last one
+/// may have been cut with what came behind it; nothing of the seal is left.
+pub(crate) fn shown_in_request(seal: &str, text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(NAME) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        match encoded(seal, &from[NAME.len()..]) {
+            Sentinel::Named(name, after) => {
+                out.push_str(&secret::mark(&name));
+                rest = after;
+            }
+            Sentinel::Cut => {
+                out.push_str(CUT);
+                rest = "";
+            }
+            Sentinel::None => {
+                out.push_str(NAME);
+                rest = &from[NAME.len()..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// What follows the first word of a sentinel.
+enum Sentinel<'t> {
+    /// The rest of one: the name of its secret, and what comes behind it.
+    Named(String, &'t str),
+    /// The rest of one whose end is missing.
+    Cut,
+    /// Something else.
+    None,
+}
+
+fn encoded<'t>(seal: &str, text: &'t str) -> Sentinel<'t> {
+    let Some(inner) = past(text, '(') else { return Sentinel::None };
+    let Some(inner) = inner.strip_prefix(seal) else {
+        return if seal.starts_with(inner) { Sentinel::Cut } else { Sentinel::None };
+    };
+    let Some(mut inner) = past(inner, ':') else { return Sentinel::Cut };
+    let mut name = String::new();
+    loop {
+        if let Some(after) = past(inner, CLOSE) {
+            return Sentinel::Named(name, after);
+        }
+        // The name of a secret has a prefix that ends so.
+        if let Some(after) = past(inner, ':') {
+            name.push(':');
+            inner = after;
+            continue;
+        }
+        let Some(next) = inner.chars().next() else { return Sentinel::Cut };
+        name.push(next);
+        inner = &inner[next.len_utf8()..];
+    }
+}
+
+/// What comes behind an ASCII character, as it is or percent-encoded.
+fn past(text: &str, mark: char) -> Option<&str> {
+    text.strip_prefix(mark).or_else(|| {
+        let code = text.strip_prefix('%')?.get(..2)?;
+        let same = u8::from_str_radix(code, 16).is_ok_and(|byte| char::from(byte) == mark);
+        same.then(|| &text[3..])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, wanted: &str) {
+        let told = shown_in_request("5ea1", text);
+        assert_eq!(told, wanted);
+        assert!(!told.contains("5ea1"));
+    }
+
+    #[test]
+    fn a_request_is_shown_without_the_places_of_its_secrets() {
+        let plain = sentinel("5ea1", "input:key");
+        check(&format!("a {plain} b {plain}"), &{
+            let mark = secret::mark("input:key");
+            format!("a {mark} b {mark}")
+        });
+        let url = "https://x/?q=milepost-secret%285ea1%3Ainput%3akey%29&z=1";
+        check(url, &format!("https://x/?q={}&z=1", secret::mark("input:key")));
+        check("milepost-secret(other:key)", "milepost-secret(other:key)");
+    }
+
+    #[test]
+    fn a_sentinel_that_was_cut_tells_nothing() {
+        let plain = format!("x {}", sentinel("5ea1", "input:key"));
+        for end in "x milepost-secret(".len()..plain.len() {
+            assert_eq!(shown_in_request("5ea1", &plain[..end]), "x [secret]", "{end}");
+        }
+    }
 }

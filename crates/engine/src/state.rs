@@ -358,7 +358,7 @@ impl State {
             Event::AttemptUnknown { key, failure } => {
                 let step = self.from(key, at, |phase| matches!(phase, Phase::Calling(_)))?;
                 step.note_write();
-                step.phase = Phase::Unknown(Box::new(failure.clone()));
+                step.doubt(failure);
                 (step.asked, step.unsettled) = (Some(seq), true);
             }
             Event::OutcomeDecided { key, decision, .. } => self.decided(key, at, decision)?,
@@ -430,7 +430,7 @@ impl State {
         }
         let seq = self.seq + 1;
         let step = self.from(&attempt.key, at, |phase| *phase == Phase::Pending)?;
-        step.attempt_seq = Some(seq);
+        (step.attempt_seq, step.attempt_ms) = (Some(seq), Some(at));
         step.attempts = attempt.attempt;
         step.phase = Phase::Calling(Box::new(attempt.clone()));
         self.spent.http_calls += 1;
@@ -444,7 +444,7 @@ impl State {
         let step = self.from(key, at, fits)?;
         // An agent has no tries left.
         let exhausted = step.phase == Phase::Rejected;
-        step.unsettled = false;
+        (step.unsettled, step.in_doubt) = (false, None);
         step.phase = match decision {
             Settlement::Happened { output } => {
                 step.answer = Some(Answer { output: output.clone(), ..Answer::default() });

@@ -148,5 +148,7 @@ pub(crate) const FAILURE_BODY_CHARS: usize = 1_024;
 pub(crate) const DRAFTED_REQUESTS: usize = 512;
 /// Open runs that a status without a run lists.
 pub(crate) const STATUS_RUNS: usize = 50;
+/// Steps that are named where several wait for a word about one of them.
+pub(crate) const STEPS_OFFERED: usize = 5;
 /// How long a submission may be checked before the caller is told to look again.
 pub(crate) const SUBMIT_WAIT: Duration = Duration::from_secs(25);

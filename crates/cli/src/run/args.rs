@@ -111,6 +111,14 @@ pub(crate) struct One {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Show {
+    #[command(flatten)]
+    pub(crate) one: One,
+    /// One step, with the requests that were sent for it
+    pub(crate) step: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Cancel {
     #[command(flatten)]
     pub(crate) one: One,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
 use milepost_ops::run::events::{EventView, Events, Request as EventsRequest};
+use milepost_ops::run::sent::SentView;
 use milepost_ops::run::status::{Request as StatusRequest, Response as Standing, Status};
 use milepost_ops::run::view::{RunStatus, RunView, StepStatus, StepView, WaitingKind, WaitingView};
 use serde_json::Value;
@@ -73,7 +74,17 @@ fn rest(
 
 /// A run as it stands.
 pub(crate) fn view(session: &Session, run: &str) -> Result<RunView, Failure> {
-    let request = StatusRequest { run_id: Some(run.to_owned()), ..StatusRequest::default() };
+    view_of(session, run, None)
+}
+
+/// A run as it stands, or one step of it with what was sent.
+pub(crate) fn view_of(
+    session: &Session,
+    run: &str,
+    step: Option<&str>,
+) -> Result<RunView, Failure> {
+    let (run_id, step_id) = (Some(run.to_owned()), step.map(str::to_owned));
+    let request = StatusRequest { run_id, step_id, ..StatusRequest::default() };
     match session.run::<Status>(request)? {
         Standing::Run(view) => Ok(*view),
         Standing::Open { .. } => Err(milepost_model::problem::Problem::new(
@@ -198,6 +209,13 @@ pub(crate) fn asked(waiting: &WaitingView) -> String {
     for field in super::form::fields(waiting) {
         lines.push(format!("  asks for {}", safe(&field.told())));
     }
+    if let Some(sent) = &waiting.sent {
+        let at = milepost_ops::rfc3339(sent.sent_ms);
+        lines.push(format!("  sent {at}  {}", safe(&sent.request)));
+        lines
+            .extend(sent.idempotency_key.iter().map(|key| format!("  with the key {}", safe(key))));
+        lines.extend(body(sent).map(|body| format!("  {body}")));
+    }
     for shown in &waiting.shown {
         let request = if shown.target.is_empty() { &shown.request } else { &shown.target };
         let (step, request) = (safe(&shown.step), safe(request));
@@ -209,4 +227,17 @@ pub(crate) fn asked(waiting: &WaitingView) -> String {
         lines.push(format!("    now {}", safe(&change.after.to_string())));
     }
     lines.join("\n")
+}
+
+/// The body of a request that was sent, in a line.
+pub(super) fn body(sent: &SentView) -> Option<String> {
+    let whole = sent.body_bytes.map(|bytes| format!("{bytes} bytes"));
+    match (&sent.body, whole) {
+        (Some(body), None) => Some(format!("body {}", safe(body))),
+        (Some(body), Some(whole)) => {
+            Some(format!("body, the beginning of {whole}: {}", safe(body)))
+        }
+        (None, Some(whole)) => Some(format!("body of {whole}, no text")),
+        (None, None) => None,
+    }
 }

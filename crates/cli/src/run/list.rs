@@ -10,8 +10,8 @@ use milepost_ops::run::list::{List, Listed, Request};
 use milepost_ops::run::view::{RunView, WaitingKind};
 use serde_json::Value;
 
-use super::args;
 use super::words::{self, INTERRUPTED};
+use super::{args, follow};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::person::Person;
@@ -123,6 +123,24 @@ pub(crate) fn steps(view: &RunView, terminal: &mut Terminal) -> Result<(), Failu
     let width = terminal.width();
     let headings = ["step", "status", "tries", "time", "output"];
     terminal.line(&table::render(&headings, &rows, width))?;
+    Ok(())
+}
+
+/// What was sent for the steps of a run, try by try.
+pub(crate) fn sent(view: &RunView, terminal: &mut Terminal) -> Result<(), Failure> {
+    for step in &view.steps {
+        for sent in &step.sent {
+            let (id, at) = (safe(&step.id), milepost_ops::rfc3339(sent.sent_ms));
+            terminal.line(&format!("\n{id}  try {}  {at}", sent.attempt))?;
+            terminal.line(&format!("  {}", safe(&sent.request)))?;
+            for (name, value) in &sent.headers {
+                terminal.line(&format!("  {}: {}", safe(name), safe(value)))?;
+            }
+            if let Some(body) = follow::body(sent) {
+                terminal.line(&format!("  {body}"))?;
+            }
+        }
+    }
     Ok(())
 }
 

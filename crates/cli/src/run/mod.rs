@@ -104,12 +104,15 @@ fn dry_run(
 }
 
 /// `milepost show`.
-pub(crate) fn show(arguments: &args::One, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let json = arguments.json.json;
+pub(crate) fn show(arguments: &args::Show, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let json = arguments.one.json.json;
     let session = Session::open(Person::new(false, json))?;
-    let view = follow::view(&session, &arguments.run)?;
+    let view = follow::view_of(&session, &arguments.one.run, arguments.step.as_deref())?;
     if json {
         session::print(&view, terminal)?;
+    } else if arguments.step.is_some() {
+        list::steps(&view, terminal)?;
+        list::sent(&view, terminal)?;
     } else {
         list::steps(&view, terminal)?;
         follow::finish(&view, false, terminal)?;
@@ -152,7 +155,8 @@ pub(crate) fn verdict(
     decide_as(&session, &session.person, arguments, approve, terminal)
 }
 
-/// The same, where it is known who is asked.
+/// The same, where it is known who is asked. Several questions are answered one after the other,
+/// by a person at a terminal.
 pub(crate) fn decide_as(
     session: &Session,
     call: &dyn Call,
@@ -171,29 +175,72 @@ pub(crate) fn decide_as(
         }
         before = follow::view(session, &child)?;
     }
-    let asked: Vec<_> = questions(&before, step).filter(|one| one.run_id.is_none()).collect();
-    if !json {
-        asked.iter().for_each(|one| terminal.complain(&follow::asked(one)));
+    let mut verdict = Verdict { session, call, arguments, approve };
+    let open = own_questions(&before, step).map(|one| one.step.clone());
+    let open: Vec<Option<String>> = open.collect();
+    let in_turn = open.len() > 1 && arguments.answer.is_none() && crate::person::has_terminal();
+    if !in_turn {
+        let view = verdict.give(&before, step, terminal)?;
+        return go_on(session, &view, before.seq, json, terminal);
     }
-    // What was shown is what is decided on, and nothing that came after it.
-    let one = asked.first().filter(|_| asked.len() == 1);
-    let digest = one.and_then(|one| one.digest.clone());
-    let answer = match arguments.answer.as_deref() {
-        Some(given) => Some(answer(given)?),
-        None => one.filter(|_| approve).and_then(|one| form::asked(one, crate::person::line)),
-    };
-    let request = DecideRequest {
-        run_id: before.run_id.clone(),
-        step_id: arguments.step.clone(),
-        digest,
-        comment: arguments.comment.clone(),
-        answer,
-    };
-    let view = match approve {
-        true => session.run_as::<Approve>(call, request)?,
-        false => session.run_as::<Reject>(call, request)?,
-    };
+    let mut view = before.clone();
+    for step in open.iter().map(Option::as_deref) {
+        // What was said about the one before may have settled it.
+        if own_questions(&view, step).next().is_some() {
+            view = verdict.give(&view, step, terminal)?;
+        }
+    }
     go_on(session, &view, before.seq, json, terminal)
+}
+
+/// A word of a person on what a run asks.
+struct Verdict<'v> {
+    session: &'v Session,
+    call: &'v dyn Call,
+    arguments: &'v args::Verdict,
+    approve: bool,
+}
+
+impl Verdict<'_> {
+    /// Shows a question and answers it.
+    fn give(
+        &mut self,
+        before: &RunView,
+        step: Option<&str>,
+        terminal: &mut Terminal,
+    ) -> Result<RunView, Failure> {
+        let Verdict { session, call, arguments, approve } = *self;
+        let asked: Vec<_> = own_questions(before, step).collect();
+        if !arguments.one.json.json {
+            asked.iter().for_each(|one| terminal.complain(&follow::asked(one)));
+        }
+        // What was shown is what is decided on, and nothing that came after it.
+        let one = asked.first().filter(|_| asked.len() == 1);
+        let digest = one.and_then(|one| one.digest.clone());
+        let answer = match arguments.answer.as_deref() {
+            Some(given) => Some(answer(given)?),
+            None => one.filter(|_| approve).and_then(|one| form::asked(one, crate::person::line)),
+        };
+        let request = DecideRequest {
+            run_id: before.run_id.clone(),
+            step_id: step.map(str::to_owned),
+            digest,
+            comment: arguments.comment.clone(),
+            answer,
+        };
+        match approve {
+            true => session.run_as::<Approve>(call, request),
+            false => session.run_as::<Reject>(call, request),
+        }
+    }
+}
+
+/// What a run itself asks.
+fn own_questions<'v>(
+    view: &'v RunView,
+    step: Option<&'v str>,
+) -> impl Iterator<Item = &'v WaitingView> {
+    questions(view, step).filter(|one| one.run_id.is_none())
 }
 
 /// What a run asks, and what the runs of its steps ask.

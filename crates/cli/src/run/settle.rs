@@ -1,8 +1,8 @@
 //! `milepost decide`: what became of a step, as it was given or as it is asked for.
 
 use milepost_model::problem::{Code, Problem};
-use milepost_ops::run::settle::{OutcomeWord, Request, Settle};
-use milepost_ops::run::view::WaitingKind;
+use milepost_ops::run::settle::{self, OutcomeWord, Request, Settle};
+use milepost_ops::run::view::{RunView, WaitingView};
 use serde_json::Value;
 
 use super::{args, follow, go_on, value};
@@ -13,44 +13,85 @@ use crate::person::{self, Person};
 use crate::session::Session;
 use crate::terminal::Terminal;
 
-/// Says what became of a step.
+/// Says what became of a step; of several, one after the other.
 pub(crate) fn run(arguments: &args::Decide, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let json = arguments.one.json.json;
     let session = Session::open(Person::new(false, json))?;
     hidden::asks_again(format!("milepost decide {}", arguments.one.run));
     let output = arguments.output.as_deref().map(value).transpose()?;
-    let (outcome, output) = match arguments.outcome {
-        Some(outcome) => (outcome, output),
-        None => asked(&session, arguments, output, terminal)?,
+    if let Some(outcome) = arguments.outcome {
+        let (run, step) = (&arguments.one.run, arguments.step.as_deref());
+        let view = session.run::<Settle>(request(run, step, outcome, output))?;
+        let seq = view.seq;
+        return go_on(&session, &view, seq, json, terminal);
+    }
+    let before = follow::view(&session, &arguments.one.run)?;
+    let first = open(&before, arguments.step.as_deref());
+    match first.len() {
+        0 => return Err(settle::nothing_open().into()),
+        // What came of it is said of one step.
+        2.. if output.is_some() || !person::has_terminal() => {
+            return Err(settle::several(&before).into());
+        }
+        _ => {}
+    }
+    let (mut view, mut settled) = (before.clone(), before);
+    for asked in &first {
+        // What was said about the one before may have settled it.
+        let Some(one) = open(&view, Some(&asked.1)).into_iter().find(|one| one == asked) else {
+            continue;
+        };
+        let (run, step) = &one;
+        let (outcome, output) = self::asked(&view, &one, output.clone(), terminal)?;
+        settled = session.run::<Settle>(request(run, Some(step), outcome, output))?;
+        view = follow::view(&session, &arguments.one.run)?;
+    }
+    let seq = settled.seq;
+    go_on(&session, &settled, seq, json, terminal)
+}
+
+/// A run and its step that somebody has to say something about.
+type Open = (String, String);
+
+/// Those of a run and of the runs of its steps.
+fn open(view: &RunView, step: Option<&str>) -> Vec<Open> {
+    let open = view.waiting.iter().filter(|one| settle::is_meant(one.kind));
+    let open = open.filter_map(|one| {
+        let run = one.run_id.as_ref().unwrap_or(&view.run_id);
+        Some((run.clone(), one.step.clone()?))
+    });
+    open.filter(|(_, own)| step.is_none_or(|step| step == own)).collect()
+}
+
+fn request(
+    run: &str,
+    step: Option<&str>,
+    outcome: args::Outcome,
+    output: Option<Value>,
+) -> Request {
+    let outcome = match outcome {
+        args::Outcome::Happened => OutcomeWord::Happened,
+        args::Outcome::DidNotHappen => OutcomeWord::DidNotHappen,
+        args::Outcome::GiveUp => OutcomeWord::GiveUp,
     };
-    let request = Request {
-        run_id: arguments.one.run.clone(),
-        step_id: arguments.step.clone(),
-        outcome: match outcome {
-            args::Outcome::Happened => OutcomeWord::Happened,
-            args::Outcome::DidNotHappen => OutcomeWord::DidNotHappen,
-            args::Outcome::GiveUp => OutcomeWord::GiveUp,
-        },
-        output,
-    };
-    let view = session.run::<Settle>(request)?;
-    let seq = view.seq;
-    go_on(&session, &view, seq, json, terminal)
+    Request { run_id: run.to_owned(), step_id: step.map(str::to_owned), outcome, output }
 }
 
 /// Shows what is not known, and asks for it on the terminal.
 fn asked(
-    session: &Session,
-    arguments: &args::Decide,
+    view: &RunView,
+    (run, step): &Open,
     given: Option<Value>,
     terminal: &mut Terminal,
 ) -> Result<(args::Outcome, Option<Value>), Failure> {
-    let view = follow::view(session, &arguments.one.run)?;
-    let is_meant = |kind| matches!(kind, WaitingKind::Decision | WaitingKind::Person);
-    for one in view.waiting.iter().filter(|one| is_meant(one.kind)) {
+    let is_shown = |one: &&WaitingView| {
+        settle::is_meant(one.kind) && one.step.as_deref() == Some(step.as_str())
+    };
+    for one in view.waiting.iter().filter(is_shown) {
         terminal.complain(&follow::asked(one));
     }
-    let missing = || Failure::from(unsaid(&view.run_id, arguments.step.as_deref()));
+    let several = open(view, None).len() > 1;
+    let missing = || Failure::from(unsaid(run, several.then_some(step.as_str())));
     let question = "What became of it? [h]appened, [d]id not happen, [g]ive up: ";
     let word = person::line(question).ok_or_else(missing)?;
     let outcome = outcome(&word).ok_or_else(missing)?;

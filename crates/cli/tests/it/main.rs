@@ -44,6 +44,7 @@ mod robust;
 mod rogue;
 mod runs;
 mod secret;
+mod sent;
 mod serve;
 mod server;
 mod shells;

@@ -17,7 +17,7 @@ const ASKED: &str = "workflow: asked\nsteps:\n  - {id: ok, approve: Make it?}\n 
 const PIN: &str = "tr0mbone-7";
 
 /// Types an answer whenever a question has been asked, in a terminal of its own.
-fn terminal(place: &Place, line: &str, answers: &[&str]) -> Ran {
+pub(crate) fn terminal(place: &Place, line: &str, answers: &[&str]) -> Ran {
     let mut command = Command::new("script");
     let binary = env!("CARGO_BIN_EXE_milepost");
     command
@@ -59,7 +59,7 @@ pub(crate) fn typed(command: &mut Command, answers: &[&str]) -> Ran {
 }
 
 /// Without a terminal, as a program starts another.
-fn bare(place: &Place, arguments: &[&str], typed: &str) -> Ran {
+pub(crate) fn bare(place: &Place, arguments: &[&str], typed: &str) -> Ran {
     let mut command = Command::new("setsid");
     command
         .arg("--wait")

@@ -300,6 +300,7 @@ impl World for Caller {
             target: String::new(),
             write: method != "GET",
             repeatable: method != "POST",
+            sent: None,
         })
     }
 

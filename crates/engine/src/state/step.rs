@@ -164,6 +164,10 @@ pub struct StepState {
     pub attempts: u32,
     /// The event that began the attempt on its way, which names it.
     pub attempt_seq: Option<u64>,
+    /// When that attempt began.
+    pub attempt_ms: Option<u64>,
+    /// The attempt of which somebody has to say what became of it.
+    pub in_doubt: Option<Box<Attempt>>,
     /// Passes of polling that are over.
     pub passes: u32,
     /// The event after which somebody has to say what became of it.
@@ -270,6 +274,14 @@ impl StepState {
     pub(super) fn produced(&self) -> Option<Value> {
         let submitted = self.submission.as_ref().map(|submission| submission.output.clone());
         submitted.or_else(|| self.answer.as_ref().map(|answer| answer.output.clone()))
+    }
+
+    /// Nobody knows what became of the request on its way: it is kept for those who find out.
+    pub(super) fn doubt(&mut self, failure: &Failure) {
+        let unknown = Phase::Unknown(Box::new(failure.clone()));
+        if let Phase::Calling(attempt) = std::mem::replace(&mut self.phase, unknown) {
+            self.in_doubt = Some(attempt);
+        }
     }
 
     /// Notes that the request on its way changed something, or may have.

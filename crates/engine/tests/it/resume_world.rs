@@ -37,6 +37,7 @@ impl World for Shop {
             target: String::new(),
             write,
             repeatable: !write,
+            sent: None,
         })
     }
 

@@ -194,6 +194,7 @@ impl World for Script {
             target: String::new(),
             write: method != "GET",
             repeatable: method != "POST",
+            sent: None,
         })
     }
 

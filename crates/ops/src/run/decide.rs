@@ -114,7 +114,8 @@ async fn decide(
     let run = super::find(runs, &request.run_id).await?;
     let snapshot = runs.snapshot(&run).await.map_err(|error| of_run(&error))?;
     let view = RunView::of(&snapshot);
-    let question = question(&view, request.step_id.as_deref())?;
+    let operation = if approve { Approve::NAME } else { Reject::NAME };
+    let question = question(&view, request.step_id.as_deref(), operation)?;
     let asked = question.digest.clone().unwrap_or_default();
     let digest = request.digest.unwrap_or(asked);
     let mut decided = Decided {
@@ -133,16 +134,19 @@ async fn decide(
 }
 
 /// The open question of a run.
-fn question<'v>(view: &'v RunView, step: Option<&str>) -> Result<&'v WaitingView, Problem> {
+fn question<'v>(
+    view: &'v RunView,
+    step: Option<&str>,
+    operation: &'static str,
+) -> Result<&'v WaitingView, Problem> {
     let is_meant = |one: &&WaitingView| step.is_none_or(|step| one.step.as_deref() == Some(step));
     let open: Vec<&WaitingView> =
         view.waiting.iter().filter(|one| one.kind == WaitingKind::Approval).collect();
     let found = match step {
         Some(step) => open.iter().find(|one| one.step.as_deref() == Some(step)).copied(),
         None if open.len() > 1 => {
-            let hint = "say which one with the step";
-            let message = "several questions are open";
-            return Err(Problem::new(Code::ParamsInvalid, message, hint));
+            let open = open.into_iter();
+            return Err(next::one_of(view, operation, open, "several questions are open"));
         }
         None => open.first().copied(),
     };

@@ -18,6 +18,7 @@ pub mod pin;
 pub(crate) mod request_sender;
 pub mod resume;
 mod sealed;
+pub mod sent;
 pub mod settle;
 pub mod start;
 pub mod status;

@@ -1,7 +1,9 @@
 //! What is to be done next about a run, as data: each door says it in its own words.
 
+use super::view::{RunView, WaitingView};
 use crate::limits;
-use milepost_model::hint::Invocation;
+use milepost_model::hint::{Hint, Invocation};
+use milepost_model::problem::{Code, Problem};
 use milepost_model::wording;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
@@ -83,6 +85,28 @@ pub(crate) fn resume(run: &str) -> Invocation {
 /// The same with a secret input, which only a person can give again.
 pub(crate) fn resume_with(run: &str, input: &str) -> Invocation {
     resume(run).with("inputs", json!({input: UNTOLD}))
+}
+
+/// Several things wait for a word that is about one of them: the calls that say which one.
+pub(crate) fn one_of<'v>(
+    view: &RunView,
+    operation: &'static str,
+    open: impl Iterator<Item = &'v WaitingView>,
+    message: &str,
+) -> Problem {
+    let mut steps = Vec::new();
+    let mut hint = Hint::text("say which one: ");
+    for (index, one) in open.enumerate() {
+        let run = one.run_id.as_deref().unwrap_or(&view.run_id);
+        let step = one.step.as_deref().unwrap_or_default();
+        if index < limits::STEPS_OFFERED {
+            let call = Invocation::of(operation).with("run_id", run).with("step_id", step);
+            hint = hint.then(if index == 0 { "" } else { " or " }).person(call);
+        }
+        steps.push(step.to_owned());
+    }
+    let problem = Problem::new(Code::ParamsInvalid, message, hint);
+    problem.context("run_id", view.run_id.as_str()).context("steps", steps)
 }
 
 impl Serialize for Next {

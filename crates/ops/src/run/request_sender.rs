@@ -36,7 +36,7 @@ use url::Url;
 
 use super::errors::failure_of;
 use super::sealed::Sealed;
-use super::{begin, next};
+use super::{begin, next, sent};
 use crate::author::errand::Errand;
 use crate::call::Alone;
 use crate::command;
@@ -167,7 +167,8 @@ impl CatalogSender {
         }
         drop(drafts);
         let drafted = self.draft(&sending.call)?;
-        Ok((digest(&drafted.built) == sending.digest).then(|| Arc::new(drafted)))
+        let is_same = digest(&send::outgoing(&drafted.built)) == sending.digest;
+        Ok(is_same.then(|| Arc::new(drafted)))
     }
 
     fn draft(&self, call: &StepCall) -> Result<Drafted, Problem> {
@@ -341,6 +342,7 @@ impl CatalogSender {
                 target: String::new(),
                 write: errand.writes(),
                 repeatable: true,
+                sent: None,
             });
         }
         let drafted = Arc::new(self.draft(call)?);
@@ -348,8 +350,10 @@ impl CatalogSender {
         // Its arguments are shown beside it, and a secret may be among them.
         let (method, path) = (built.method.name(), &built.path_template);
         let whole = drafted.base.as_str().trim_end_matches('/');
+        let request = send::outgoing(built);
         let prepared = Prepared {
-            digest: digest(built),
+            digest: digest(&request),
+            sent: Some(Box::new(sent::shown(&request, keyed(built, &drafted.loaded, command)))),
             request: format!("{method} {path}"),
             target: format!("{method} {whole}{path}"),
             write: is_write(command),
@@ -425,8 +429,7 @@ fn build(prepared: &PreparedCommand, base: &Url, call: &StepCall) -> Result<Requ
 }
 
 /// What a request is known by.
-fn digest(built: &Request) -> String {
-    let request = send::outgoing(built);
+fn digest(request: &Outgoing) -> String {
     let mut digest = Sha256::new();
     digest.update(request.method.as_bytes());
     digest.update(request.url.as_str().as_bytes());

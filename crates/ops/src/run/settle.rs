@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::errors::of_run;
 use super::view::RunView;
-use super::{begin, person};
+use super::{begin, next, person};
 use crate::call::{Alone, Call, Caller};
 use crate::later::Later;
 use crate::limits;
@@ -126,17 +126,27 @@ fn untold(key: &Key) -> Problem {
 
 /// The one step that waits for such a word.
 fn waiting(view: &RunView) -> Result<String, Problem> {
-    let is_meant = |kind| matches!(kind, WaitingKind::Decision | WaitingKind::Person);
-    let mut all = view.waiting.iter().filter(|one| is_meant(one.kind));
+    let mut all = view.waiting.iter().filter(|one| is_meant(one.kind) && one.run_id.is_none());
     match (all.next(), all.next()) {
         (Some(one), None) => Ok(one.step.clone().unwrap_or_default()),
-        (None, _) => {
-            let hint = Hint::text("see what waits with ").call(Invocation::of("inbox"));
-            Err(Problem::new(Code::RunConflict, "nobody has to say what became of a step", hint))
-        }
-        (Some(_), Some(_)) => {
-            let hint = "say which one with `step_id`";
-            Err(Problem::new(Code::ParamsInvalid, "several steps wait for that", hint))
-        }
+        (None, _) => Err(nothing_open()),
+        (Some(_), Some(_)) => Err(several(view)),
     }
+}
+
+/// Whether such a word is waited for.
+pub fn is_meant(kind: WaitingKind) -> bool {
+    matches!(kind, WaitingKind::Decision | WaitingKind::Person)
+}
+
+/// No step waits for such a word.
+pub fn nothing_open() -> Problem {
+    let hint = Hint::text("see what waits with ").call(Invocation::of("inbox"));
+    Problem::new(Code::RunConflict, "nobody has to say what became of a step", hint)
+}
+
+/// Several steps wait for such a word, and it is not said which one is meant.
+pub fn several(view: &RunView) -> Problem {
+    let open = view.waiting.iter().filter(|one| is_meant(one.kind));
+    next::one_of(view, Settle::NAME, open, "several steps wait for that")
 }

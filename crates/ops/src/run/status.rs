@@ -2,14 +2,19 @@
 
 use std::time::Duration;
 
-use milepost_driver::{Until, Wait};
+use milepost_driver::{RunReader, Until, Wait};
+use milepost_engine::Key;
+use milepost_engine::event::Event;
 use milepost_engine::ports::RunFilter;
-use milepost_model::problem::Problem;
+use milepost_model::hint::{Hint, Invocation};
+use milepost_model::id::RunId;
+use milepost_model::problem::{Code, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::errors::of_run;
 use super::list::{Listed, listed};
+use super::sent::SentView;
 use super::view::RunView;
 use crate::call::Call;
 use crate::later::Later;
@@ -29,6 +34,10 @@ pub struct Request {
     /// The run, or the beginning of its id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
+    /// One step of it, with the requests that were sent for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rare" = true))]
+    pub step_id: Option<String>,
     /// Seconds to wait; at most 25.
     #[serde(default)]
     pub wait_s: u64,
@@ -77,7 +86,7 @@ impl Later for Status {
         };
         let run = super::find(runs, named).await?;
         let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));
-        let view = match request.after_seq {
+        let mut view = match request.after_seq {
             _ if patience.is_zero() => super::view(runs, &run).await?,
             Some(after) => {
                 let wait = Wait { after, until: Until::News, patience, gather: Duration::ZERO };
@@ -86,10 +95,39 @@ impl Later for Status {
             }
             None => super::follow(runs, call, &run, patience).await?,
         };
+        if let Some(step) = &request.step_id {
+            only(runs, &run, step, &mut view).await?;
+        }
         Ok(Response::Run(Box::new(view)))
     }
 
     fn example() -> Request {
         Request::default()
     }
+}
+
+/// Leaves one step of a run, with its executions and what was sent for each.
+async fn only(
+    runs: &dyn RunReader,
+    run: &RunId,
+    step: &str,
+    view: &mut RunView,
+) -> Result<(), Problem> {
+    let is_meant = |id: &str| id == step || Key::of_walk(id).top() == step;
+    view.steps.retain(|one| is_meant(&one.id));
+    if view.steps.is_empty() {
+        let look = Invocation::of("workflow.status").with("run_id", run.as_str());
+        let hint = Hint::text("see its steps with ").call(look);
+        let message = format!("run `{run}` has no step `{step}`");
+        return Err(Problem::new(Code::StepNotFound, message, hint).context("step_id", step));
+    }
+    let news = runs.events(run, 0).await.map_err(|error| of_run(&error))?;
+    for entry in &news.entries {
+        let Event::AttemptStarted(attempt) = &entry.event else { continue };
+        let of = view.steps.iter_mut().find(|one| one.id == attempt.key.as_str());
+        if let Some(of) = of {
+            of.sent.push(SentView::of(attempt, entry.at_ms));
+        }
+    }
+    Ok(())
 }

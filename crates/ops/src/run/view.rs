@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::next::{Next, resume, resume_with};
+use super::sent::SentView;
 
 /// A run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -91,6 +92,9 @@ pub struct StepView {
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<ProblemView>,
+    /// The requests that were sent for it, where the step was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sent: Vec<SentView>,
 }
 
 /// A failure.
@@ -145,6 +149,9 @@ pub struct WaitingView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub presence: Option<Presence>,
+    /// The request whose end nobody saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Box<SentView>>,
 }
 
 /// A request that depends on an approval.
@@ -291,6 +298,7 @@ impl RunView {
             changes: Vec::new(),
             expires_ms: None,
             presence: None,
+            sent: None,
         });
         self.next = Some(Next::resume(&self.run_id));
     }
@@ -366,6 +374,7 @@ fn step(flow: &Flow, key: &Key, own: &StepState, state: &State) -> StepView {
         run_id: own.child.as_ref().map(|child| child.run.clone()),
         output: output.map(|output| shown(&state.head.seal, output)),
         problem: own.failure.as_ref().filter(|_| failed).map(ProblemView::of),
+        sent: Vec::new(),
     }
 }
 
@@ -417,11 +426,14 @@ impl WaitingView {
             changes: Vec::new(),
             expires_ms: None,
             presence: None,
+            sent: None,
         };
         match waiting {
             Waiting::Approval(request) => approval(flow, state, request),
             Waiting::Unknown { key, failure } => {
-                plain(Some(key.as_str()), failure.message().into_owned())
+                let sent = in_doubt(state, key);
+                let asked = plain(Some(key.as_str()), failure.message().into_owned());
+                WaitingView { sent, ..asked }
             }
             Waiting::Exhausted { key, issues } => {
                 let last = issues.first().map(|issue| format!(": {}", issue.message));
@@ -447,6 +459,13 @@ impl WaitingView {
             }
         }
     }
+}
+
+/// The request of a step whose end nobody saw.
+fn in_doubt(state: &State, key: &Key) -> Option<Box<SentView>> {
+    let step = state.step(key)?;
+    let attempt = step.in_doubt.as_deref()?;
+    Some(Box::new(SentView::of(attempt, step.attempt_ms.unwrap_or(state.now_ms))))
 }
 
 /// What the person of a run has to do at least. One with a PIN signs, whatever else is wanted.
@@ -492,6 +511,7 @@ fn approval(flow: &Flow, state: &State, request: &Request) -> WaitingView {
             .collect(),
         expires_ms: request.expires_at_ms,
         presence: Some(presence(&state.head)),
+        sent: None,
     }
 }
 
