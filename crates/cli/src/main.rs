@@ -50,6 +50,11 @@ static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = Arguments::typed();
+    // Tests see what becomes of runs whose texts break a rule of a later version.
+    #[cfg(debug_assertions)]
+    if std::env::var_os("MILEPOST_ADDED_RULE").is_some() {
+        milepost_model::check::added_rule::add();
+    }
     if arguments.every.quiet {
         terminal::be_quiet();
     }

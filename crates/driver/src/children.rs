@@ -188,9 +188,11 @@ fn failure_of(error: &RunError) -> Failure {
         RunError::Unknown { .. }
         | RunError::Ambiguous { .. }
         | RunError::Journal(JournalError::NotFound { .. }) => Code::RunNotFound,
-        RunError::Journal(_) | RunError::Stalled { .. } | RunError::Damaged { .. } => {
-            Code::StorageFailed
-        }
+        RunError::Journal(_)
+        | RunError::Stalled { .. }
+        | RunError::Damaged { .. }
+        | RunError::NewerLanguage { .. }
+        | RunError::TextReadOtherwise { .. } => Code::StorageFailed,
         RunError::Illegal(_) | RunError::NoRandomness => Code::Internal,
     };
     Failure::new(code, error.to_string(), "look at the disk, then resume this run")

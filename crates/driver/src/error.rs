@@ -43,6 +43,26 @@ pub enum RunError {
         /// What does not fit.
         reason: String,
     },
+    /// A later version of this program started it.
+    #[error(
+        "run `{run}` was started by a newer version of this program: its workflow is written in \
+         version {found} of the language, and this program knows {known}"
+    )]
+    NewerLanguage {
+        /// The run.
+        run: RunId,
+        /// The version of its text.
+        found: u32,
+        /// The newest one that is known.
+        known: u32,
+    },
+    /// The text of the run is sound, and this version reads something else out of it than the one
+    /// that pinned it.
+    #[error("this version does not read the workflow of run `{run}` as the one that pinned it did")]
+    TextReadOtherwise {
+        /// The run.
+        run: RunId,
+    },
     /// The run does not take it in.
     #[error("{}", failure.message())]
     Refused {

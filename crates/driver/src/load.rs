@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use milepost_engine::Flow;
-use milepost_engine::event::Entry;
+use milepost_engine::event::{Entry, Resumption, RunCreated};
 use milepost_engine::interpreter::Interpreter;
 use milepost_engine::ports::{Journal, RunRecord, RunStatus, Standing};
 use milepost_engine::state::{State, Status};
 use milepost_engine::view::{self, Waiting};
-use milepost_model::check::World;
-use milepost_model::commands::NoCommands;
 use milepost_model::digest::Digest;
-use milepost_model::document::Document;
 use milepost_model::id::RunId;
+use milepost_model::pinned::{self, LANGUAGE_VERSION, PinnedError};
 
 use crate::error::RunError;
 use crate::limits;
@@ -34,7 +32,7 @@ pub async fn load(journal: &dyn Journal, run: &RunId) -> Result<Loaded, RunError
     let entries = entries(journal, run, 0).await?;
     let state = State::fold(&entries).map_err(|error| damaged(run, error.to_string()))?;
     let state = state.ok_or_else(|| damaged(run, "its journal is empty".to_owned()))?;
-    let flow = flow(journal, run, &state.head.text_hash).await?;
+    let flow = flow(journal, run, &Pin::of(&state.head)).await?;
     Ok(Loaded { record, state, flow })
 }
 
@@ -55,21 +53,56 @@ pub(crate) async fn entries(
     }
 }
 
-/// The workflow that a run is pinned to.
-pub(crate) async fn flow(journal: &dyn Journal, run: &RunId, hash: &str) -> Result<Flow, RunError> {
-    let digest =
-        Digest::parse(hash).ok_or_else(|| damaged(run, "its text has no hash".to_owned()))?;
-    let text = journal.text(digest).await?;
-    let text = text.ok_or_else(|| damaged(run, "its text is gone".to_owned()))?;
-    let changed = || damaged(run, "its text no longer means what it meant".to_owned());
-    compile(&text).ok_or_else(changed)
+/// What a run is pinned to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pin {
+    text_hash: String,
+    plan_hash: String,
+    language: u32,
 }
 
-/// A text that was found to be without errors when it was pinned.
+impl Pin {
+    /// As a run stands.
+    pub(crate) fn of(head: &RunCreated) -> Pin {
+        let (text_hash, plan_hash) = (head.text_hash.clone(), head.plan_hash.clone());
+        Pin { text_hash, plan_hash, language: language(head) }
+    }
+
+    /// As a resumption wants it: another text is written in the language of now.
+    pub(crate) fn after(resumption: &Resumption) -> Pin {
+        let (text_hash, plan_hash) = (resumption.text_hash.clone(), resumption.plan_hash.clone());
+        Pin { text_hash, plan_hash, language: LANGUAGE_VERSION }
+    }
+}
+
+/// The version of the language that a run's text is written in. Every release so far wrote the
+/// first.
+fn language(_: &RunCreated) -> u32 {
+    LANGUAGE_VERSION
+}
+
+/// The workflow that a run is pinned to.
+pub(crate) async fn flow(journal: &dyn Journal, run: &RunId, pin: &Pin) -> Result<Flow, RunError> {
+    let digest = Digest::parse(&pin.text_hash);
+    let digest = digest.ok_or_else(|| damaged(run, "its text has no hash".to_owned()))?;
+    let text = journal.text(digest).await?;
+    let text = text.ok_or_else(|| damaged(run, "its text is gone".to_owned()))?;
+    let pinned = pinned::decode(&text, pin.language).map_err(|error| match error {
+        PinnedError::Newer { found, known } => {
+            RunError::NewerLanguage { run: run.clone(), found, known }
+        }
+        PinnedError::Unreadable => damaged(run, error.to_string()),
+    })?;
+    if pinned.plan_hash != pin.plan_hash {
+        return Err(RunError::TextReadOtherwise { run: run.clone() });
+    }
+    Ok(Flow::of(Arc::new(pinned.workflow)))
+}
+
+/// The workflow of a text that was checked before.
 pub fn compile(text: &str) -> Option<Flow> {
-    let world = World { commands: &NoCommands, env_allow: None };
-    let workflow = Document::read(text.as_bytes(), None, world).workflow?;
-    Some(Flow::of(Arc::new(workflow)))
+    let pinned = pinned::decode(text, LANGUAGE_VERSION).ok()?;
+    Some(Flow::of(Arc::new(pinned.workflow)))
 }
 
 /// The state of a run for the index.

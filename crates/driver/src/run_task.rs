@@ -21,6 +21,7 @@ use crate::active::ActiveRun;
 use crate::children::{self, Child, ChildEnd};
 use crate::clock::RunClock;
 use crate::driver::Driver;
+use crate::load::Pin;
 use crate::{limits, load, trace};
 
 /// A run that is being driven.
@@ -209,7 +210,7 @@ impl RunTask {
             && resumption.text_hash != state.head.text_hash
         {
             let (journal, run) = (&*self.driver.inner.journal, &self.lease.run);
-            let flow = load::flow(journal, run, &resumption.text_hash).await?;
+            let flow = load::flow(journal, run, &Pin::after(resumption)).await?;
             self.interpreter.set_flow(flow);
         }
         Ok(())

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use crate::active::{ActiveRun, WrittenRun};
 use crate::error::RunError;
 use crate::limits;
-use crate::load;
+use crate::load::{self, Pin};
 use crate::service::{Answer, News, RunReader, Until, Wait};
 use crate::snapshot::{Progress, Snapshot, children};
 
@@ -328,16 +328,16 @@ impl RunWatcher {
         if written.state.seq == record.last_seq {
             return Ok(written);
         }
-        let text = written.state.head.text_hash.clone();
+        let pin = Pin::of(&written.state.head);
         let entries = load::entries(&*self.journal, run, written.state.seq).await?;
         let state: &mut State = Arc::make_mut(&mut written.state);
         for entry in &entries {
             state.apply(entry).map_err(|error| load::damaged(run, error.to_string()))?;
         }
         written.forget_events();
-        if written.state.head.text_hash != text {
-            let hash = written.state.head.text_hash.clone();
-            written.flow = load::flow(&*self.journal, run, &hash).await?;
+        let now = Pin::of(&written.state.head);
+        if now != pin {
+            written.flow = load::flow(&*self.journal, run, &now).await?;
         }
         Ok(written)
     }

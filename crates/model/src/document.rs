@@ -77,12 +77,7 @@ impl Document {
 
     fn of(source: Source, spelling: Option<Spelling>, world: World<'_>) -> Document {
         let mut report = Report::of_text(source.text());
-        let read = match (source.fence(), source.format()) {
-            (Some(finding), _) => Err(finding),
-            (None, Format::Json) => json::read(&source, &mut report),
-            (None, Format::Yaml) => yaml::read(&source, &mut report),
-        };
-        let root = match read {
+        let root = match tree(&source, &mut report) {
             Ok(root) => root,
             Err(finding) => {
                 // What was found before belongs to a tree that never came to be.
@@ -116,6 +111,15 @@ impl Document {
             unchecked,
             root: Some(root),
         }
+    }
+
+    /// The workflow and the tree of a text, whatever is wrong with it: no rule is applied.
+    pub(crate) fn decoded(source: &Source) -> Option<(Workflow, Node)> {
+        let mut report = Report::of_text(source.text());
+        let root = tree(source, &mut report).ok()?;
+        let spelling = detect(&root, &mut report)?;
+        let draft = draft(&root, spelling, &mut report)?;
+        Some((draft.workflow, root))
     }
 
     fn unreadable_parts() -> Document {
@@ -198,6 +202,15 @@ impl Document {
             return None;
         }
         Some(fix::apply(source.text(), fixes))
+    }
+}
+
+/// The data of a text with their places.
+fn tree(source: &Source, report: &mut Report) -> Result<Node, Box<Finding>> {
+    match (source.fence(), source.format()) {
+        (Some(finding), _) => Err(finding),
+        (None, Format::Json) => json::read(source, report),
+        (None, Format::Yaml) => yaml::read(source, report),
     }
 }
 

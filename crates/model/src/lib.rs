@@ -34,6 +34,7 @@ pub mod manifest;
 mod order;
 mod pattern;
 mod pattern_size;
+pub mod pinned;
 pub mod plan;
 pub mod problem;
 pub mod reading;

@@ -185,8 +185,12 @@ fn decided_expr(bare: &Bare, inputs: &Map<String, Value>) -> Option<bool> {
 pub fn hash(document: &Document) -> Option<String> {
     let value = document.parsed()?;
     document.workflow.as_ref()?;
-    let canonical = canonical(&value, None);
-    Some(hex(&Sha256::digest(canonical.to_string().as_bytes())))
+    Some(hash_of(&value))
+}
+
+/// The same of the data of a document.
+pub(crate) fn hash_of(value: &Value) -> String {
+    hex(&Sha256::digest(canonical(value, None).to_string().as_bytes()))
 }
 
 /// Keys sorted except those of `inputs`, whose order people see; aliases in one spelling.

@@ -21,6 +21,7 @@ use milepost_engine::ports::{
 use milepost_engine::{Failure, Trouble};
 use milepost_model::digest::Digest;
 use milepost_model::id::RunId;
+use milepost_model::pinned::{self, LANGUAGE_VERSION};
 use milepost_model::problem::Code;
 use serde_json::{Map, Value, json};
 
@@ -393,7 +394,7 @@ impl Start {
             run: self.id.as_str().to_owned(),
             workflow: workflow.to_string(),
             text_hash: Digest::of(self.text.as_bytes()).to_string(),
-            plan_hash: "plan".to_owned(),
+            plan_hash: plan_hash(&self.text),
             inputs: self.inputs,
             seal: "seal".to_owned(),
             secrets: Vec::new(),
@@ -411,4 +412,8 @@ impl Start {
         let (id, title, text) = (self.id, "For tests".to_owned(), self.text);
         PreparedRun { id, workflow, title, text, flow, created, durability: self.durability }
     }
+}
+
+fn plan_hash(text: &str) -> String {
+    pinned::decode(text, LANGUAGE_VERSION).expect("is a workflow").plan_hash
 }

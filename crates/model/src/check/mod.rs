@@ -176,6 +176,8 @@ fn duplicates(steps: &[&Step], report: &mut Report) {
 impl<'c> Checker<'c> {
     fn run(&mut self) {
         let workflow = self.workflow;
+        #[cfg(debug_assertions)]
+        added_rule::check(self);
         self.server_version();
         if workflow.spelling == Spelling::Manifest {
             self.misspelt();
@@ -431,6 +433,29 @@ impl<'c> Checker<'c> {
                 .actual(shown)
                 .suggest("take one of these dependencies away"),
             );
+        }
+    }
+}
+/// A rule that tests add to see what becomes of texts that were valid without it; no release build
+/// has it.
+#[cfg(debug_assertions)]
+pub mod added_rule {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::Checker;
+    use crate::finding::{Finding, Rule};
+
+    static IS_ADDED: AtomicBool = AtomicBool::new(false);
+
+    /// From now on no workflow is valid in this process.
+    pub fn add() {
+        IS_ADDED.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn check(checker: &mut Checker<'_>) {
+        if IS_ADDED.load(Ordering::Relaxed) {
+            let message = "a rule that was added for a test";
+            checker.report.add(Finding::error(checker.root.at, Rule::DocumentKind, message));
         }
     }
 }

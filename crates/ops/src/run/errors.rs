@@ -27,6 +27,11 @@ pub(crate) fn of_run(error: &RunError) -> Problem {
             Problem::new(Code::RunNotFound, message, hint).context("run_id", named.as_str())
         }
         RunError::Damaged { run, .. } => damaged(message, run),
+        RunError::NewerLanguage { run, .. } => newer(message, run),
+        RunError::TextReadOtherwise { run } => {
+            let hint = "go on with it in the version that started it, or start it anew";
+            Problem::new(Code::StorageFailed, message, hint).context("run_id", run.as_str())
+        }
         RunError::Refused { run, failure } => refused(failure, run),
         RunError::Illegal(_) => internal(&message),
         RunError::NoRandomness => {
@@ -76,6 +81,12 @@ fn list() -> Hint {
 
 fn damaged(message: String, run: &RunId) -> Problem {
     let hint = "the other runs are not affected; restore this one from a backup";
+    Problem::new(Code::StorageFailed, message, hint).context("run_id", run.as_str())
+}
+
+/// A run that a later version wrote.
+fn newer(message: String, run: &RunId) -> Problem {
+    let hint = "update this program, then look again; nothing of the run is lost";
     Problem::new(Code::StorageFailed, message, hint).context("run_id", run.as_str())
 }
 
