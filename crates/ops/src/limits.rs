@@ -121,6 +121,8 @@ pub(crate) const CATALOGS_OFFERED: usize = 5;
 /// Bytes that a secret has at least to be looked for inside other values: a shorter one is in many
 /// by chance.
 pub(crate) const SECRET_SOUGHT_BYTES_MIN: usize = 4;
+/// Milliseconds of a day.
+pub(crate) const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// How long a canceled run has to give up what is in flight before it is shown as it is.
 pub(crate) const CANCEL_WAIT: Duration = Duration::from_secs(5);
 /// Milliseconds that a caller may gather events for once there are some.

@@ -22,6 +22,8 @@ pub struct Config {
     pub env_allow: Vec<String>,
     /// Where secrets are kept.
     pub secrets: SecretsBackend,
+    /// Days that the secret inputs of a run are kept for, sealed; none at all when 0.
+    pub secret_inputs_days: Option<u64>,
     /// How runs are approved.
     pub approvals: Approvals,
     /// What agents are asked to confirm, and who may carry the yes.
@@ -110,7 +112,7 @@ const CONFIRM: &str = "`token`, `writes` or `person`";
 const APPROVALS_KEYS: &[&str] = &["unattended", "presence"];
 const PRESENCE: &str = "`elicitation`, `terminal` or `pin`";
 const BUDGET_KEYS: &[&str] = &["http_calls", "writes", "attempts"];
-const SECRETS_KEYS: &[&str] = &["backend"];
+const SECRETS_KEYS: &[&str] = &["backend", "inputs_days"];
 const BACKEND: &str = "`file`, `keyring` or `env`";
 
 impl SecretsBackend {
@@ -166,6 +168,8 @@ impl Config {
             let backend = secrets.take("backend");
             let backend = backend.map(|field: Field| field.parsed(BACKEND, SecretsBackend::parse));
             config.secrets = backend.transpose()?.unwrap_or_default();
+            config.secret_inputs_days =
+                secrets.take("inputs_days").map(Field::count).transpose()?;
             secrets.unknown(SECRETS_KEYS, &mut config.warnings);
         }
         if let Some(field) = top.take("approvals") {

@@ -20,6 +20,8 @@ enum Kind {
     Word(&'static str),
     /// A number; no bound unless one is said.
     Count,
+    /// A number; this one unless another is said.
+    CountOr(u64),
     /// Any number of texts; none unless some are said.
     List,
 }
@@ -35,6 +37,7 @@ const KEYS: &[(&str, Kind)] = &[
     ("confirm", Kind::Word("token")),
     ("env_allow", Kind::List),
     ("secrets.backend", Kind::Word("file")),
+    ("secrets.inputs_days", Kind::CountOr(limits::SECRET_INPUTS_DAYS)),
     ("source_roots", Kind::List),
 ];
 
@@ -153,6 +156,7 @@ impl ConfigFile {
         let value = said.unwrap_or_else(|| match kind {
             Kind::Word(word) => word.into(),
             Kind::Count => Json::Null,
+            Kind::CountOr(usual) => usual.into(),
             Kind::List => Json::Array(Vec::new()),
         });
         Setting { key, value, given }
@@ -242,7 +246,7 @@ fn value_of(key: &str, kind: Kind, text: &str) -> Result<Value, KeyError> {
     let unfit = |expected| KeyError::Unfit { key: key.to_owned(), expected };
     match kind {
         Kind::Word(_) => Ok(text.into()),
-        Kind::Count => {
+        Kind::Count | Kind::CountOr(_) => {
             let number = text.parse::<i64>().ok().filter(|number| *number >= 0);
             Ok(number.ok_or_else(|| unfit("a whole number, 0 or more"))?.into())
         }

@@ -54,6 +54,12 @@ pub const SECRETS: usize = 1_000;
 pub const SECRET_BYTES: usize = 64 * 1024;
 /// Bytes of all secrets, encrypted.
 pub const SECRETS_FILE_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of all secret inputs of one run, sealed.
+pub const SEALED_INPUTS_BYTES: usize = 1024 * 1024;
+/// Sealed inputs that a process looks at to remove those that expired.
+pub const SEALED_INPUTS_SWEPT: usize = 1_000;
+/// Days that the secret inputs of a run are kept for, unless the configuration says otherwise.
+pub const SECRET_INPUTS_DAYS: u64 = 7;
 /// Bytes of a file that holds a key.
 pub const KEY_FILE_BYTES: usize = 4 * 1024;
 /// How much work it is to try a passphrase, as a power of two: 128 MiB and a fraction of a second.

@@ -108,7 +108,7 @@ impl Stage {
 }
 
 /// From its start through a retry, a failure and a resumption to its end, and out again.
-fn walk(given: &[&str], with_env: bool) {
+fn walk(given: &[&str], with_env: bool, days: &str) {
     let server = Server::start(serve());
     let place = Place::with(&[("api.yaml", API), ("main.yaml", MAIN), ("inner.yaml", INNER)]);
     place.put("other.yaml", OTHER);
@@ -117,6 +117,7 @@ fn walk(given: &[&str], with_env: bool) {
     let url = stage.server.url.clone();
     finish(stage.place.command().args(["secret", "set", "KEY"]), CANARY).ends(0);
     stage.run(&["config", "set", "env_allow", "MYENV,PLAIN"]).ends(0);
+    stage.run(&["config", "set", "secrets.inputs_days", days]).ends(0);
     stage.run(&["catalog", "import", "api.yaml", "--base-url", &url]).ends(0);
     stage.run(&["catalog", "auth", "api", "--scheme", "key", "--key", "KEY"]).ends(0);
     stage.run(&["workflow", "save", "inner.yaml"]).ends(0);
@@ -127,9 +128,10 @@ fn walk(given: &[&str], with_env: bool) {
     let run = view["run_id"].as_str().expect("an id").to_owned();
     let hidden = ran.out.lines().next().expect("lines").contains("PLAIN");
     assert!(hidden, "what is read and no secret is in the journal: {}", ran.out);
-    // Another process: it has what the environment has, and waits for what it was never given.
+    // Another process: it has what the environment has and what was sealed for it, and waits for
+    // what it was never given.
     stage.typed(&["approve", &run], "y\n");
-    if !with_env {
+    if !with_env && days == "0" {
         let shown = stage.run(&["show", &run, "--json"]).ends(0).json();
         assert_eq!(shown["status"], "paused", "{shown}");
         let next = shown["next"].as_str().expect("a command");
@@ -145,6 +147,7 @@ fn walk(given: &[&str], with_env: bool) {
     stage.run(&again).ends(0);
     stage.run(&["show", &run]).ends(0);
     stage.run(&["show", &run, "--json"]).ends(0);
+    stage.run(&["show", &run, "a"]).ends(0);
     stage.run(&["logs", &run, "--json"]).ends(0);
     stage.run(&["runs", "--json"]).ends(0);
     let other = stage.run(&["run", "other.yaml", "--json"]).ends(0);
@@ -166,15 +169,15 @@ fn walk(given: &[&str], with_env: bool) {
 
 #[test]
 fn a_default_of_the_environment_is_in_no_journal() {
-    walk(&[], true);
+    walk(&[], true, "0");
 }
 
 #[test]
 fn an_input_that_was_typed_is_in_no_journal() {
-    walk(&["-i", &format!("s={CANARY}")], false);
+    walk(&["-i", &format!("s={CANARY}")], false, "7");
 }
 
 #[test]
 fn an_input_of_a_file_is_in_no_journal() {
-    walk(&["--inputs", "given.json"], false);
+    walk(&["--inputs", "given.json"], false, "0");
 }

@@ -66,6 +66,7 @@ fn keys_are_shown_with_what_counts() {
         confirm               default  token
         env_allow             default  none
         secrets.backend       default  file
+        secrets.inputs_days   default  7
         source_roots          default  none
         --- 0
     "]],
@@ -78,7 +79,7 @@ fn keys_are_shown_with_what_counts() {
     let expected = json!({"key": "budget.writes", "value": 5, "from": "project", "path": path});
     assert_eq!(one, expected);
     let all = config(&place, "get --json", &[]).ends(0).quiet().json();
-    assert_eq!(all["settings"].as_array().map(Vec::len), Some(10));
+    assert_eq!(all["settings"].as_array().map(Vec::len), Some(11));
 }
 
 #[test]

@@ -43,6 +43,7 @@ mod rendering;
 mod robust;
 mod rogue;
 mod runs;
+mod sealed_inputs;
 mod secret;
 mod sent;
 mod serve;

@@ -126,7 +126,7 @@ async fn prepared(
     let seal = new_nonce().map_err(|error| of_run(&error))?;
     let env = env(writer, workflow, &resolved.secrets, &seal)?;
     let is_default = |name: &&String| resolved.provenance.get(*name) == Some(&Origin::Env);
-    let defaulted = resolved.secrets.keys().filter(is_default).cloned().collect();
+    let defaulted: Vec<String> = resolved.secrets.keys().filter(is_default).cloned().collect();
     let mut values = resolved.values;
     for name in resolved.secrets.keys() {
         values.insert(name.clone(), sentinel(&seal, &format!("input:{name}")).into());
@@ -157,6 +157,9 @@ async fn prepared(
     if created.person.is_none() {
         writer.unsigned().add(place.id.clone());
     }
+    let mut given = resolved.secrets.clone();
+    given.retain(|name, _| !created.defaulted.contains(name));
+    sender.seal(&place.id, &given);
     sender.keep(&place.id, resolved.secrets);
     let title = workflow.display_title().to_owned();
     let id = workflow.id.value.clone();

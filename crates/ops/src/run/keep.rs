@@ -7,6 +7,7 @@ use milepost_engine::ports::{Forgetting, Forgotten, PurgeFilter};
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::{InputName, WorkflowId};
 use milepost_model::problem::{Code, Problem};
+use milepost_store::SealedInputs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -118,6 +119,9 @@ impl Later for Purge {
     ) -> Result<PurgeResponse, Problem> {
         let history = &writer.reader.ports().history;
         let filter = filter(&request)?;
+        if !request.dry_run {
+            remove_sealed(writer).await;
+        }
         let report = match request.dry_run {
             true => history.purgeable(filter).await,
             false => history.purge(filter).await,
@@ -129,6 +133,19 @@ impl Later for Purge {
     fn example() -> PurgeRequest {
         let older_than_s = Some(30 * 24 * 60 * 60);
         PurgeRequest { older_than_s, dry_run: true, ..PurgeRequest::default() }
+    }
+}
+
+/// Removes secret inputs that a process left behind when its run ended.
+async fn remove_sealed(writer: &Writer) {
+    let sealed = SealedInputs::of(&writer.reader.locations().data);
+    for run in sealed.runs() {
+        let record = writer.reader.ports().journal.run(&run).await;
+        if record.is_ok_and(|record| record.standing.ended_ms.is_some())
+            && let Err(error) = sealed.remove(&run)
+        {
+            tracing::warn!(%run, %error, "secret inputs are left until they expire");
+        }
     }
 }
 

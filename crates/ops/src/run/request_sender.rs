@@ -10,6 +10,7 @@ use std::time::Duration;
 use milepost_catalog::command::{Command, Method};
 use milepost_catalog::mock::{Documented, Mock, MockRequest, Settings};
 use milepost_catalog::request::{Arguments, Payload, Prepared as PreparedCommand, Request};
+use milepost_driver::clock::now_ms;
 use milepost_engine::command::Call as StepCall;
 use milepost_engine::event::Answer;
 use milepost_engine::interpreter::{Outcome, Prepared, World};
@@ -28,6 +29,7 @@ use milepost_model::workflow::Workflow;
 use milepost_outbound::{
     CallError, Called, Fault, Outcome as Tried, Outgoing, Oversize, Response, Sending as Transfer,
 };
+use milepost_store::SealedInputs;
 use milepost_store::catalogs::Idempotency;
 use milepost_store::secrets::SecretName;
 use serde_json::{Map, Value, json};
@@ -80,8 +82,10 @@ impl Drafts {
 pub(crate) struct CatalogSender {
     writer: Writer,
     drafts: Mutex<Drafts>,
-    /// Secret inputs of runs that this process started.
+    /// Secret inputs of runs that this process started, or has unsealed.
     inputs: Mutex<HashMap<RunId, BTreeMap<String, Secret>>>,
+    /// Those of runs that others started.
+    sealed: SealedInputs,
     mocks: Mutex<HashMap<(RunId, String), Played>>,
 }
 
@@ -96,7 +100,9 @@ impl std::fmt::Debug for Played {
 impl CatalogSender {
     pub(crate) fn new(writer: Writer) -> CatalogSender {
         let (drafts, inputs, mocks) = (Mutex::default(), Mutex::default(), Mutex::default());
-        CatalogSender { writer, drafts, inputs, mocks }
+        let sealed = SealedInputs::of(&writer.reader.locations().data);
+        sealed.remove_expired(now_ms());
+        CatalogSender { writer, drafts, inputs, sealed, mocks }
     }
 
     /// Keeps the secret inputs of a run, for as long as this process lives.
@@ -106,6 +112,33 @@ impl CatalogSender {
         }
         let mut inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
         inputs.entry(run.clone()).or_default().extend(secrets);
+    }
+
+    /// Seals the secret inputs that a run was given, for whichever process drives it next. Where
+    /// that fails, they are given once more: the run goes on all the same.
+    pub(crate) fn seal(&self, run: &RunId, given: &BTreeMap<String, Secret>) {
+        let Ok(config) = self.writer.reader.config() else { return };
+        let days = config.secret_inputs_days.unwrap_or(milepost_store::limits::SECRET_INPUTS_DAYS);
+        if given.is_empty() || days == 0 {
+            return;
+        }
+        let now = now_ms();
+        let mut all = self.sealed.get(run, now).unwrap_or_default();
+        all.extend(given.iter().map(|(name, secret)| (name.clone(), secret.clone())));
+        let expires_ms = now.saturating_add(days.saturating_mul(limits::DAY_MS));
+        if let Err(error) = self.sealed.put(run, &all, expires_ms) {
+            tracing::warn!(%run, %error, "secret inputs are kept in memory alone");
+        }
+    }
+
+    /// A secret input that another process was given.
+    fn unsealed(&self, run: &RunId, input: &str) -> Option<Secret> {
+        let opened = self.sealed.get(run, now_ms());
+        let all = opened.inspect_err(|error| tracing::warn!(%run, %error, "no secret inputs"));
+        let all = all.ok()?;
+        let found = all.get(input).cloned();
+        self.keep(run, all);
+        found
     }
 
     /// Sends a request once.
@@ -243,9 +276,11 @@ impl CatalogSender {
         let given = inputs.get(run).and_then(|own| own.get(input)).cloned();
         drop(inputs);
         let known = given.or_else(|| {
-            let defaulted = context.defaulted.iter().any(|name| name == input);
             let workflow = context.flow.workflow();
-            defaulted.then(|| inputs::secret_default(&self.writer.reader, workflow, input))?
+            match context.defaulted.iter().any(|name| name == input) {
+                true => inputs::secret_default(&self.writer.reader, workflow, input),
+                false => self.unsealed(run, input),
+            }
         });
         Some(known.ok_or_else(|| {
             let message = format!("the secret input `{input}` was given to another process");
@@ -482,6 +517,9 @@ impl RequestSender for CatalogSender {
 
     fn forget(&self, run: &RunId) {
         self.inputs.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
+        if let Err(error) = self.sealed.remove(run) {
+            tracing::warn!(%run, %error, "secret inputs are left until they expire");
+        }
         let mut mocks = self.mocks.lock().unwrap_or_else(PoisonError::into_inner);
         mocks.retain(|(owner, _), _| owner != run);
     }

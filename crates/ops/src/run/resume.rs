@@ -294,6 +294,7 @@ async fn carry_out(
     resumption: Resumption,
 ) -> Result<(), Problem> {
     let (run, state) = (&snapshot.run, &*snapshot.state);
+    let told = wanted.given.clone();
     let mut resumption = Box::new(Resumption { given: wanted.given, ..resumption });
     let (seq, head) = (state.seq, &state.head);
     match needs(writer, &wanted.flow, state, &resumption).await {
@@ -307,7 +308,11 @@ async fn carry_out(
             resumption.proof = Some(person::proof(writer, call, head, &deed, &text)?);
         }
     }
-    writer.sender()?.keep(run, wanted.secrets);
+    let sender = writer.sender()?;
+    let mut given = wanted.secrets.clone();
+    given.retain(|name, _| told.contains(name));
+    sender.seal(run, &given);
+    sender.keep(run, wanted.secrets);
     let signal = Signal::Resume { seq, resumption };
     let tell = Tell { signal, id: None, text: wanted.text, patience: limits::TAKEN_IN_WAIT };
     match writer.runs()?.send(run, tell).await.map_err(|error| of_run(&error))? {

@@ -15,7 +15,7 @@ use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
 use crate::limits;
 
 const FILE: &str = "chain.key";
-const KEY_BYTES: usize = 32;
+pub(crate) const KEY_BYTES: usize = 32;
 
 /// A MAC: the first half of an HMAC-SHA-256.
 pub(super) type Mac = [u8; 16];
@@ -84,6 +84,27 @@ pub(crate) fn coded(directory: &Path, purpose: &str, text: &str) -> Result<Strin
         None => ChainKey::make(directory)?,
     };
     Ok(hex(&key.over(purpose).text(text).mac()))
+}
+
+/// A key for another purpose, made from that of a directory; `None` where there is none.
+pub(crate) fn derived(
+    directory: &Path,
+    purpose: &str,
+) -> Result<Option<[u8; KEY_BYTES]>, RunsError> {
+    let key = ChainKey::read(directory)?;
+    Ok(key.map(|key| key.over(purpose).0.finalize().into_bytes().into()))
+}
+
+/// The same where the key is made if there is none. The caller holds the lock of the directory.
+pub(crate) fn derived_or_made(
+    directory: &Path,
+    purpose: &str,
+) -> Result<[u8; KEY_BYTES], RunsError> {
+    if let Some(key) = derived(directory, purpose)? {
+        return Ok(key);
+    }
+    let key = ChainKey::make(directory)?;
+    Ok(key.over(purpose).0.finalize().into_bytes().into())
 }
 
 /// Whether this is the code of a text.

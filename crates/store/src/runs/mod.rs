@@ -43,7 +43,8 @@ use std::thread;
 use milepost_model::id::{InputName, RunId, WorkflowId};
 
 pub use alive::Alive;
-pub(crate) use chain::{coded, is_coded};
+pub(crate) use chain::is_coded;
+pub(crate) use chain::{coded, derived as derived_key, derived_or_made as derived_key_or_made};
 pub use check::CheckReport;
 pub use error::RunsError;
 pub use event::{Append, Appended, Event, Events, NewEvent};

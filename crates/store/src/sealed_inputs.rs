@@ -1,0 +1,228 @@
+//! Secret inputs that a run was given, sealed with the key of the store for whichever process
+//! drives the run next.
+//!
+//! One file for each run, bound to it and to the time at which it expires. They are no part of a
+//! backup: whoever has that has the key as well.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use milepost_model::id::RunId;
+use milepost_model::secret::Secret;
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+
+use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::limits;
+use crate::lock::Lock;
+use crate::runs::{RunsError, derived_key, derived_key_or_made};
+
+const FOLDER: &str = "sealed-inputs";
+/// What the key of the store is used for here.
+const PURPOSE: &str = "the secret inputs of runs";
+/// Bytes of the time at which a file expires, which it begins with.
+const EXPIRY_BYTES: usize = size_of::<u64>();
+
+/// Why secret inputs could not be sealed or opened.
+#[derive(Debug, thiserror::Error)]
+pub enum SealError {
+    /// The key of the store cannot be used.
+    #[error(transparent)]
+    Key(#[from] RunsError),
+    /// The file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The system gives no random numbers.
+    #[error("the system gives no random numbers")]
+    NoRandomness,
+    /// They are larger than any may be.
+    #[error("the secret inputs are larger than {} bytes", limits::SEALED_INPUTS_BYTES)]
+    TooLarge,
+    /// It was sealed with another key, or for another run, or was changed since.
+    #[error("`{}` does not open", path.display())]
+    Shut {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// The secret inputs of the runs of a data directory.
+#[derive(Debug, Clone)]
+pub struct SealedInputs {
+    data: PathBuf,
+}
+
+impl SealedInputs {
+    /// Those of a data directory. Looks at nothing yet.
+    pub fn of(data: &Path) -> SealedInputs {
+        SealedInputs { data: data.to_owned() }
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.data.join(FOLDER)
+    }
+
+    fn path(&self, run: &RunId) -> PathBuf {
+        self.folder().join(run.as_str())
+    }
+
+    /// Keeps the secret inputs of a run until a time, in milliseconds since 1970, in the place of
+    /// those it had.
+    pub fn put(
+        &self,
+        run: &RunId,
+        inputs: &BTreeMap<String, Secret>,
+        expires_ms: u64,
+    ) -> Result<(), SealError> {
+        file::make_directory(&self.data, Readers::Owner)?;
+        let key = {
+            let _lock = Lock::of(&self.data)?;
+            derived_key_or_made(&self.data, PURPOSE)?
+        };
+        let plain: BTreeMap<&str, &str> =
+            inputs.iter().map(|(name, secret)| (name.as_str(), secret.reveal())).collect();
+        let mut text = serde_json::to_vec(&plain).map_err(|_| SealError::TooLarge)?;
+        if text.len() > limits::SEALED_INPUTS_BYTES {
+            return Err(SealError::TooLarge);
+        }
+        let mut nonce = [0; NONCE_LEN];
+        getrandom::fill(&mut nonce).map_err(|_| SealError::NoRandomness)?;
+        let expiry = expires_ms.to_le_bytes();
+        sealing(&key)
+            .seal_in_place_append_tag(
+                Nonce::assume_unique_for_key(nonce),
+                Aad::from(bound(run, expiry)),
+                &mut text,
+            )
+            .map_err(|_| SealError::TooLarge)?;
+        let bytes = [&expiry[..], &nonce, &text].concat();
+        file::make_directory(&self.folder(), Readers::Owner)?;
+        let manner =
+            Manner { replace: Replace::Yes, readers: Readers::Owner, lasting: Lasting::Synced };
+        Ok(file::write(&self.path(run), &bytes, manner)?)
+    }
+
+    /// The secret inputs that are kept of a run; none when there are none any more.
+    pub fn get(&self, run: &RunId, now_ms: u64) -> Result<BTreeMap<String, Secret>, SealError> {
+        let path = self.path(run);
+        let room = EXPIRY_BYTES + NONCE_LEN + CHACHA20_POLY1305.tag_len();
+        let bytes = match file::read_document(&path, limits::SEALED_INPUTS_BYTES + room) {
+            Ok(bytes) => bytes,
+            Err(FileError::NotFound { .. }) => return Ok(BTreeMap::new()),
+            Err(error) => return Err(error.into()),
+        };
+        let shut = || SealError::Shut { path: path.clone() };
+        let (expiry, rest) = bytes.split_first_chunk::<EXPIRY_BYTES>().ok_or_else(shut)?;
+        if u64::from_le_bytes(*expiry) <= now_ms {
+            self.remove(run)?;
+            return Ok(BTreeMap::new());
+        }
+        let (nonce, sealed) = rest.split_first_chunk::<NONCE_LEN>().ok_or_else(shut)?;
+        let key = derived_key(&self.data, PURPOSE)?.ok_or_else(shut)?;
+        let mut sealed = sealed.to_vec();
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let aad = Aad::from(bound(run, *expiry));
+        let text = sealing(&key).open_in_place(nonce, aad, &mut sealed).map_err(|_| shut())?;
+        let plain: BTreeMap<String, String> = serde_json::from_slice(text).map_err(|_| shut())?;
+        Ok(plain.into_iter().map(|(name, value)| (name, Secret::new(value))).collect())
+    }
+
+    /// Forgets those of a run.
+    pub fn remove(&self, run: &RunId) -> Result<(), SealError> {
+        file::remove(&self.path(run))?;
+        Ok(())
+    }
+
+    /// Runs whose secret inputs are kept; of many, some.
+    pub fn runs(&self) -> Vec<RunId> {
+        let Ok(folder) = fs::read_dir(self.folder()) else { return Vec::new() };
+        let names = folder.flatten().take(limits::SEALED_INPUTS_SWEPT);
+        let runs = names.filter_map(|entry| RunId::parse(entry.file_name().to_str()?).ok());
+        runs.collect()
+    }
+
+    /// Removes what has expired. What cannot be read stays: it cannot be opened either.
+    pub fn remove_expired(&self, now_ms: u64) {
+        for run in self.runs() {
+            if expiry(&self.path(&run)).is_some_and(|expiry| expiry <= now_ms) {
+                // One that is left is tried again by the next process.
+                drop(self.remove(&run));
+            }
+        }
+    }
+}
+
+/// The time at which a file expires.
+fn expiry(path: &Path) -> Option<u64> {
+    use std::io::Read;
+
+    let mut bytes = [0; EXPIRY_BYTES];
+    fs::File::open(path).ok()?.read_exact(&mut bytes).ok()?;
+    Some(u64::from_le_bytes(bytes))
+}
+
+/// What a file is bound to, so that it opens for no other run and at no later time.
+fn bound(run: &RunId, expiry: [u8; EXPIRY_BYTES]) -> Vec<u8> {
+    [run.as_str().as_bytes(), &expiry].concat()
+}
+
+fn sealing(key: &[u8]) -> LessSafeKey {
+    let key = UnboundKey::new(&CHACHA20_POLY1305, key).expect("a key of this length");
+    LessSafeKey::new(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CANARY: &str = "c4n4ry-0f-the-inputs";
+
+    fn run(number: u8) -> RunId {
+        RunId::from_bytes([number; 16])
+    }
+
+    fn given() -> BTreeMap<String, Secret> {
+        BTreeMap::from([("pass".to_owned(), Secret::new(CANARY.to_owned()))])
+    }
+
+    fn kept(inputs: &SealedInputs, run: &RunId, now_ms: u64) -> Option<String> {
+        let found = inputs.get(run, now_ms).expect("opens");
+        found.get("pass").map(|secret| secret.reveal().to_owned())
+    }
+
+    #[test]
+    fn what_is_sealed_is_there_until_it_expires() {
+        let data = tempfile::tempdir().expect("a folder");
+        let inputs = SealedInputs::of(data.path());
+        assert_eq!(kept(&inputs, &run(1), 0), None);
+        inputs.put(&run(1), &given(), 1_000).expect("is sealed");
+        inputs.put(&run(2), &given(), 2_000).expect("is sealed");
+        let other = SealedInputs::of(data.path());
+        assert_eq!(kept(&other, &run(1), 999).as_deref(), Some(CANARY));
+        let bytes = fs::read(inputs.path(&run(1))).expect("reads");
+        assert!(!bytes.windows(CANARY.len()).any(|part| part == CANARY.as_bytes()));
+        assert_eq!(kept(&inputs, &run(1), 1_000), None);
+        assert!(!inputs.path(&run(1)).exists());
+        inputs.remove_expired(1_999);
+        assert_eq!(kept(&inputs, &run(2), 1_999).as_deref(), Some(CANARY));
+        inputs.remove_expired(2_000);
+        assert!(!inputs.path(&run(2)).exists());
+    }
+
+    #[test]
+    fn nothing_opens_for_another_run_or_longer_or_with_another_key() {
+        let data = tempfile::tempdir().expect("a folder");
+        let inputs = SealedInputs::of(data.path());
+        inputs.put(&run(1), &given(), 1_000).expect("is sealed");
+        let sealed = fs::read(inputs.path(&run(1))).expect("reads");
+        fs::write(inputs.path(&run(2)), &sealed).expect("writes");
+        assert!(matches!(inputs.get(&run(2), 0), Err(SealError::Shut { .. })));
+        let mut longer = sealed.clone();
+        longer[..EXPIRY_BYTES].copy_from_slice(&u64::MAX.to_le_bytes());
+        fs::write(inputs.path(&run(1)), &longer).expect("writes");
+        assert!(matches!(inputs.get(&run(1), 0), Err(SealError::Shut { .. })));
+        fs::write(inputs.path(&run(1)), &sealed).expect("writes");
+        fs::remove_file(data.path().join("chain.key")).expect("is removed");
+        assert!(matches!(inputs.get(&run(1), 0), Err(SealError::Shut { .. })));
+    }
+}
