@@ -657,6 +657,44 @@ impl Resumption {
 }
 
 impl Event {
+    /// The names of all kinds of events that this version knows.
+    pub const KINDS: &[&str] = &[
+        "run_created",
+        "step_scheduled",
+        "attempt_started",
+        "attempt_succeeded",
+        "attempt_failed",
+        "attempt_unknown",
+        "outcome_decided",
+        "step_skipped",
+        "step_succeeded",
+        "step_failed",
+        "step_canceled",
+        "prompt_offered",
+        "submission_received",
+        "submission_rejected",
+        "submission_accepted",
+        "context_added",
+        "approval_requested",
+        "approved",
+        "rejected",
+        "approval_voided",
+        "went_back",
+        "timer_set",
+        "timer_fired",
+        "child_started",
+        "child_finished",
+        "budget_warned",
+        "budget_reached",
+        "cancel_requested",
+        "paused",
+        "resumed",
+        "run_resumed_from",
+        "run_succeeded",
+        "run_failed",
+        "run_canceled",
+    ];
+
     /// Why something failed: its own failure, or that of the run of a step.
     pub fn failure(&self) -> Option<&Failure> {
         match self {

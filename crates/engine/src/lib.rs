@@ -28,6 +28,7 @@ mod sentinel;
 pub mod signal;
 pub mod state;
 pub mod time;
+pub mod upcast;
 pub mod view;
 
 pub use budget::Spent;

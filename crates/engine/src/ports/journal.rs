@@ -453,6 +453,24 @@ pub enum JournalError {
         /// What the decoder said.
         reason: String,
     },
+    /// A later version of this program wrote an event of the run.
+    #[error("run `{run}` cannot be read: a newer version of this program wrote its event {seq}")]
+    NewerEvent {
+        /// The run.
+        run: RunId,
+        /// The first event that is not known.
+        seq: u64,
+    },
+    /// A later version of this program changed the journal so that this one cannot use it.
+    #[error("`{}` has version {found}, and this program knows {known}", path.display())]
+    Newer {
+        /// Where it is.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The latest version that is known.
+        known: u32,
+    },
     /// The run was set aside because its journal is damaged.
     #[error("run `{run}` was set aside because its journal is damaged")]
     Quarantined {

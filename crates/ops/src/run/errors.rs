@@ -54,6 +54,11 @@ pub(crate) fn of_journal(error: &JournalError) -> Problem {
         JournalError::Corrupt { run, .. }
         | JournalError::Undecodable { run, .. }
         | JournalError::Quarantined { run } => damaged(message, run),
+        JournalError::NewerEvent { run, .. } => newer(message, run),
+        JournalError::Newer { .. } => {
+            let hint = "update this program; nothing of the runs is lost";
+            Problem::new(Code::StorageFailed, message, hint)
+        }
         JournalError::Full => {
             let hint = "make room on the disk, then say it again";
             Problem::new(Code::StorageFailed, message, hint)

@@ -15,6 +15,10 @@ use crate::lock::Lock;
 pub const FILE: &str = "runs.db";
 
 /// The version of the tables. A change of them adds a step to [`migrate`] and never edits one.
+///
+/// Only a change that an earlier version could not live with raises it: a process of that version
+/// that is open goes on with what it has open, and is refused when it opens anything more. Tables,
+/// and columns with a default, are added without: earlier versions name every column they use.
 const VERSION: u32 = 1;
 const TABLES: &str = include_str!("schema.sql");
 

@@ -17,9 +17,9 @@ use milepost_engine::ports::{
     RunPage, RunRecord, Sent, Subscription, Tally, Wake,
 };
 use milepost_engine::signal::{Reply, Signal};
+use milepost_engine::upcast::{self, DecodeError};
 use milepost_model::digest::Digest;
 use milepost_model::id::{InputName, RunId, WorkflowId};
-use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
 use super::{
@@ -136,7 +136,8 @@ fn ready<'a, T: Send + 'a>(result: Result<T, RunsError>) -> Answer<'a, T> {
 
 fn written(entries: &[Entry]) -> Result<Vec<NewEvent>, JournalError> {
     let events = entries.iter().map(|entry| {
-        let data = encoded(&entry.event)?;
+        let data = upcast::encode(&entry.event);
+        let data = data.map_err(|error| JournalError::Unusable(Arc::new(error)))?;
         Ok(NewEvent { at_ms: entry.at_ms, kind: entry.event.name().to_owned(), data })
     });
     events.collect()
@@ -146,14 +147,19 @@ fn encoded(value: &impl serde::Serialize) -> Result<Vec<u8>, JournalError> {
     serde_json::to_vec(value).map_err(|error| JournalError::Unusable(Arc::new(error)))
 }
 
-fn decoded<T: DeserializeOwned>(run: &RunId, data: &[u8]) -> Result<T, JournalError> {
-    serde_json::from_slice(data)
-        .map_err(|error| JournalError::Undecodable { run: run.clone(), reason: error.to_string() })
+fn decoded(run: &RunId, event: &Event) -> Result<RunEvent, JournalError> {
+    let run = || run.clone();
+    upcast::decode(&event.data).map_err(|error| match error {
+        DecodeError::Newer => JournalError::NewerEvent { run: run(), seq: event.seq },
+        DecodeError::Malformed(error) => {
+            JournalError::Undecodable { run: run(), reason: error.to_string() }
+        }
+    })
 }
 
 fn read(run: &RunId, events: Vec<Event>, more: bool) -> Result<Events, JournalError> {
     let entries = events.into_iter().map(|event| {
-        let decoded = decoded::<RunEvent>(run, &event.data)?;
+        let decoded = decoded(run, &event)?;
         Ok(Entry { seq: event.seq, at_ms: event.at_ms, event: decoded })
     });
     Ok(Events { entries: entries.collect::<Result<_, JournalError>>()?, more })
@@ -422,6 +428,7 @@ impl From<RunsError> for JournalError {
             RunsError::Quarantined { run } => JournalError::Quarantined { run },
             RunsError::OtherRun { run } => JournalError::OtherRun { run },
             RunsError::TooLarge { bytes, limit } => JournalError::TooLarge { bytes, limit },
+            RunsError::Newer { path, found, known } => JournalError::Newer { path, found, known },
             RunsError::Full => JournalError::Full,
             RunsError::Busy => JournalError::Busy,
             RunsError::Failed => JournalError::Failed,

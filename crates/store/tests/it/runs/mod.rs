@@ -14,6 +14,7 @@ mod opening;
 mod processes;
 mod torn;
 mod upkeep;
+mod versions;
 mod waking;
 
 use std::path::Path;
