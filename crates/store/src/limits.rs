@@ -80,10 +80,6 @@ pub const WRITES_AT_ONCE: usize = 256;
 pub const QUICK_COMMIT: Duration = Duration::from_millis(2);
 /// Pages of the journal's log that are moved into the database at once: 4 MiB.
 pub const LOG_PAGES: i32 = 1_000;
-/// Pages of the log that are given room, or are handed to the disk, at once.
-pub const LOG_PART_PAGES: i32 = 64;
-/// Pages of the log that room is made for before a commit: all but very large ones fit.
-pub(crate) const LOG_COMMIT_PAGES: u32 = 16;
 /// How long a write waits for the writes of other processes.
 pub const BUSY_WAIT: Duration = Duration::from_secs(10);
 /// How often it looks whether they are done.

@@ -32,8 +32,6 @@ pub(crate) const EXEMPT: &[Exempt] = &[
     ("crates/store/src/catalogs/derived.rs::HEAD", "the layout of a file"),
     ("crates/store/src/choices.rs::HEAD", "the layout of a file"),
     ("crates/store/src/runs/chain.rs::KEY_BYTES", "the key size of the algorithm"),
-    ("crates/store/src/runs/log_file.rs::HEADER", "the layout of SQLite's log"),
-    ("crates/store/src/runs/log_file.rs::RECORD", "the layout of SQLite's log"),
     ("crates/store/src/workflows/files.rs::DIRECTORY", "an index"),
 ];
 

@@ -23,7 +23,6 @@ mod inputs;
 mod known;
 mod lease;
 mod list;
-mod log_file;
 mod look;
 mod purge;
 mod run;
@@ -69,7 +68,6 @@ pub use wake::Listener;
 
 use chain::ChainKey;
 use db::{Access, Db, Readers};
-use log_file::LogFile;
 use usage::{Before, Usage};
 use writer::{Manner, Writer};
 
@@ -146,8 +144,7 @@ impl Runs {
             look_at(Arc::clone(&readers), Arc::clone(&integrity));
         }
         let mark = usage.mark()?;
-        let log = LogFile::of(&directory.join(schema::FILE));
-        let writer = Writer::start(connection, options.faults, log, mark, move || usage.end())?;
+        let writer = Writer::start(connection, options.faults, mark, move || usage.end())?;
         let directory = directory.to_owned();
         Ok(Runs { inner: Arc::new(Inner { directory, key, readers, writer, integrity }) })
     }

@@ -15,7 +15,6 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use milepost_model::id::RunId;
-use rusqlite::config::DbConfig;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode};
 
@@ -23,7 +22,6 @@ use super::db::{self, Db};
 use super::error::RunsError;
 use super::fault::{self, Faults, Point};
 use super::known::Known;
-use super::log_file::LogFile;
 use crate::limits;
 
 /// How a job wants to be committed.
@@ -167,7 +165,6 @@ impl Writer {
     pub(super) fn start(
         mut connection: Connection,
         faults: Option<Faults>,
-        log: LogFile,
         mark: File,
         end: impl FnOnce() + Send + 'static,
     ) -> Result<Writer, RunsError> {
@@ -183,12 +180,9 @@ impl Writer {
             connection,
             faults,
             mark: Some(mark),
-            log,
             log_pages,
-            left_pages: 0,
             level: Level::Full,
             quick: false,
-            lone: false,
             known: Known::default(),
         };
         let shared = Arc::new(Shared {
@@ -371,16 +365,11 @@ struct Pen {
     faults: Option<Faults>,
     /// What has to be on the disk before the first commit has to.
     mark: Option<File>,
-    log: LogFile,
     log_pages: Arc<AtomicI32>,
-    /// How many of these are on their way to the disk, or there.
-    left_pages: i32,
     /// What is synced, as the connection is set.
     level: Level,
     /// Whether the last synced commit took less time than it takes to hand it over.
     quick: bool,
-    /// Whether the last batch was one job.
-    lone: bool,
     known: Known,
 }
 
@@ -391,8 +380,6 @@ enum Level {
     Full,
     /// What keeps the log in order: after a loss of power its end may be missing, and nothing else.
     Normal,
-    /// Nothing, for one commit: the first of a log that is new.
-    Off,
 }
 
 impl Level {
@@ -400,7 +387,6 @@ impl Level {
         match self {
             Level::Full => "FULL",
             Level::Normal => "NORMAL",
-            Level::Off => "OFF",
         }
     }
 }
@@ -408,8 +394,6 @@ impl Level {
 impl Pen {
     fn alone(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
         self.sync(true)?;
-        // Whatever this does to the log, it is not new afterwards.
-        self.log.begins();
         self.sync_mark()?;
         for job in batch {
             if let Ended::Broken(fault) = job.work(self.db()) {
@@ -428,40 +412,11 @@ impl Pen {
     fn commit(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
         self.sync(batch.iter().any(|job| job.manner() == Manner::Durable))?;
         self.begin().map_err(fault_of)?;
-        self.lone = batch.len() == 1;
         self.end(batch)
     }
 
-    /// Begins a transaction. The beginning of a log is synced before its records, because it may
-    /// replace another one of which some are still there. One that is new replaces nothing: a loss
-    /// of power leaves it, or less of it.
-    fn begin(&mut self) -> rusqlite::Result<()> {
-        let begin = |pen: &Pen| pen.db().step(Point::Begin, "BEGIN IMMEDIATE");
-        if !self.log.begins() || self.is_synced() || !self.log.is_empty() {
-            return begin(self);
-        }
-        self.set_level(Level::Off)?;
-        match begin(self) {
-            Ok(()) if self.log.is_empty() => Ok(()),
-            Ok(()) => {
-                self.connection.execute_batch("ROLLBACK")?;
-                self.tighten()?;
-                begin(self)
-            }
-            Err(error) => {
-                self.tighten()?;
-                Err(error)
-            }
-        }
-    }
-
-    /// Syncs again what has to be. A connection that cannot must not touch the database either, not
-    /// even when it is closed.
-    fn tighten(&mut self) -> rusqlite::Result<()> {
-        self.set_level(Level::Normal).inspect_err(|_| {
-            let keep = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-            drop(self.connection.set_db_config(keep, true));
-        })
+    fn begin(&self) -> rusqlite::Result<()> {
+        self.db().step(Point::Begin, "BEGIN IMMEDIATE")
     }
 
     fn set_level(&mut self, level: Level) -> rusqlite::Result<()> {
@@ -488,10 +443,7 @@ impl Pen {
         let begun = self.begin();
         db::be_patient(&mut self.connection).map_err(fault_of)?;
         match begun.map_err(fault_of) {
-            Ok(()) => {
-                self.lone = true;
-                Ok(true)
-            }
+            Ok(()) => Ok(true),
             Err(BatchFault::Busy) => Ok(false),
             Err(fault) => Err(fault),
         }
@@ -505,7 +457,7 @@ impl Pen {
         }
         let db = self.db();
         let began = Instant::now();
-        let outcome = in_transaction(db, batch, self.level == Level::Off)
+        let outcome = in_transaction(db, batch)
             .and_then(|()| db.step(Point::Commit, "COMMIT").map_err(fault_of));
         self.tell(batch.len(), began, outcome);
         if self.is_synced() {
@@ -519,11 +471,6 @@ impl Pen {
                 return Err(BatchFault::Failed);
             }
         }
-        // Nothing is moved into the database, now or at the end, without being synced.
-        if self.level == Level::Off && self.tighten().is_err() {
-            return Err(BatchFault::Failed);
-        }
-        self.write_back();
         outcome
     }
 
@@ -551,33 +498,14 @@ impl Pen {
         self.log_pages.load(Ordering::Relaxed) >= limits::LOG_PAGES
     }
 
-    /// What comes before a commit that is synced: the mark that the runs are in use, and room in
-    /// the log for one that is synced alone; many at once grow it together. A transaction is under
-    /// way: nobody else writes.
+    /// What comes before a commit that is synced: the note that the runs are in use.
     fn make_ready(&mut self) -> Result<(), BatchFault> {
-        if self.is_synced() {
-            self.sync_mark()?;
-            if self.lone {
-                self.log.make_room(self.log_pages.load(Ordering::Relaxed));
-            }
-        }
-        Ok(())
+        if self.is_synced() { self.sync_mark() } else { Ok(()) }
     }
 
     fn sync_mark(&mut self) -> Result<(), BatchFault> {
         let synced = self.mark.take().map_or(Ok(()), |mark| mark.sync_data());
         synced.map_err(|_| BatchFault::Failed)
-    }
-
-    /// Lets the disk have a log early that nobody syncs: it is synced at the end all the same.
-    fn write_back(&mut self) {
-        let pages = self.log_pages.load(Ordering::Relaxed);
-        let left = self.left_pages.min(pages);
-        self.left_pages = if self.is_synced() { pages } else { left };
-        if pages - self.left_pages >= limits::LOG_PART_PAGES {
-            self.log.write_back(self.left_pages..pages);
-            self.left_pages = pages;
-        }
     }
 
     /// Moves the log into the database when it is long. What was committed is safe in the log, so
@@ -595,11 +523,11 @@ impl Pen {
     }
 }
 
-/// Does jobs in a transaction; one that is `whole` is not given up in between.
-fn in_transaction(db: Db<'_>, batch: &mut [Box<dyn Job>], whole: bool) -> Result<(), BatchFault> {
+/// Does jobs in a transaction.
+fn in_transaction(db: Db<'_>, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
     match batch {
         // What is taken back of one alone is all there is.
-        [job] if !whole => settle(db, job, &["ROLLBACK", "BEGIN IMMEDIATE"]),
+        [job] => settle(db, job, &["ROLLBACK", "BEGIN IMMEDIATE"]),
         _ => batch.iter_mut().try_for_each(|job| {
             statement(db, "SAVEPOINT job")?;
             settle(db, job, &["ROLLBACK TO job"])?;

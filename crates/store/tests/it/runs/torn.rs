@@ -1,14 +1,13 @@
 //! A log whose end is torn off, at every frame and in the midst of each: what was acknowledged
 //! before that is there, and nothing is there by half.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use milepost_model::id::RunId;
 use milepost_store::runs::{FILE, Lease, RunStatus, Runs};
 
-use super::{append, begun, end, fresh, holder, new_run, open, texts};
+use super::{append, begun, end, holder, new_run, open, texts};
 
 /// What is in front of every frame of the log, and in front of the log itself.
 const HEADER: usize = 32;
@@ -23,18 +22,8 @@ struct Moment {
     texts: Vec<String>,
 }
 
-/// The log, without the room that was made behind its last frame.
 fn log_of(root: &Path) -> Vec<u8> {
-    let mut log = fs::read(root.join(format!("{FILE}-wal"))).expect("reads");
-    let frame = page_of(&log) + FRAME_HEADER;
-    let salt = log[16..24].to_vec();
-    let is_used = |at: &usize| log.get(at + 8..at + 16) == Some(&salt[..]);
-    let end = (HEADER..log.len()).step_by(frame).find(|at| !is_used(at));
-    let end = end.unwrap_or(log.len());
-    assert!(end < log.len(), "room is made for a lone writer");
-    assert!(log[end..].iter().all(|byte| *byte == 0), "what is behind the last frame is nothing");
-    log.truncate(end);
-    log
+    fs::read(root.join(format!("{FILE}-wal"))).expect("reads")
 }
 
 fn page_of(log: &[u8]) -> usize {
@@ -85,7 +74,7 @@ fn a_torn_log_ends_at_its_last_whole_commit() {
             let Some(at) = at.checked_add_signed(tear).filter(|at| *at <= log.len()) else {
                 continue;
             };
-            // Cut, and cut with something else where the rest was, or with the room that was made.
+            // Cut, and cut with something else where the rest was, or with zeros.
             for (rest, byte) in [(0, 0), (300, 0xA5), (5_000, 0)] {
                 let mut short = log[..at].to_vec();
                 short.extend(std::iter::repeat_n(byte, rest));
@@ -114,24 +103,4 @@ fn check(folder: &Path, run: &RunId, at: usize, moments: &[Moment]) {
     runs.create_now(new_run(&super::id()), None).expect("begins");
     drop(runs);
     assert_eq!(texts(&open(folder), run).len(), whole.texts.len() + 1, "cut at {at}");
-}
-
-/// A log that grows with a commit takes several times as long to sync.
-#[test]
-fn a_lone_writer_has_room_in_the_log_before_it_needs_it() {
-    let (root, runs) = fresh();
-    let lease = begun(&runs);
-    let path = root.path().join(format!("{FILE}-wal"));
-    let length = || fs::metadata(&path).expect("is there").len();
-    let mut lengths = BTreeSet::new();
-    for seq in 1..=200 {
-        runs.append_now(append(&lease, seq, &["x"])).expect("appends");
-        lengths.insert(length());
-    }
-    assert!(lengths.len() <= 12, "it grows rarely: {lengths:?}");
-    assert!(lengths.len() >= 2, "it goes on growing: {lengths:?}");
-    // What is behind the last record is nothing to whoever reads it next.
-    let copied = tempfile::tempdir().expect("makes a directory");
-    copy(root.path(), copied.path(), &fs::read(&path).expect("reads"));
-    assert_eq!(texts(&open(copied.path()), &lease.run).len(), 201);
 }
