@@ -1,10 +1,15 @@
 //! Bytes that are no text, kept under the hash of what they are.
 
+use std::fs::OpenOptions;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
 use crate::locations::Locations;
 use milepost_model::digest::Digest;
+
+/// The folder of the user's data that they are in.
+pub(crate) const FOLDER: &str = "blobs";
 
 /// The directory that bytes are kept in.
 #[derive(Debug, Clone)]
@@ -15,7 +20,7 @@ pub struct Blobs {
 impl Blobs {
     /// Those of the user. Looks at nothing yet.
     pub fn open(locations: &Locations) -> Blobs {
-        Blobs { path: locations.data.join("blobs") }
+        Blobs { path: locations.data.join(FOLDER) }
     }
 
     /// Keeps bytes, and says where. The same bytes are kept once.
@@ -25,7 +30,14 @@ impl Blobs {
         let manner =
             Manner { replace: Replace::No, readers: Readers::Owner, lasting: Lasting::Synced };
         match file::write(&path, bytes, manner) {
-            Ok(()) | Err(FileError::Exists { .. }) => Ok(path),
+            Ok(()) => Ok(path),
+            Err(FileError::Exists { .. }) => {
+                // Whoever clears away must see that somebody is about to refer to it.
+                let file = OpenOptions::new().write(true).open(&path);
+                let touched = file.and_then(|file| file.set_modified(SystemTime::now()));
+                touched.map_err(|error| FileError::of(&path, error))?;
+                Ok(path)
+            }
             Err(error) => Err(error),
         }
     }

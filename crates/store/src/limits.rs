@@ -80,6 +80,17 @@ pub const WRITES_AT_ONCE: usize = 256;
 pub const QUICK_COMMIT: Duration = Duration::from_millis(2);
 /// Pages of the journal's log that are moved into the database at once: 4 MiB.
 pub const LOG_PAGES: i32 = 1_000;
+/// Runs whose progress a process keeps noted beside the database: more than a log of
+/// [`LOG_PAGES`] can hold.
+pub const PROGRESS_NOTES: usize = 4_096;
+/// Bytes of the file of these notes.
+pub(crate) const PROGRESS_FILE_BYTES: usize = 1024 * 1024;
+/// Files of such notes that are looked at.
+pub(crate) const PROGRESS_FILES: usize = 10_000;
+/// Bytes of what tells one start of the machine from another.
+pub(crate) const BOOT_ID_BYTES: usize = 64;
+/// Commits behind a damaged place of the log that are compared with the database.
+pub(crate) const UNREACHED_COMMITS: usize = 100_000;
 /// How long a write waits for the writes of other processes.
 pub const BUSY_WAIT: Duration = Duration::from_secs(10);
 /// How often it looks whether they are done.
@@ -108,6 +119,10 @@ pub const EVENTS_BYTES: usize = 32 * 1024 * 1024;
 pub const RUNS_MEANT: usize = 20;
 /// Runs that are purged in one transaction, so that others need not wait for all of them.
 pub const RUNS_PURGED_AT_ONCE: usize = 200;
+/// Files beside the journal that are looked at when runs are copied or purged.
+pub(crate) const KEPT_FILES: usize = 1_000_000;
+/// How long a file that no run names is kept: a day, for whoever was told where it is.
+pub(crate) const KEPT_UNNAMED_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Errors of a file that a listing shows.
 pub const VIOLATIONS_LISTED: usize = 20;
 /// Processes that are woken at once.

@@ -79,7 +79,7 @@ impl Runs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
-    /// Remove runs that ended, with their journals
+    /// Remove runs of this project that ended, with their journals
     #[command(after_help = "Example: milepost runs purge --older-than 30d")]
     Purge(Purge),
 }
@@ -92,6 +92,9 @@ pub(crate) struct Purge {
     /// Only those of this workflow
     #[arg(long, value_name = "ID")]
     pub(crate) workflow: Option<String>,
+    /// Those of every project, not only of this one
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Show what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,

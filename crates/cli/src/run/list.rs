@@ -193,13 +193,22 @@ fn purge(arguments: &args::Purge, terminal: &mut Terminal) -> Result<Exit, Failu
     let report = session.run::<Purge>(PurgeRequest {
         older_than_s,
         workflow_id: arguments.workflow.clone(),
+        all_workspaces: arguments.all,
         dry_run: arguments.dry_run,
     })?;
     if json {
         session::print(&report, terminal)?;
     } else {
-        let word = if arguments.dry_run { "would be removed" } else { "removed" };
-        terminal.line(&format!("{} runs {word}", report.runs))?;
+        let (word, freed) = match arguments.dry_run {
+            true => ("would be removed", String::new()),
+            false if report.bytes_freed == 0 => ("removed", String::new()),
+            false => ("removed", format!(", {} bytes free again", report.bytes_freed)),
+        };
+        let of = match report.projects {
+            0 | 1 => String::new(),
+            more => format!(" of {more} projects"),
+        };
+        terminal.line(&format!("{} runs{of} {word}{freed}", report.runs))?;
     }
     Ok(Exit::Done)
 }

@@ -96,6 +96,12 @@ pub struct PurgeReport {
     pub blobs: u64,
     /// Texts of workflows that no other run has.
     pub texts: u64,
+    /// Projects whose runs they are.
+    pub projects: u64,
+    /// Files that no run refers to any more.
+    pub files: u64,
+    /// Bytes that are free again.
+    pub bytes: u64,
 }
 
 impl PurgeReport {
@@ -105,5 +111,8 @@ impl PurgeReport {
         self.events += other.events;
         self.blobs += other.blobs;
         self.texts += other.texts;
+        self.projects += other.projects;
+        self.files += other.files;
+        self.bytes += other.bytes;
     }
 }

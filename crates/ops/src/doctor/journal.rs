@@ -5,7 +5,7 @@ use std::path::Path;
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
 use milepost_store::FileError;
-use milepost_store::runs::{Examination, FILE, RunsError, RunsReader};
+use milepost_store::runs::{self, Examination, FILE, RunsError, RunsReader};
 
 use super::{Check, access, backup, count, mended_or, mending, or_ok};
 use crate::limits;
@@ -27,6 +27,10 @@ pub(super) fn checks(writer: &Writer) -> Vec<Check> {
     match opened {
         Err(error) => vec![unusable(&error, data, &database)],
         Ok(None) => {
+            let gone = behind(&runs::noted_runs(data), &data.join(format!("{FILE}-wal")));
+            if !gone.is_empty() {
+                return gone;
+            }
             let what =
                 if database.exists() { "it is empty" } else { "there have been no runs yet" };
             vec![Check::ok("journal.database", what).at(&database)]
@@ -90,15 +94,30 @@ fn examined(found: &Examination, data: &Path, database: &Path) -> Vec<Check> {
         let what = format!("{} bytes that the next writer moves", metadata.len());
         checks.push(Check::ok("journal.log", what).at(&log));
     }
-    checks.extend(damaged(found));
+    checks.extend(damaged(found, &log));
     checks.extend(processes(found));
     checks.push(clock(found.newest_ms.unwrap_or(0), now_ms()));
     checks
 }
 
-fn damaged(found: &Examination) -> Vec<Check> {
+/// Runs whose end is gone with a part of the log.
+fn behind(found: &[(RunId, u64)], log: &Path) -> Vec<Check> {
+    let runs = found.iter().take(limits::DOCTOR_RUNS).map(|(run, seq)| {
+        let log = log.display();
+        let what = match seq {
+            0 => format!("the last that was recorded of it is gone: `{log}` was damaged"),
+            seq => format!("what was recorded up to event {seq} is gone: `{log}` was damaged"),
+        };
+        let before = "it is set aside, and nothing of it is sent again: find out at its API what \
+                      it did last, and start a new run for the rest, or look at";
+        of_run(Check::fault("journal.runs", what, backup(before, "")), run.as_str())
+    });
+    runs.collect()
+}
+
+fn damaged(found: &Examination, log: &Path) -> Vec<Check> {
     let report = &found.report;
-    let mut checks: Vec<Check> = Vec::new();
+    let mut checks = behind(&found.behind, log);
     for (run, seq) in report.corrupt.iter().take(limits::DOCTOR_RUNS) {
         let what = match seq {
             0 => "it is not as it was written".to_owned(),

@@ -78,6 +78,9 @@ pub struct PurgeRequest {
     /// Only those of this workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
+    /// Those of every workspace, not only of this one.
+    #[serde(default)]
+    pub all_workspaces: bool,
     /// Shows what would be removed, and removes nothing.
     #[serde(default)]
     pub dry_run: bool,
@@ -86,8 +89,14 @@ pub struct PurgeRequest {
 /// What was removed.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PurgeResponse {
-    /// How many runs.
+    /// How many runs, with the runs that their steps started.
     pub runs: u64,
+    /// How many workspaces they belong to.
+    pub projects: u64,
+    /// How many files of answers no other run refers to; 0 in a dry run, which looks at none.
+    pub blobs: u64,
+    /// How many bytes are free again; 0 in a dry run.
+    pub bytes_freed: u64,
     /// Whether nothing was removed.
     pub dry_run: bool,
 }
@@ -100,16 +109,20 @@ impl Later for Purge {
     const NAME: &'static str = "runs.purge";
     const TITLE: &'static str = "Remove old runs";
     const DESCRIPTION: &'static str =
-        "Remove runs that ended, with their journals and what only they referred to.";
+        "Remove runs of this workspace that ended, with the runs that their steps started, their \
+         journals and what only they referred to. A run that another run still needs stays.";
     const DOORS: &'static [Door] = &[Door::Command("runs purge")];
 
     async fn loss(writer: &Writer, request: &PurgeRequest) -> Result<Option<String>, Problem> {
         if request.dry_run {
             return Ok(None);
         }
-        let report = writer.reader.ports().history.purgeable(filter(request)?).await;
-        let count = report.map_err(|error| of_journal(&error))?.runs;
-        Ok((count > 0).then(|| format!("{count} runs and their journals would be gone.")))
+        let filter = filter(writer, request)?;
+        let report = writer.reader.ports().history.purgeable(filter).await;
+        let report = report.map_err(|error| of_journal(&error))?;
+        let (runs, projects) = (count(report.runs, "run"), count(report.projects, "project"));
+        let lost = || format!("{runs} of {projects} and their journals would be gone.");
+        Ok((report.runs > 0).then(lost))
     }
 
     async fn run(
@@ -118,7 +131,7 @@ impl Later for Purge {
         request: PurgeRequest,
     ) -> Result<PurgeResponse, Problem> {
         let history = &writer.reader.ports().history;
-        let filter = filter(&request)?;
+        let filter = filter(writer, &request)?;
         if !request.dry_run {
             remove_sealed(writer).await;
         }
@@ -127,7 +140,13 @@ impl Later for Purge {
             false => history.purge(filter).await,
         };
         let report = report.map_err(|error| of_journal(&error))?;
-        Ok(PurgeResponse { runs: report.runs, dry_run: request.dry_run })
+        Ok(PurgeResponse {
+            runs: report.runs,
+            projects: report.projects,
+            blobs: report.files,
+            bytes_freed: report.bytes,
+            dry_run: request.dry_run,
+        })
     }
 
     fn example() -> PurgeRequest {
@@ -149,10 +168,16 @@ async fn remove_sealed(writer: &Writer) {
     }
 }
 
-fn filter(request: &PurgeRequest) -> Result<PurgeFilter, Problem> {
+fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+fn filter(writer: &Writer, request: &PurgeRequest) -> Result<PurgeFilter, Problem> {
     let age = request.older_than_s.unwrap_or(0).saturating_mul(1000);
+    let own = || writer.reader.workspace().display().to_string();
     let mut filter = PurgeFilter {
         ended_before_ms: Some(now_ms().saturating_sub(age)),
+        workspace: (!request.all_workspaces).then(own),
         ..PurgeFilter::default()
     };
     filter.workflow = request.workflow_id.as_deref().map(workflow).transpose()?;

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OpenFlags, Params, Row};
 use super::error::RunsError;
 use super::fault::{self, Faults, Point};
 use super::known::Known;
+use super::progress::{Unnoted, Written};
 use crate::limits;
 
 /// A connection, with the faults that its calls are to meet.
@@ -18,25 +19,34 @@ pub(super) struct Db<'c> {
     connection: &'c Connection,
     faults: Option<&'c Faults>,
     known: Option<&'c Known>,
+    unnoted: Option<&'c Unnoted>,
 }
 
 impl<'c> Db<'c> {
     /// For reading, which meets no faults but real ones.
     pub(super) fn reading(connection: &'c Connection) -> Db<'c> {
-        Db { connection, faults: None, known: None }
+        Db { connection, faults: None, known: None, unnoted: None }
     }
 
     pub(super) fn writing(
         connection: &'c Connection,
         faults: Option<&'c Faults>,
         known: &'c Known,
+        unnoted: &'c Unnoted,
     ) -> Db<'c> {
-        Db { connection, faults, known: Some(known) }
+        Db { connection, faults, known: Some(known), unnoted: Some(unnoted) }
     }
 
     /// What is known of the run that was written to last, to those who write.
     pub(super) fn known(self) -> Option<&'c Known> {
         self.known
+    }
+
+    /// Says what a write did to a run, to be noted once it is committed.
+    pub(super) fn wrote(self, written: Written) {
+        if let Some(unnoted) = self.unnoted {
+            unnoted.add(written);
+        }
     }
 
     /// How many rows were changed on this connection.
@@ -137,6 +147,7 @@ pub(super) fn connect(path: &Path, access: Access) -> Result<Connection, RunsErr
     connection.set_prepared_statement_cache_capacity(limits::STATEMENTS);
     connection.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON;
+         PRAGMA secure_delete = ON;
          PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;",
     )?;
     Ok(connection)

@@ -8,6 +8,7 @@ use rusqlite::{Row, params};
 
 use super::chain::{ChainKey, Mac, Message, ORIGIN};
 use super::db::Db;
+use super::progress::Written;
 use super::error::RunsError;
 use super::run::{self, RunRow};
 use super::{inbox, lease};
@@ -149,6 +150,7 @@ pub(super) fn append(
         db.execute(sql, params![last.run, last.seq + 1, at_ms, kind, data, blob, mac])?;
         last = Last { run: last.run, seq: last.seq + 1, mac };
     }
+    db.wrote(Written::Events { run: run.clone(), seq: last.seq, mac: last.mac });
     Ok(last)
 }
 

@@ -12,8 +12,8 @@ use super::db::Db;
 use super::error::RunsError;
 use super::lease;
 use super::look::RunsReader;
-use super::run;
-use super::wake;
+use super::recovery::{self, Evidence};
+use super::{run, usage, wake};
 use crate::limits;
 
 /// What was found.
@@ -23,6 +23,9 @@ pub struct Examination {
     pub report: CheckReport,
     /// Runs that were set aside, whether they are damaged now or not.
     pub quarantined: Vec<RunId>,
+    /// Runs whose last events or messages are gone, with the number of the last event that was
+    /// there; all of such a run may be gone.
+    pub behind: Vec<(RunId, u64)>,
     /// Runs that had something to do when the process that drove them ended.
     pub left: Vec<RunId>,
     /// When the newest run was started, or something happened in it.
@@ -34,22 +37,26 @@ pub struct Examination {
 impl RunsReader {
     /// Looks at everything there is, and sets nothing aside.
     pub fn examine(&self, now_ms: u64) -> Result<Examination, RunsError> {
-        let (readers, key, _) = self.parts();
+        let (readers, key, directory) = self.parts();
+        // Before anything is read from the database: whoever drives a run goes on meanwhile.
+        let evidence = Evidence::gather(directory, usage::last_boot(directory).as_deref());
         let report = check::check(readers, key)?;
         if !report.file.is_empty() {
             // What a damaged file says beyond that is not worth telling.
             return Ok(Examination { report, ..Examination::default() });
         }
-        let (quarantined, newest_ms) = readers.read(|db| {
-            let sql = "SELECT id FROM runs WHERE quarantined <> 0 ORDER BY key LIMIT ?1";
+        let (quarantined, behind, newest_ms) = readers.read(|db| {
+            let sql = "SELECT id FROM runs WHERE quarantined = ?2 ORDER BY key LIMIT ?1";
             let ids = |row: &rusqlite::Row<'_>| run::run_id(&row.get::<_, String>(0)?);
-            let quarantined = db.all(sql, [limits::RUNS_AT_ONCE], ids)?;
+            let values = params![limits::RUNS_AT_ONCE, recovery::SET_ASIDE_DAMAGED];
+            let quarantined = db.all(sql, values, ids)?;
+            let behind = recovery::all_behind(db, &evidence)?;
             let newest = "SELECT max(max(created_ms, updated_ms)) FROM runs";
             let newest: Option<Option<u64>> = db.first(newest, [], |row| row.get(0))?;
-            Ok((quarantined, newest.flatten()))
+            Ok((quarantined, behind, newest.flatten()))
         })?;
         let (left, ended) = self.left(now_ms)?;
-        Ok(Examination { report, quarantined, left, newest_ms, ended })
+        Ok(Examination { report, quarantined, behind, left, newest_ms, ended })
     }
 
     /// The runs that processes left which are gone, and how many files of theirs there are.

@@ -7,6 +7,7 @@ use rusqlite::params;
 use super::chain::{ChainKey, Message};
 use super::db::Db;
 use super::error::RunsError;
+use super::progress::Written;
 use super::run;
 use crate::limits;
 
@@ -49,6 +50,7 @@ pub(super) fn send(db: Db<'_>, key: &ChainKey, message: &InboxRow) -> Result<Sen
     let sql = "INSERT INTO inbox(id, run, at_ms, data, mac) VALUES (?1, ?2, ?3, ?4, ?5)";
     let mac = signed(key, message).mac();
     db.execute(sql, params![message.id.as_str(), run, message.at_ms, message.data, mac])?;
+    db.wrote(Written::message(&message.run, message.id.as_str()));
     Ok(Sent::New)
 }
 

@@ -20,17 +20,21 @@ mod examine;
 mod fault;
 mod inbox;
 mod inputs;
+mod kept_files;
 mod known;
 mod lease;
 mod list;
 mod look;
+mod progress;
 mod purge;
+mod recovery;
 mod run;
 mod schema;
 mod sqlite_journal;
 mod tally;
 mod usage;
 mod wake;
+mod wal_scan;
 mod writer;
 
 use std::fmt;
@@ -61,6 +65,7 @@ pub use milepost_engine::ports::{
     Created, Cursor, Durability, Forgetting, Forgotten, HolderId, Lease, MessageId, PurgeFilter,
     PurgeReport, RememberedInputs, RunFilter, RunStatus, Sent, Standing, Tally,
 };
+pub use recovery::noted_runs;
 pub use run::{NewRun, RunRow};
 pub use schema::FILE;
 pub use sqlite_journal::{JournalOptions, SqliteJournal};
@@ -68,9 +73,12 @@ pub use wake::Listener;
 
 use chain::ChainKey;
 use db::{Access, Db, Readers};
+use progress::Progress;
+use recovery::Evidence;
 use usage::{Before, Usage};
 use writer::{Manner, Writer};
 
+use crate::file;
 use crate::lock::Lock;
 use milepost_model::digest::Digest;
 
@@ -129,14 +137,21 @@ impl Runs {
     /// Opens the runs of a directory, which is made if there is none. Nothing is scanned; after a
     /// crash the file is looked at in the background.
     pub fn open(directory: &Path, options: OpenOptions) -> Result<Runs, RunsError> {
+        file::make_directory(directory, file::Readers::Owner)?;
+        let (mut usage, before, last_boot) = Usage::begin(directory)?;
+        let is_first = before != Before::GoesOn;
+        let evidence = is_first.then(|| Evidence::gather(directory, last_boot.as_deref()));
         let (connection, key) = schema::open(directory)?;
         if let Some(pages) = options.pages_max {
             connection.pragma_update(None, "max_page_count", pages)?;
         }
-        let (usage, before) = Usage::begin(directory)?;
+        if let Some(evidence) = &evidence {
+            recovery::settle(&connection, directory, evidence)?;
+        }
+        usage.share()?;
         let readers = Arc::new(Readers::of(directory.join(schema::FILE), Access::Change));
         let integrity = match before {
-            Before::InOrder => Integrity::Trusted,
+            Before::InOrder | Before::GoesOn => Integrity::Trusted,
             Before::Crashed => Integrity::Checking,
         };
         let integrity = Arc::new(Mutex::new(integrity));
@@ -144,7 +159,9 @@ impl Runs {
             look_at(Arc::clone(&readers), Arc::clone(&integrity));
         }
         let mark = usage.mark()?;
-        let writer = Writer::start(connection, options.faults, mark, move || usage.end())?;
+        let progress = Progress::of(directory, key.clone());
+        let end = move || usage.end();
+        let writer = Writer::start(connection, options.faults, mark, progress, end)?;
         let directory = directory.to_owned();
         Ok(Runs { inner: Arc::new(Inner { directory, key, readers, writer, integrity }) })
     }
@@ -340,29 +357,67 @@ impl Runs {
         wait(|done| self.submit(Manner::Durable, forget, done))
     }
 
-    /// Removes runs that ended, some at a time, and waits.
-    pub fn purge(&self, filter: &PurgeFilter) -> Result<PurgeReport, RunsError> {
-        let mut report = PurgeReport::default();
+    /// Removes runs that ended, some at a time, with all that only they refer to, and waits. No
+    /// text of them is left in any file.
+    pub fn purge(&self, filter: &PurgeFilter, now_ms: u64) -> Result<PurgeReport, RunsError> {
+        let (before, projects) = (self.size(), self.purgeable(filter)?.projects);
+        let mut report = PurgeReport { projects, ..PurgeReport::default() };
+        let (mut named, mut after) = (purge::Named::new(), 0);
         loop {
             let filter = filter.clone();
-            let purge = move |db: Db<'_>, _: &ChainKey| purge::some(db, &filter);
-            let some = wait(|done| self.submit(Manner::Durable, purge, done))?;
-            if some.runs == 0 {
-                return Ok(report);
-            }
+            let purge = move |db: Db<'_>, _: &ChainKey| {
+                let some = purge::some(db, &filter, after, &mut named)?;
+                Ok((some, named))
+            };
+            let ((some, last), kept) = wait(|done| self.submit(Manner::Durable, purge, done))?;
+            named = kept;
             report.add(some);
+            match last {
+                Some(last) => after = last,
+                None => break,
+            }
         }
+        let directory = self.inner.directory.clone();
+        let sweep = move |db: Db<'_>, _: &ChainKey| purge::sweep(db, &directory, &named, now_ms);
+        report.add(wait(|done| self.submit(Manner::Durable, sweep, done))?);
+        if report != (PurgeReport { projects, ..PurgeReport::default() }) {
+            match self.vacuum() {
+                // What was removed is overwritten as it is; only the file stays as large.
+                Ok(()) | Err(RunsError::Full) => self.empty_log()?,
+                Err(error) => return Err(error),
+            }
+        }
+        report.bytes += before.saturating_sub(self.size());
+        Ok(report)
+    }
+
+    /// Bytes of the database and its log.
+    fn size(&self) -> u64 {
+        let database = self.inner.directory.join(schema::FILE);
+        let bytes = |path: PathBuf| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+        bytes(wal_scan::path(&database)) + bytes(database)
     }
 
     /// Makes the file as small as what is in it, and waits. No other process that does the same,
     /// or brings the tables to a new version, runs meanwhile; writes of all processes wait.
     pub fn vacuum(&self) -> Result<(), RunsError> {
         let _lock = Lock::of(&self.inner.directory)?;
-        let vacuum = |db: Db<'_>, _: &ChainKey| {
-            db.batch(Point::Statement, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")?;
-            Ok(())
+        let vacuum = |db: Db<'_>, _: &ChainKey| Ok(db.batch(Point::Statement, "VACUUM")?);
+        wait(|done| self.submit(Manner::Alone, vacuum, done))?;
+        self.empty_log()
+    }
+
+    /// Moves the log into the database and empties it. Whoever reads an earlier moment for longer
+    /// than a write waits is in the way.
+    fn empty_log(&self) -> Result<(), RunsError> {
+        let empty = |db: Db<'_>, _: &ChainKey| {
+            let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+            match db.first(sql, [], |row| row.get::<_, u64>(0))? {
+                Some(0) => Ok(()),
+                _ => Err(RunsError::Busy),
+            }
         };
-        wait(|done| self.submit(Manner::Alone, vacuum, done))
+        wait(|done| self.submit(Manner::Alone, empty, done))
     }
 
     fn submit<T: Send + 'static>(
@@ -572,5 +627,5 @@ impl Runs {
 }
 
 fn quarantine(db: Db<'_>, run: &RunId) -> Result<(), RunsError> {
-    db.execute("UPDATE runs SET quarantined = 1 WHERE id = ?1", [run.as_str()]).map(drop)
+    db.execute("UPDATE runs SET quarantined = max(quarantined, 1) WHERE id = ?1", [run.as_str()]).map(drop)
 }

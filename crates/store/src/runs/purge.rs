@@ -1,17 +1,34 @@
 //! Runs that ended and are not wanted any more: they go with all that only they refer to.
+//!
+//! A run that a step started belongs to the run of that step: it goes with it and not before, and
+//! neither goes while one of them is open. So nothing that can still be resumed loses what it needs.
+
+use std::collections::{HashMap, HashSet};
 
 use milepost_engine::ports::{PurgeFilter, PurgeReport, RunStatus};
+use milepost_model::digest::Digest;
 use milepost_model::id::WorkflowId;
+use rusqlite::params;
 
 use super::db::Db;
 use super::error::RunsError;
+use super::kept_files;
 use crate::limits;
 
-/// The runs that a filter means. Every condition is there, so that one text serves all filters.
-const MEANT: &str = "SELECT key FROM runs WHERE ended_ms IS NOT NULL \
+/// The runs that a filter means: those that belong to no other run. Every condition is there, so
+/// that one text serves all filters.
+const MEANT: &str = "SELECT key, id FROM runs r WHERE ended_ms IS NOT NULL \
                      AND ended_ms < coalesce(?1, 9223372036854775807) \
                      AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR workflow = ?3) \
-                     AND (?4 IS NULL OR workspace = ?4)";
+                     AND (?4 IS NULL OR workspace = ?4) AND (parent IS NULL \
+                     OR NOT EXISTS (SELECT 1 FROM runs p WHERE p.id = r.parent))";
+
+/// Each of them with all that belong to it, without those of which one is open.
+const TREES: &str = "tree(root, key, id) AS (SELECT key, key, id FROM roots UNION \
+                     SELECT t.root, r.key, r.id FROM tree t JOIN runs r ON r.parent = t.id), \
+                     meant(key) AS MATERIALIZED (SELECT key FROM tree WHERE root NOT IN \
+                     (SELECT t.root FROM tree t JOIN runs r ON r.key = t.key \
+                      WHERE r.ended_ms IS NULL))";
 
 /// The values of those conditions.
 type Values<'f> = (Option<u64>, Option<&'f str>, Option<&'f str>, Option<&'f str>);
@@ -25,12 +42,13 @@ fn values(filter: &PurgeFilter) -> Values<'_> {
 /// What would go.
 pub(super) fn count(db: Db<'_>, filter: &PurgeFilter) -> Result<PurgeReport, RunsError> {
     let number = |select: &str| -> Result<u64, RunsError> {
-        let sql = format!("WITH meant(key) AS MATERIALIZED ({MEANT}) {select}");
+        let sql = format!("WITH RECURSIVE roots(key, id) AS ({MEANT}), {TREES} {select}");
         let found = db.first(&sql, values(filter), |row| row.get(0))?;
         Ok(found.unwrap_or_default())
     };
     Ok(PurgeReport {
         runs: number("SELECT count(*) FROM meant")?,
+        projects: number("SELECT count(DISTINCT workspace) FROM runs WHERE key IN meant")?,
         events: number("SELECT count(*) FROM events WHERE run IN meant")?,
         blobs: number(
             "SELECT count(DISTINCT blob) FROM events e WHERE run IN meant AND blob IS NOT NULL \
@@ -40,25 +58,65 @@ pub(super) fn count(db: Db<'_>, filter: &PurgeFilter) -> Result<PurgeReport, Run
             "SELECT count(DISTINCT text) FROM runs r WHERE key IN meant \
              AND NOT EXISTS (SELECT 1 FROM runs o WHERE o.text = r.text AND o.key NOT IN meant)",
         )?,
+        ..PurgeReport::default()
     })
 }
 
-/// Removes some of the runs; nothing is left of them when none is reported.
-pub(super) fn some(db: Db<'_>, filter: &PurgeFilter) -> Result<PurgeReport, RunsError> {
+/// Hashes that runs named which are gone, each with the time at which the last of them ended.
+pub(super) type Named = HashMap<String, u64>;
+
+/// Removes some of the runs whose keys are behind one; the last key that was looked at, if there
+/// may be more.
+pub(super) fn some(
+    db: Db<'_>,
+    filter: &PurgeFilter,
+    after: u64,
+    named: &mut Named,
+) -> Result<(PurgeReport, Option<u64>), RunsError> {
     let mut report = PurgeReport::default();
-    let some = format!("{MEANT} LIMIT {}", limits::RUNS_PURGED_AT_ONCE);
-    for key in db.all(&some, values(filter), |row| row.get(0))? {
-        report.add(one(db, key)?);
+    let sql = format!("SELECT key FROM ({MEANT}) WHERE key > ?5 ORDER BY key LIMIT ?6");
+    let (ended, status, workflow, workspace) = values(filter);
+    let values = params![ended, status, workflow, workspace, after, limits::RUNS_PURGED_AT_ONCE];
+    let roots: Vec<u64> = db.all(&sql, values, |row| row.get(0))?;
+    for root in &roots {
+        for key in tree(db, *root)? {
+            report.add(one(db, key, named)?);
+        }
     }
-    Ok(report)
+    Ok((report, roots.last().copied()))
 }
 
-fn one(db: Db<'_>, key: u64) -> Result<PurgeReport, RunsError> {
-    let text: Option<Vec<u8>> =
-        db.first("SELECT text FROM runs WHERE key = ?1", [key], |row| row.get(0))?;
+/// A run and all that belong to it, or nothing while one of them is open.
+fn tree(db: Db<'_>, root: u64) -> Result<Vec<u64>, RunsError> {
+    let sql = format!(
+        "WITH RECURSIVE roots(key, id) AS (SELECT key, id FROM runs WHERE key = ?1), {TREES} \
+         SELECT key FROM meant"
+    );
+    db.all(&sql, [root], |row| row.get(0))
+}
+
+fn one(db: Db<'_>, key: u64, named: &mut Named) -> Result<PurgeReport, RunsError> {
+    let sql = "SELECT text, coalesce(ended_ms, 0) FROM runs WHERE key = ?1";
+    let found: Option<(Vec<u8>, u64)> =
+        db.first(sql, [key], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let Some((text, ended_ms)) = found else { return Ok(PurgeReport::default()) };
+    let sql = "SELECT e.data, b.bytes FROM events e LEFT JOIN blobs b ON b.hash = e.blob \
+               WHERE e.run = ?1";
+    db.each(sql, [key], |row| {
+        let (data, kept): (Option<Vec<u8>>, Option<Vec<u8>>) = (row.get(0)?, row.get(1)?);
+        each_hash(&data.or(kept).unwrap_or_default(), |hash| {
+            let at = named.entry(hash.to_owned()).or_default();
+            *at = ended_ms.max(*at);
+        });
+        Ok(true)
+    })?;
     let kept = "SELECT DISTINCT blob FROM events WHERE run = ?1 AND blob IS NOT NULL";
     let kept: Vec<Vec<u8>> = db.all(kept, [key], |row| row.get(0))?;
     let events = db.execute("DELETE FROM events WHERE run = ?1", [key])? as u64;
+    // Whoever noted how far the run had come must not miss it.
+    let noted = "INSERT INTO purged_runs(run) SELECT id FROM runs WHERE key = ?1 \
+                 ON CONFLICT DO NOTHING";
+    db.execute(noted, [key])?;
     // What else belongs to the run goes with its row.
     let runs = db.execute("DELETE FROM runs WHERE key = ?1", [key])? as u64;
     let mut report = PurgeReport { runs, events, ..PurgeReport::default() };
@@ -71,4 +129,82 @@ fn one(db: Db<'_>, key: u64) -> Result<PurgeReport, RunsError> {
                   AND NOT EXISTS (SELECT 1 FROM runs WHERE text = ?1)";
     report.texts += db.execute(unused, [text])? as u64;
     Ok(report)
+}
+
+/// Removes the texts and the files that runs named which are gone and that nobody names any more.
+/// Nobody else writes meanwhile. A file that somebody kept again since is left, because the event
+/// that names it may be about to be written.
+pub(super) fn sweep(
+    db: Db<'_>,
+    directory: &std::path::Path,
+    named: &Named,
+    now_ms: u64,
+) -> Result<PurgeReport, RunsError> {
+    let mut texts: Vec<Digest> = Vec::new();
+    for digest in named.keys().filter_map(|hash| Digest::parse(hash)) {
+        let sql = "SELECT 1 FROM texts WHERE hash = ?1 \
+                   AND NOT EXISTS (SELECT 1 FROM runs WHERE text = ?1)";
+        if db.first(sql, [digest.bytes()], |row| row.get::<_, u64>(0))?.is_some() {
+            texts.push(digest);
+        }
+    }
+    let files = kept_files::unused_since(directory, |name, kept_ms| match named.get(name) {
+        Some(ended_ms) if kept_ms <= *ended_ms => true,
+        _ => kept_ms.saturating_add(limits::KEPT_UNNAMED_MS) < now_ms,
+    });
+    if texts.is_empty() && files.is_empty() {
+        return Ok(PurgeReport::default());
+    }
+    let named = still_named(db)?;
+    let mut report = PurgeReport::default();
+    for digest in texts.iter().filter(|digest| !named.contains(&digest.to_string())) {
+        let sql = "DELETE FROM texts WHERE hash = ?1";
+        report.texts += db.execute(sql, [digest.bytes()])? as u64;
+    }
+    for file in files.into_iter().filter(|file| !named.contains(&file.name)) {
+        if std::fs::remove_file(&file.path).is_ok() {
+            report.files += 1;
+            report.bytes += file.bytes;
+        }
+    }
+    Ok(report)
+}
+
+/// Every hash that an event or a message names.
+fn still_named(db: Db<'_>) -> Result<HashSet<String>, RunsError> {
+    let mut named = HashSet::new();
+    for sql in ["SELECT data FROM events", "SELECT bytes FROM blobs", "SELECT data FROM inbox"] {
+        db.each(sql, [], |row| {
+            let data: Option<Vec<u8>> = row.get(0)?;
+            each_hash(&data.unwrap_or_default(), |hash| drop(named.insert(hash.to_owned())));
+            Ok(true)
+        })?;
+    }
+    Ok(named)
+}
+
+/// Every text in some bytes that may be a SHA-256 in hexadecimal digits.
+fn each_hash(bytes: &[u8], mut found: impl FnMut(&str)) {
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    for digits in bytes.split(|byte| !is_digit(byte)) {
+        if digits.len() == kept_files::NAME_CHARS
+            && let Ok(hash) = std::str::from_utf8(digits)
+        {
+            found(hash);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::each_hash;
+
+    #[test]
+    fn hashes_are_found_whatever_stands_around_them() {
+        let hash = "0123456789abcdef".repeat(4);
+        let text = format!("{{\"path\":\"/x/blobs/{hash}\",\"longer\":\"{hash}0\",\"no\":\"{}\"}}", 1);
+        let mut found = Vec::new();
+        each_hash(text.as_bytes(), |hash| found.push(hash.to_owned()));
+        assert_eq!(found, [hash]);
+    }
 }

@@ -10,7 +10,7 @@ use super::chain::{ChainKey, Mac, Message, ORIGIN};
 use super::db::Db;
 use super::error::RunsError;
 use super::event::{self, NewEvent};
-use super::lease;
+use super::{lease, recovery};
 
 /// A run to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,7 +186,7 @@ pub(super) fn number(db: Db<'_>, run: &RunId) -> Result<u64, RunsError> {
     let sql = "SELECT key, quarantined FROM runs WHERE id = ?1";
     let found = db.first(sql, [run.as_str()], |row| Ok((row.get(0)?, row.get::<_, u64>(1)?)));
     match found.map_err(|error| error.of_run(run, 0))? {
-        None => Err(RunsError::NotFound { run: run.clone() }),
+        None => Err(missing(db, run)?),
         Some((_, 1..)) => Err(RunsError::Quarantined { run: run.clone() }),
         Some((key, 0)) => Ok(key),
     }
@@ -206,7 +206,19 @@ fn look(db: Db<'_>, key: &ChainKey, run: &RunId) -> Result<Read, RunsError> {
     let sql = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1");
     let found = db.first(sql, [run.as_str()], |row| RunRow::read(row, key));
     let found = found.map_err(|error| error.of_run(run, 0))?;
-    found.ok_or_else(|| RunsError::NotFound { run: run.clone() })
+    match found {
+        Some(found) => Ok(found),
+        None => Err(missing(db, run)?),
+    }
+}
+
+/// What is said of a run that is not there: it never was, or it was lost.
+fn missing(db: Db<'_>, run: &RunId) -> Result<RunsError, RunsError> {
+    let run = run.clone();
+    Ok(match recovery::is_lost(db, &run)? {
+        true => RunsError::Quarantined { run },
+        false => RunsError::NotFound { run },
+    })
 }
 
 fn sound(read: Read) -> Result<RunRow, RunsError> {
@@ -226,6 +238,9 @@ pub(super) fn create(
     let there = "SELECT key FROM runs WHERE id = ?1";
     if db.first(there, [new.id.as_str()], |row| row.get::<_, u64>(0))?.is_some() {
         return Ok(Created { already: true, lease: None });
+    }
+    if recovery::is_lost(db, &new.id)? {
+        return Err(RunsError::Quarantined { run: new.id });
     }
     let text = Digest::of(new.text.as_bytes());
     keep_text(db, &new.text)?;

@@ -21,6 +21,11 @@ pub const FILE: &str = "runs.db";
 /// and columns with a default, are added without: earlier versions name every column they use.
 const VERSION: u32 = 1;
 const TABLES: &str = include_str!("schema.sql");
+/// What was added to them: which runs were removed on purpose, and which are gone without it.
+const ADDED: &str = "
+    CREATE TABLE IF NOT EXISTS purged_runs(run TEXT NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS lost_runs(run TEXT NOT NULL PRIMARY KEY, seq INTEGER NOT NULL)
+      STRICT, WITHOUT ROWID;";
 
 /// Below this one, `SQLite` could lose what was committed when a log was reset while another
 /// process wrote to it.
@@ -43,6 +48,7 @@ pub(super) fn open(directory: &Path) -> Result<(Connection, ChainKey), RunsError
     } else if found > VERSION {
         return Err(RunsError::Newer { path, found, known: VERSION });
     }
+    add(&connection)?;
     let key = proven(&connection, directory)?;
     Ok((connection, key))
 }
@@ -96,6 +102,20 @@ fn migrate(connection: &Connection, directory: &Path) -> Result<(), RunsError> {
         transaction.commit()?;
     }
     Ok(())
+}
+
+/// Makes tables that an earlier version did not have.
+fn add(connection: &Connection) -> Result<(), RunsError> {
+    if !has_table(Db::reading(connection), "lost_runs")? {
+        connection.execute_batch(ADDED)?;
+    }
+    Ok(())
+}
+
+/// Whether there is a table that an earlier version did not have.
+pub(super) fn has_table(db: Db<'_>, name: &str) -> Result<bool, RunsError> {
+    let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+    Ok(db.first(sql, [name], |row| row.get::<_, u64>(0))?.is_some())
 }
 
 /// What the key signs to show that it is the one.

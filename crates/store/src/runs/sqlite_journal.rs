@@ -410,7 +410,7 @@ impl History for SqliteJournal {
     }
 
     fn purge(&self, filter: PurgeFilter) -> Answer<'_, PurgeReport> {
-        ready(self.writer().and_then(|writer| writer.purge(&filter)))
+        ready(self.writer().and_then(|writer| writer.purge(&filter, self.now_ms())))
     }
 
     fn backup<'a>(&'a self, to: &'a Path) -> Answer<'a, ()> {

@@ -2,15 +2,17 @@
 //!
 //! Every process holds a shared lock on one file for as long as it has the runs open. Who gets it
 //! alone is the first one in or the last one out: the first marks the file, the last takes the mark
-//! back. A mark that the first one finds was left by a crash. The file keeps its length, which a
-//! disk syncs several times as fast as one that changes it.
+//! back. A mark that the first one finds was left by a crash. Behind the mark is the start of the
+//! machine that it was made in. The file keeps its length, which a disk syncs several times as fast
+//! as one that changes it. The first one in looks at what was left before it lets others in.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Instant;
 
+use super::{progress, schema, wal_scan};
 use crate::file::{self, FileError};
 use crate::limits;
 
@@ -22,34 +24,44 @@ const DONE: &[u8] = b"done\n";
 #[derive(Debug)]
 pub(super) struct Usage {
     file: File,
+    directory: PathBuf,
 }
 
 /// How the last use ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Before {
-    /// In order, or it goes on in another process.
+    /// It goes on in another process.
+    GoesOn,
+    /// In order.
     InOrder,
     /// By a crash.
     Crashed,
 }
 
 impl Usage {
-    pub(super) fn begin(directory: &Path) -> Result<(Usage, Before), FileError> {
+    /// Takes part in using the runs. Whoever is the first one in keeps others out until it lets
+    /// them in with [`Usage::share`].
+    pub(super) fn begin(directory: &Path) -> Result<(Usage, Before, Option<String>), FileError> {
         let path = directory.join(FILE);
         let fail = |error| FileError::of(&path, error);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         file::owner_only(&mut options);
         let mut file = options.open(&path).map_err(fail)?;
-        let before = match file.try_lock() {
+        let (before, boot) = match file.try_lock() {
             Ok(()) => look_back(&mut file).map_err(fail)?,
-            Err(TryLockError::WouldBlock) => Before::InOrder,
+            Err(TryLockError::WouldBlock) => (Before::GoesOn, None),
             Err(TryLockError::Error(error)) => return Err(fail(error)),
         };
-        share(&file).map_err(fail)?;
+        Ok((Usage { file, directory: directory.to_owned() }, before, boot))
+    }
+
+    /// Lets others in, and marks the file.
+    pub(super) fn share(&mut self) -> Result<(), FileError> {
+        let fail = |error| FileError::of(Path::new(FILE), error);
+        self.file.unlock().and_then(|()| share(&self.file)).map_err(fail)?;
         // Whoever was the last one out may have taken the mark back just now.
-        mark(&mut file, OPEN).map_err(fail)?;
-        Ok((Usage { file }, before))
+        mark(&mut self.file, OPEN).map_err(fail)
     }
 
     /// The mark, for whoever writes: it has to be on the disk before anything else has to.
@@ -57,28 +69,46 @@ impl Usage {
         self.file.try_clone().map_err(|error| FileError::of(Path::new(FILE), error))
     }
 
-    /// The last one out takes the mark back.
+    /// The last one out takes the mark back, and the notes of how far runs had come: all of that is
+    /// in the database itself, unless somebody who only looks keeps the log.
     pub(super) fn end(mut self) {
         // A mark that stays costs the next one a look at the database, and nothing else.
         if self.file.unlock().is_ok() && self.file.try_lock().is_ok() {
+            let log = wal_scan::path(&self.directory.join(schema::FILE));
+            if fs::metadata(log).map_or(true, |log| log.len() == 0) {
+                progress::remove_ended(&self.directory);
+            }
             drop(mark(&mut self.file, DONE));
         }
     }
 }
 
-/// How the last use ended, for the first one in.
-fn look_back(file: &mut File) -> io::Result<Before> {
-    let mut found = Vec::new();
-    Read::by_ref(file).take(OPEN.len() as u64).read_to_end(&mut found)?;
-    // Whatever else it says, nobody said that the end was in order.
-    let marked = !found.is_empty() && found != DONE;
-    file.unlock()?;
-    Ok(if marked { Before::Crashed } else { Before::InOrder })
+/// The start of the machine in which the runs of a directory were last used, if that is known.
+pub(super) fn last_boot(directory: &Path) -> Option<String> {
+    let (_, boot) = look_back(&mut File::open(directory.join(FILE)).ok()?).ok()?;
+    boot
 }
 
+/// How the last use ended, for the first one in, and in which start of the machine it was.
+fn look_back(file: &mut File) -> io::Result<(Before, Option<String>)> {
+    let mut found = Vec::new();
+    let most = OPEN.len() + limits::BOOT_ID_BYTES;
+    Read::by_ref(file).take(most as u64).read_to_end(&mut found)?;
+    // Whatever else it says, nobody said that the end was in order.
+    let marked = !found.is_empty() && !found.starts_with(DONE);
+    let boot = found.get(OPEN.len()..).and_then(|boot| std::str::from_utf8(boot).ok());
+    let boot = boot.map(str::trim).filter(|boot| !boot.is_empty()).map(str::to_owned);
+    Ok((if marked { Before::Crashed } else { Before::InOrder }, boot))
+}
+
+/// Of one length, whatever it says.
 fn mark(file: &mut File, what: &[u8]) -> io::Result<()> {
     file.rewind()?;
-    file.write_all(what)
+    file.write_all(what)?;
+    match progress::boot() {
+        Some(boot) => writeln!(file, "{boot}"),
+        None => Ok(()),
+    }
 }
 
 /// The lock is only ever held alone for a moment, but a process may be stopped in it.

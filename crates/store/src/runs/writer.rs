@@ -22,6 +22,7 @@ use super::db::{self, Db};
 use super::error::RunsError;
 use super::fault::{self, Faults, Point};
 use super::known::Known;
+use super::progress::{self, Progress, Unnoted};
 use crate::limits;
 
 /// How a job wants to be committed.
@@ -166,6 +167,7 @@ impl Writer {
         mut connection: Connection,
         faults: Option<Faults>,
         mark: File,
+        progress: Progress,
         end: impl FnOnce() + Send + 'static,
     ) -> Result<Writer, RunsError> {
         let (jobs, waiting) = mpsc::sync_channel(limits::WRITES_WAITING);
@@ -184,6 +186,8 @@ impl Writer {
             level: Level::Full,
             quick: false,
             known: Known::default(),
+            unnoted: Unnoted::default(),
+            progress,
         };
         let shared = Arc::new(Shared {
             pen: Mutex::new(Some(pen)),
@@ -371,6 +375,8 @@ struct Pen {
     /// Whether the last synced commit took less time than it takes to hand it over.
     quick: bool,
     known: Known,
+    unnoted: Unnoted,
+    progress: Progress,
 }
 
 /// What a connection syncs.
@@ -406,7 +412,7 @@ impl Pen {
     }
 
     fn db(&self) -> Db<'_> {
-        Db::writing(&self.connection, self.faults.as_ref(), &self.known)
+        Db::writing(&self.connection, self.faults.as_ref(), &self.known, &self.unnoted)
     }
 
     fn commit(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
@@ -457,9 +463,14 @@ impl Pen {
         }
         let db = self.db();
         let began = Instant::now();
-        let outcome = in_transaction(db, batch)
+        let outcome = in_transaction(db, batch, &self.unnoted)
             .and_then(|()| db.step(Point::Commit, "COMMIT").map_err(fault_of));
         self.tell(batch.len(), began, outcome);
+        // Before anybody hears of it.
+        let written = self.unnoted.take();
+        if outcome.is_ok() {
+            self.progress.note(written, self.level == Level::Full);
+        }
         if self.is_synced() {
             self.quick = outcome.is_ok() && began.elapsed() < limits::QUICK_COMMIT;
         }
@@ -515,32 +526,49 @@ impl Pen {
         if !self.is_log_long() {
             return Ok(());
         }
+        // Whoever ends from now on may have written something that is not moved.
+        let ended = self.progress.ended();
         let moved = fault::at(self.faults.as_ref(), Point::Checkpoint, || {
             let mode = CheckpointMode::PASSIVE;
             self.connection.wal_checkpoint_v2(None::<&str>, mode)
         });
-        moved.map(drop).map_err(fault_of)
+        let (log, of_log) = moved.map_err(fault_of)?;
+        if log == of_log {
+            progress::remove(&ended);
+        }
+        Ok(())
     }
 }
 
 /// Does jobs in a transaction.
-fn in_transaction(db: Db<'_>, batch: &mut [Box<dyn Job>]) -> Result<(), BatchFault> {
+fn in_transaction(
+    db: Db<'_>,
+    batch: &mut [Box<dyn Job>],
+    unnoted: &Unnoted,
+) -> Result<(), BatchFault> {
     match batch {
         // What is taken back of one alone is all there is.
-        [job] => settle(db, job, &["ROLLBACK", "BEGIN IMMEDIATE"]),
+        [job] => settle(db, job, &["ROLLBACK", "BEGIN IMMEDIATE"], unnoted),
         _ => batch.iter_mut().try_for_each(|job| {
             statement(db, "SAVEPOINT job")?;
-            settle(db, job, &["ROLLBACK TO job"])?;
+            settle(db, job, &["ROLLBACK TO job"], unnoted)?;
             statement(db, "RELEASE job")
         }),
     }
 }
 
 /// Does a job; what one did that is refused is taken back.
-fn settle(db: Db<'_>, job: &mut Box<dyn Job>, back: &[&str]) -> Result<(), BatchFault> {
+fn settle(
+    db: Db<'_>,
+    job: &mut Box<dyn Job>,
+    back: &[&str],
+    unnoted: &Unnoted,
+) -> Result<(), BatchFault> {
+    let before = unnoted.len();
     match job.work(db) {
         Ended::Done => Ok(()),
         Ended::Refused(damaged) => {
+            unnoted.shorten(before);
             back.iter().try_for_each(|sql| statement(db, sql))?;
             if let Some(run) = damaged {
                 // Found again by the next reader, should it not be possible now.

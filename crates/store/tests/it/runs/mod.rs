@@ -8,6 +8,7 @@ mod journal;
 mod known;
 mod leases;
 mod lists;
+mod log_damage;
 mod looks;
 mod messages;
 mod opening;

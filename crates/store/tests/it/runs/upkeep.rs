@@ -109,6 +109,86 @@ fn ended(runs: &Runs, new: impl FnOnce(NewRun) -> NewRun, letter: u8) -> RunId {
     run
 }
 
+fn none() -> PurgeReport {
+    PurgeReport::default()
+}
+
+/// What can be counted before it is done.
+fn counted(report: PurgeReport) -> PurgeReport {
+    PurgeReport { bytes: 0, files: 0, ..report }
+}
+
+/// An inner run goes with its outer run: not before it, and not while either is open.
+#[test]
+fn a_run_that_another_run_needs_stays() {
+    let (_root, runs) = fresh();
+    let outer = begun(&runs);
+    let of = |parent: &RunId| {
+        let parent = Some(parent.clone());
+        ended(&runs, |new| NewRun { parent, workflow: workflow("inside"), ..new }, b'i')
+    };
+    let inner = of(&outer.run);
+    let innermost = of(&inner);
+    let any = PurgeFilter::default();
+    let inside = PurgeFilter { workflow: Some(workflow("inside")), ..any.clone() };
+    for filter in [&any, &inside] {
+        assert_eq!(runs.purge(filter, 9).expect("purges").runs, 0, "the outer run is open");
+    }
+    end(&runs, &outer, 1, RunStatus::Failed);
+    assert_eq!(runs.purge(&inside, 9).expect("purges").runs, 0, "the outer run can be resumed");
+    let lease = runs.create_now(
+        NewRun { parent: Some(inner.clone()), ..new_run(&id()) },
+        Some(super::holder()),
+    );
+    let lease = lease.expect("creates").lease.expect("was asked for");
+    assert_eq!(runs.purge(&any, 9).expect("purges").runs, 0, "one of them is open");
+    end(&runs, &lease, 1, RunStatus::Succeeded);
+    assert_eq!(runs.purgeable(&any).expect("counts").runs, 4);
+    assert_eq!(runs.purge(&any, 9).expect("purges").runs, 4);
+    assert!(runs.run(&innermost).is_err());
+}
+
+/// Nothing of what a purged run said is left in any file, and what others refer to stays.
+#[test]
+fn nothing_of_a_purged_run_is_left_on_the_disk() {
+    let (root, runs) = fresh();
+    let blobs = root.path().join("blobs");
+    fs::create_dir(&blobs).expect("makes a folder");
+    let kept = |text: &str| {
+        let name = milepost_model::digest::Digest::of(text.as_bytes()).to_string();
+        fs::write(blobs.join(&name), text).expect("writes");
+        name
+    };
+    let (own, shared) = (kept("marker: own file"), kept("shared file"));
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = u64::try_from(now.expect("is later").as_millis()).expect("fits") + 10;
+    for (marker, names) in [("marker", vec![&own, &shared]), ("other", vec![&shared])] {
+        for number in 0..40 {
+            let names = format!("{names:?} {number}");
+            let long = format!("{marker} {names} {}", format!("{marker} ").repeat(number * 500));
+            let standing = Standing { ended_ms: Some(now), ..standing(RunStatus::Succeeded) };
+            let (workspace, text) = (format!("/{marker}"), format!("text: {marker}"));
+            let events = vec![event(&long)];
+            let new = NewRun { events, standing, workspace, text, ..new_run(&id()) };
+            runs.create_now(new, None).expect("creates");
+        }
+    }
+    let filter = PurgeFilter { workspace: Some("/marker".to_owned()), ..PurgeFilter::default() };
+    let report = runs.purge(&filter, now).expect("purges");
+    assert_eq!((report.runs, report.projects, report.files), (40, 1, 1));
+    assert!(report.bytes > 100_000, "{report:?}");
+    for place in [root.path(), &blobs, &root.path().join("progress")] {
+        for name in crate::names(place) {
+            let Ok(bytes) = fs::read(place.join(&name)) else { continue };
+            let found = bytes.windows(6).any(|window| window == b"marker");
+            assert!(!found, "{name} still tells of it");
+        }
+    }
+    assert_eq!(crate::names(&blobs), [shared]);
+    assert_eq!(runs.list(&RunFilter::default(), 100).expect("lists").runs.len(), 40);
+    assert!(runs.check().expect("checks").is_sound());
+}
+
 #[test]
 fn what_ended_is_removed_with_all_that_is_its_own() {
     let (root, runs) = fresh();
@@ -124,11 +204,11 @@ fn what_ended_is_removed_with_all_that_is_its_own() {
     };
     runs.send_now(message.clone()).expect("sends");
     let filter = PurgeFilter { workflow: Some(workflow("tidy-inbox")), ..PurgeFilter::default() };
-    let expected = PurgeReport { runs: 2, events: 4, blobs: 1, texts: 1 };
+    let expected = PurgeReport { runs: 2, events: 4, blobs: 1, texts: 1, projects: 1, ..none() };
     assert_eq!(runs.purgeable(&filter).expect("counts"), expected);
     assert_eq!(runs.run(&old).expect("is there").id, old, "nothing is gone yet");
-    assert_eq!(runs.purge(&filter).expect("purges"), expected);
-    assert_eq!(runs.purge(&filter).expect("purges"), PurgeReport::default());
+    assert_eq!(counted(runs.purge(&filter, 9).expect("purges")), expected);
+    assert_eq!(runs.purge(&filter, 9).expect("purges"), PurgeReport::default());
     for gone in [&old, &older] {
         let error = runs.run(gone).expect_err("is gone");
         assert!(matches!(error, RunsError::NotFound { .. }), "{error:?}");
@@ -136,9 +216,9 @@ fn what_ended_is_removed_with_all_that_is_its_own() {
     assert_eq!(events(&runs, &other).len(), 2, "what others have stays");
     assert_eq!(texts(&runs, &lease.run), ["created"], "what is open stays");
     assert!(runs.runs_with_pending().expect("reads").is_empty());
-    let expected = PurgeReport { runs: 1, events: 2, blobs: 1, texts: 0 };
+    let expected = PurgeReport { runs: 1, events: 2, blobs: 1, projects: 1, ..none() };
     assert_eq!(runs.purgeable(&PurgeFilter::default()).expect("counts"), expected);
-    assert_eq!(runs.purge(&PurgeFilter::default()).expect("purges"), expected);
+    assert_eq!(counted(runs.purge(&PurgeFilter::default(), 9).expect("purges")), expected);
     assert!(runs.check().expect("checks").is_sound());
     drop(runs);
     let db = rusqlite::Connection::open(root.path().join("runs.db")).expect("opens");
@@ -176,7 +256,7 @@ fn a_filter_of_a_purge_means_what_it_says() {
     }
     let filter =
         PurgeFilter { ended_before_ms: Some(101), status: Some(RunStatus::Failed), ..any() };
-    assert_eq!(runs.purge(&filter).expect("purges").runs, 1);
+    assert_eq!(runs.purge(&filter, 9).expect("purges").runs, 1);
     assert_eq!(runs.list(&RunFilter::default(), 10).expect("lists").runs.len(), 2);
 }
 
@@ -188,10 +268,10 @@ fn many_runs_are_removed_some_at_a_time() {
         runs.create(new, None, |created| assert!(created.is_ok()));
     }
     let lease = begun(&runs);
-    let report = runs.purge(&PurgeFilter::default()).expect("purges");
+    let report = runs.purge(&PurgeFilter::default(), 9).expect("purges");
     assert_eq!((report.runs, report.events, report.texts), (450, 450, 0));
     end(&runs, &lease, 1, RunStatus::Succeeded);
-    assert_eq!(runs.purge(&PurgeFilter::default()).expect("purges").texts, 1);
+    assert_eq!(runs.purge(&PurgeFilter::default(), 9).expect("purges").texts, 1);
 }
 
 #[test]
@@ -207,7 +287,7 @@ fn the_file_shrinks_to_what_is_in_it() {
     let log = fs::metadata(root.path().join("runs.db-wal")).expect("is there").len();
     assert!(log < 1_000_000, "the log does not become as large as the database: {log}");
     let before = size();
-    runs.purge(&PurgeFilter::default()).expect("purges");
+    runs.purge(&PurgeFilter::default(), 9).expect("purges");
     runs.vacuum().expect("shrinks");
     assert!(size() + 2_000_000 < before, "{before} to {}", size());
     runs.append_now(append(&lease, 2, &["y"])).expect("appends");

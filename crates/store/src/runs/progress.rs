@@ -1,0 +1,371 @@
+//! How far each run had come, beside the database: what a log that lost its end cannot tell.
+//!
+//! `SQLite` ends its recovery at the first frame of the log that does not fit, and a log that is
+//! cut short or gone looks like one that was never longer. So every process notes in a file of its
+//! own, after each commit and before anybody hears of it, the last event and the last message of
+//! each run it wrote to. Nobody syncs that file: after a loss of power it may be old or empty, and
+//! then less is noticed. A note is a lower bound. It is never ahead of what was committed, and a
+//! note of a synced commit is never ahead of the disk; one of a commit that was not synced counts
+//! only as long as the machine has not been started anew.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use milepost_model::digest::Digest;
+use milepost_model::document::hex;
+use milepost_model::id::RunId;
+use rusqlite::params;
+
+use super::chain::{ChainKey, Mac};
+use super::db::Db;
+use super::error::RunsError;
+use crate::file::{self, FileError, Readers};
+use crate::limits;
+
+const FOLDER: &str = "progress";
+/// What stands for a message, or for a boot, that there is none of.
+const NONE: &str = "-";
+/// Bytes of the note about one run, filled up with spaces. Each has a place of its own, which the
+/// next note about the same run takes.
+const NOTE_BYTES: usize = 192;
+
+/// What a write did to a run, to be noted once it is committed.
+#[derive(Debug, Clone)]
+pub(super) enum Written {
+    /// Events, of which this is the last.
+    Events { run: RunId, seq: u64, mac: Mac },
+    /// A message.
+    Message { run: RunId, code: String },
+}
+
+impl Written {
+    /// A message, by its id.
+    pub(super) fn message(run: &RunId, id: &str) -> Written {
+        Written::Message { run: run.clone(), code: message_code(id) }
+    }
+}
+
+fn message_code(id: &str) -> String {
+    hex(&Digest::of(id.as_bytes()).bytes()[..16])
+}
+
+/// What the transaction under way did so far.
+#[derive(Debug, Default)]
+pub(super) struct Unnoted(RefCell<Vec<Written>>);
+
+impl Unnoted {
+    pub(super) fn add(&self, written: Written) {
+        self.0.borrow_mut().push(written);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.borrow().len()
+    }
+
+    /// What was added after there were so many was taken back.
+    pub(super) fn shorten(&self, len: usize) {
+        self.0.borrow_mut().truncate(len);
+    }
+
+    pub(super) fn take(&self) -> Vec<Written> {
+        self.0.take()
+    }
+}
+
+/// A note about a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Note {
+    run: RunId,
+    /// The number of its last event and the code that chains it; 0 while only messages are known.
+    seq: u64,
+    mac: Mac,
+    /// The last message that this process put into its inbox.
+    message: Option<String>,
+    /// Whether the commit was on the disk when this was noted.
+    synced: bool,
+}
+
+impl Note {
+    /// The run, and the number of its last event.
+    pub(super) fn into_parts(self) -> (RunId, u64) {
+        (self.run, self.seq)
+    }
+
+    fn line(&self, key: &ChainKey, boot: &str) -> Vec<u8> {
+        let said = self.said(boot);
+        let code = hex(&key.over("progress").text(&said).mac());
+        let mut line = format!("{said} {code}").into_bytes();
+        line.resize(NOTE_BYTES - 1, b' ');
+        line.push(b'\n');
+        line
+    }
+
+    fn said(&self, boot: &str) -> String {
+        let synced = if self.synced { "synced" } else { "written" };
+        let message = self.message.as_deref().unwrap_or(NONE);
+        format!("{} {} {} {message} {synced} {boot}", self.run, self.seq, hex(&self.mac))
+    }
+
+    /// A line that this program wrote, with the boot it was written in. Anything else is nothing:
+    /// the file may be of any age, or half written.
+    fn read(line: &str, key: &ChainKey) -> Option<(Note, String)> {
+        let (said, code) = line.trim_end().rsplit_once(' ')?;
+        if hex(&key.over("progress").text(said).mac()) != code {
+            return None;
+        }
+        let words: Vec<&str> = said.split(' ').collect();
+        let [run, seq, mac, message, synced, boot] = words[..] else { return None };
+        let note = Note {
+            run: RunId::parse(run).ok()?,
+            seq: seq.parse().ok()?,
+            mac: unhex(mac)?,
+            message: (message != NONE).then(|| message.to_owned()),
+            synced: synced == "synced",
+        };
+        Some((note, boot.to_owned()))
+    }
+}
+
+fn unhex(text: &str) -> Option<Mac> {
+    let mut mac = super::chain::ORIGIN;
+    if text.len() != mac.len() * 2 || !text.is_ascii() {
+        return None;
+    }
+    for (at, byte) in mac.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[at * 2..at * 2 + 2], 16).ok()?;
+    }
+    Some(mac)
+}
+
+/// The file of this process. It is made with the first note.
+pub(super) struct Progress {
+    directory: PathBuf,
+    key: ChainKey,
+    boot: String,
+    open: Option<Open>,
+}
+
+/// Locked for as long as the process lives.
+struct Open {
+    file: File,
+    path: PathBuf,
+    /// The note about each run, and its place.
+    notes: HashMap<RunId, (usize, Note)>,
+    /// Whose note is in which place; the oldest one is given up when there are too many.
+    places: Vec<RunId>,
+    next: usize,
+}
+
+impl Progress {
+    pub(super) fn of(directory: &Path, key: ChainKey) -> Progress {
+        let boot = boot().unwrap_or_else(|| NONE.to_owned());
+        Progress { directory: directory.to_owned(), key, boot, open: None }
+    }
+
+    /// Notes what was committed. What cannot be noted is not noticed should it be lost: that is no
+    /// reason to refuse what is committed.
+    pub(super) fn note(&mut self, written: Vec<Written>, synced: bool) {
+        if !written.is_empty() && self.try_note(written, synced).is_err() {
+            tracing::debug!(target: "milepost::store", "the progress of runs was not noted");
+        }
+    }
+
+    fn try_note(&mut self, written: Vec<Written>, synced: bool) -> Result<(), RunsError> {
+        let open = match &mut self.open {
+            Some(open) => open,
+            none => none.insert(Open::make(&self.directory)?),
+        };
+        for written in written {
+            let (place, note) = open.changed(written, synced);
+            let line = note.line(&self.key, &self.boot);
+            let at = SeekFrom::Start((place * NOTE_BYTES) as u64);
+            let done = open.file.seek(at).and_then(|_| open.file.write_all(&line));
+            done.map_err(|error| FileError::of(&open.path, error))?;
+        }
+        Ok(())
+    }
+
+    /// The files of processes that are gone: what they noted may be removed once all that was
+    /// committed until now is in the database itself.
+    pub(super) fn ended(&self) -> Vec<PathBuf> {
+        let own = self.open.as_ref().map(|open| open.path.as_path());
+        let others = files(&self.directory).into_iter().filter(|path| Some(path.as_path()) != own);
+        others.filter(|path| is_ended(path)).collect()
+    }
+}
+
+impl Open {
+    fn make(directory: &Path) -> Result<Open, RunsError> {
+        let mut name = [0; 8];
+        getrandom::fill(&mut name).map_err(|_| RunsError::NoRandomness)?;
+        let folder = directory.join(FOLDER);
+        file::make_directory(&folder, Readers::Owner)?;
+        let path = folder.join(hex(&name));
+        let fail = |error: io::Error| FileError::of(&path, error);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        file::owner_only(&mut options);
+        let file = options.open(&path).or_else(|_| {
+            // The last one out may have removed the folder just now.
+            drop(file::make_directory(&folder, Readers::Owner));
+            options.open(&path)
+        });
+        let file = file.map_err(fail)?;
+        // Without the lock, whoever looks for the files of the gone takes this one for theirs: it
+        // is still a true note, for a while.
+        drop(file.try_lock());
+        Ok(Open { file, path, notes: HashMap::new(), places: Vec::new(), next: 0 })
+    }
+
+    /// The note about a run after a write, and its place.
+    fn changed(&mut self, written: Written, synced: bool) -> (usize, &Note) {
+        let run = match &written {
+            Written::Events { run, .. } | Written::Message { run, .. } => run.clone(),
+        };
+        let place = self.notes.get(&run).map(|(place, _)| *place);
+        let place = place.unwrap_or_else(|| self.place_for(&run));
+        let new = || {
+            let note = Note {
+                run: run.clone(),
+                seq: 0,
+                mac: super::chain::ORIGIN,
+                message: None,
+                synced,
+            };
+            (place, note)
+        };
+        let (_, note) = self.notes.entry(run.clone()).or_insert_with(new);
+        note.synced = synced;
+        match written {
+            Written::Events { seq, mac, .. } => (note.seq, note.mac) = (seq, mac),
+            Written::Message { code, .. } => note.message = Some(code),
+        }
+        (place, note)
+    }
+
+    fn place_for(&mut self, run: &RunId) -> usize {
+        if self.places.len() < limits::PROGRESS_NOTES {
+            self.places.push(run.clone());
+            return self.places.len() - 1;
+        }
+        let place = self.next;
+        self.next = (place + 1) % limits::PROGRESS_NOTES;
+        self.notes.remove(&self.places[place]);
+        self.places[place].clone_from(run);
+        place
+    }
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(directory.join(FOLDER)) else { return Vec::new() };
+    entries.take(limits::PROGRESS_FILES).flatten().map(|entry| entry.path()).collect()
+}
+
+/// Whether nobody writes to a file any more.
+fn is_ended(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| file.try_lock_shared().is_ok())
+}
+
+/// Removes files of processes that are gone.
+pub(super) fn remove(files: &[PathBuf]) {
+    for path in files {
+        // One that stays is read once more, and tells nothing new.
+        drop(fs::remove_file(path));
+    }
+}
+
+/// Removes what all processes that are gone noted.
+pub(super) fn remove_ended(directory: &Path) {
+    let ended: Vec<PathBuf> = files(directory).into_iter().filter(|path| is_ended(path)).collect();
+    remove(&ended);
+    // Only a folder that is empty goes, and whoever needs it makes it again.
+    drop(fs::remove_dir(directory.join(FOLDER)));
+}
+
+/// The notes of all processes that count. They have to be read before the database is: a run that
+/// goes on meanwhile has come further than its note says.
+pub(super) fn read(directory: &Path, key: &ChainKey) -> Vec<Note> {
+    let now = boot();
+    let mut notes = Vec::new();
+    for path in files(directory) {
+        let Ok(bytes) = file::read_document(&path, limits::PROGRESS_FILE_BYTES) else { continue };
+        for line in bytes.chunks(NOTE_BYTES) {
+            let Ok(line) = std::str::from_utf8(line) else { continue };
+            if let Some((note, boot)) = Note::read(line, key)
+                && (note.synced || now.as_ref() == Some(&boot))
+            {
+                notes.push(note);
+            }
+        }
+    }
+    notes
+}
+
+/// What tells this start of the machine from every other, where the system says it.
+pub(super) fn boot() -> Option<String> {
+    let told = file::read_document(
+        Path::new("/proc/sys/kernel/random/boot_id"),
+        limits::BOOT_ID_BYTES,
+    );
+    let told = String::from_utf8(told.ok()?).ok()?;
+    let told = told.trim();
+    let plain = told.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    (plain && !told.is_empty() && told != NONE).then(|| told.to_owned())
+}
+
+/// A run that is not as far as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Behind {
+    pub(super) run: RunId,
+    /// The number of the last event that is known to have been there.
+    pub(super) seq: u64,
+}
+
+/// The runs that have not come as far as was noted.
+pub(super) fn behind(db: Db<'_>, notes: &[Note]) -> Result<Vec<Behind>, RunsError> {
+    let mut found: Vec<Behind> = Vec::new();
+    for note in notes {
+        let there = match is_there(db, note) {
+            // Whoever reads it is told, and sets it aside for that.
+            Err(error) if error.is_damage() => true,
+            there => there?,
+        };
+        if !there && !found.iter().any(|behind| behind.run == note.run) {
+            found.push(Behind { run: note.run.clone(), seq: note.seq });
+        }
+    }
+    Ok(found)
+}
+
+fn is_there(db: Db<'_>, note: &Note) -> Result<bool, RunsError> {
+    let sql = "SELECT key FROM runs WHERE id = ?1";
+    let Some(key) = db.first(sql, [note.run.as_str()], |row| row.get::<_, u64>(0))? else {
+        return is_purged(db, &note.run);
+    };
+    if note.seq > 0 {
+        let sql = "SELECT mac FROM events WHERE run = ?1 AND seq = ?2";
+        let mac: Option<Vec<u8>> = db.first(sql, params![key, note.seq], |row| row.get(0))?;
+        if mac.is_none_or(|mac| mac != note.mac) {
+            return Ok(false);
+        }
+    }
+    let Some(message) = &note.message else { return Ok(true) };
+    let mut there = false;
+    db.each("SELECT id FROM inbox WHERE run = ?1 ORDER BY key DESC", [key], |row| {
+        there = message_code(&row.get::<_, String>(0)?) == *message;
+        Ok(!there)
+    })?;
+    Ok(there)
+}
+
+/// Whether a run was removed on purpose since anybody last looked at the notes.
+pub(super) fn is_purged(db: Db<'_>, run: &RunId) -> Result<bool, RunsError> {
+    if !super::schema::has_table(db, "purged_runs")? {
+        return Ok(false);
+    }
+    let sql = "SELECT 1 FROM purged_runs WHERE run = ?1";
+    Ok(db.first(sql, [run.as_str()], |row| row.get::<_, u64>(0))?.is_some())
+}

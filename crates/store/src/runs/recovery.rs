@@ -1,0 +1,179 @@
+//! What is found out about the last use of the runs before they are used again.
+//!
+//! Whoever is the first one in reads the log and the notes of those who are gone before `SQLite`
+//! recovers the log, and compares them with what is there afterwards. A run that had come further
+//! is set aside: what it was told and did since is unknown, and sending it again could be wrong.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use milepost_engine::ports::Durability;
+use milepost_model::id::RunId;
+use rusqlite::Connection;
+use rusqlite::params;
+use rusqlite::wal::CheckpointMode;
+
+use super::chain::{ChainKey, Mac};
+use super::db::Db;
+use super::error::RunsError;
+use super::progress::{self, Behind, Note};
+use super::schema;
+use super::wal_scan::{self, Unreached};
+use crate::limits;
+
+/// Why a run was set aside, as its row says.
+pub(super) const SET_ASIDE_DAMAGED: u64 = 1;
+/// Later events of it, or messages to it, had been acknowledged and are gone.
+pub(super) const SET_ASIDE_BEHIND: u64 = 2;
+
+/// What tells how far runs had come, read before anything is changed.
+pub(super) struct Evidence {
+    unreached: Unreached,
+    notes: Vec<Note>,
+    /// Whether the machine was not started anew since the log was written.
+    same_boot: bool,
+}
+
+impl Evidence {
+    /// Reads it. The boot is that of the last use.
+    pub(super) fn gather(directory: &Path, last_boot: Option<&str>) -> Evidence {
+        let key = ChainKey::read(directory).ok().flatten();
+        let notes = key.map(|key| progress::read(directory, &key)).unwrap_or_default();
+        let now = progress::boot();
+        Evidence {
+            unreached: wal_scan::scan(&directory.join(schema::FILE)),
+            notes,
+            same_boot: now.is_some() && now.as_deref() == last_boot,
+        }
+    }
+
+    /// The runs that are not as far as they had come.
+    pub(super) fn behind(&self, db: Db<'_>) -> Result<Vec<Behind>, RunsError> {
+        let mut found = progress::behind(db, &self.notes)?;
+        for behind in self.behind_log(db)? {
+            if !found.iter().any(|known| known.run == behind.run) {
+                found.push(behind);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The runs that commits of the log had brought further. After a loss of power, commits that
+    /// nobody had synced may be torn anywhere: only what was written before another commit began,
+    /// and was synced by then, is known to have been on the disk.
+    fn behind_log(&self, db: Db<'_>) -> Result<Vec<Behind>, RunsError> {
+        let mut known: BTreeMap<RunId, Option<(u64, Mac)>> = BTreeMap::new();
+        let (mut behind, mut proven) = (Vec::new(), 0);
+        let last = self.unreached.commits.len();
+        for (at, commit) in self.unreached.commits.iter().enumerate() {
+            for image in commit {
+                let there = match known.get(&image.run) {
+                    Some(there) => *there,
+                    None => end_of(db, &image.run)?,
+                };
+                let comes_further = match there {
+                    Some((seq, _)) => image.seq > seq,
+                    None => !progress::is_purged(db, &image.run)?,
+                };
+                if comes_further {
+                    known.insert(image.run.clone(), Some((image.seq, image.head)));
+                    behind.push(Behind { run: image.run.clone(), seq: image.seq });
+                }
+                let synced = image.durability == Durability::Full && at + 1 < last;
+                if comes_further && (self.same_boot || synced) {
+                    proven = behind.len();
+                }
+            }
+        }
+        behind.truncate(proven);
+        Ok(behind)
+    }
+}
+
+/// How far a run has come.
+fn end_of(db: Db<'_>, run: &RunId) -> Result<Option<(u64, Mac)>, RunsError> {
+    let sql = "SELECT last_seq, head FROM runs WHERE id = ?1";
+    match db.first(sql, [run.as_str()], |row| Ok((row.get(0)?, row.get(1)?))) {
+        // Whoever reads it is told, and sets it aside for that.
+        Err(error) if error.is_damage() => Ok(Some((u64::MAX, super::chain::ORIGIN))),
+        found => found,
+    }
+}
+
+/// Sets aside what is not as far as it had come, and forgets what nobody needs to know any more.
+/// Nobody else has the runs open.
+pub(super) fn settle(
+    connection: &Connection,
+    directory: &Path,
+    evidence: &Evidence,
+) -> Result<(), RunsError> {
+    let db = Db::reading(connection);
+    let behind = evidence.behind(db)?;
+    let purged = "SELECT 1 FROM purged_runs LIMIT 1";
+    let purged = db.first(purged, [], |row| row.get::<_, u64>(0))?.is_some();
+    // Frames that nobody reaches must not be found again by the next one.
+    if !behind.is_empty() || purged || !evidence.unreached.commits.is_empty() {
+        let transaction = connection.unchecked_transaction()?;
+        for Behind { run, seq } in &behind {
+            set_aside(Db::reading(&transaction), run, *seq)?;
+        }
+        transaction.execute("DELETE FROM purged_runs", [])?;
+        transaction.commit()?;
+        // The notes may go once all of this is in the database itself. Should somebody who looks
+        // be in the way, they are read once more by the next one.
+        let moved = connection.wal_checkpoint_v2(None::<&str>, CheckpointMode::TRUNCATE);
+        if !behind.is_empty() && moved.is_err() {
+            return Ok(());
+        }
+    }
+    progress::remove_ended(directory);
+    Ok(())
+}
+
+/// A run that is gone altogether has no row to mark: its id is kept, so that nobody begins it anew.
+fn set_aside(db: Db<'_>, run: &RunId, seq: u64) -> Result<(), RunsError> {
+    let sql = "UPDATE runs SET quarantined = ?2 WHERE id = ?1";
+    if db.execute(sql, params![run.as_str(), SET_ASIDE_BEHIND])? == 0 {
+        let sql = "INSERT INTO lost_runs(run, seq) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        db.execute(sql, params![run.as_str(), seq])?;
+    }
+    tracing::error!(target: "milepost::store", run = run.as_str(), seq, "events are missing");
+    Ok(())
+}
+
+/// Whether a run that is not there had been.
+pub(super) fn is_lost(db: Db<'_>, run: &RunId) -> Result<bool, RunsError> {
+    if !schema::has_table(db, "lost_runs")? {
+        return Ok(false);
+    }
+    let sql = "SELECT 1 FROM lost_runs WHERE run = ?1";
+    Ok(db.first(sql, [run.as_str()], |row| row.get::<_, u64>(0))?.is_some())
+}
+
+/// The runs that were set aside because they are not as far as they had come, those that are gone,
+/// and those that the next one in will set aside, each with how far it had come if that is known.
+pub(super) fn all_behind(
+    db: Db<'_>,
+    evidence: &Evidence,
+) -> Result<Vec<(RunId, u64)>, RunsError> {
+    let mut found: BTreeMap<RunId, u64> = BTreeMap::new();
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok((super::run::run_id(&row.get::<_, String>(0)?)?, row.get(1)?))
+    };
+    let sql = "SELECT id, 0 FROM runs WHERE quarantined = ?2 ORDER BY key LIMIT ?1";
+    found.extend(db.all(sql, params![limits::RUNS_AT_ONCE, SET_ASIDE_BEHIND], read)?);
+    if schema::has_table(db, "lost_runs")? {
+        let sql = "SELECT run, seq FROM lost_runs ORDER BY run LIMIT ?1";
+        found.extend(db.all(sql, [limits::RUNS_AT_ONCE], read)?);
+    }
+    found.extend(evidence.behind(db)?.into_iter().map(|behind| (behind.run, behind.seq)));
+    Ok(found.into_iter().collect())
+}
+
+/// The runs that were noted beside a database that has none, with how far they had come: the whole
+/// log is gone before any of it was moved.
+pub fn noted_runs(directory: &Path) -> Vec<(RunId, u64)> {
+    let key = ChainKey::read(directory).ok().flatten();
+    let notes = key.map(|key| progress::read(directory, &key)).unwrap_or_default();
+    notes.into_iter().map(Note::into_parts).collect()
+}
