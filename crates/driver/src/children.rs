@@ -52,6 +52,16 @@ impl ChildEnd {
         Some(ChildEnd { outcome, spent: state.spent })
     }
 
+    fn gone(run: &RunId) -> ChildEnd {
+        let message = format!(
+            "run `{run}`, which this step started, is gone: nobody knows what it did before it \
+             failed"
+        );
+        let hint = "find out at its API what it did, then say whether the step happened";
+        let failure = Failure::new(Code::OutcomeUnknown, message, hint);
+        ChildEnd { outcome: ChildOutcome::Gone { failure }, spent: Spent::default() }
+    }
+
     fn failed(failure: Failure) -> ChildEnd {
         ChildEnd { outcome: ChildOutcome::Failed { failure }, spent: Spent::default() }
     }
@@ -62,6 +72,11 @@ impl Driver {
     pub(crate) async fn child(&self, child: Child) {
         let done = match self.inner.journal.run(&child.run).await {
             Ok(_) => self.go_on(&child).await,
+            // One that had ended before was recorded: what it did is unknown, and doing it again
+            // could be doing it twice.
+            Err(JournalError::NotFound { .. }) if child.again.is_some() => {
+                return self.child_ended(&child, 0, ChildEnd::gone(&child.run)).await;
+            }
             Err(JournalError::NotFound { .. }) => self.begin_child(&child).await,
             Err(error) => Err(failure_of(&error.into())),
         };

@@ -582,6 +582,11 @@ pub enum ChildOutcome {
     },
     /// Somebody stopped it.
     Canceled,
+    /// It was there and is gone: what it did is for a person to find out.
+    Gone {
+        /// What is known about it.
+        failure: Failure,
+    },
 }
 
 /// What a run can spend.

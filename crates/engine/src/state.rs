@@ -392,6 +392,7 @@ impl State {
     }
 
     fn take_child(&mut self, event: &Event, at: u64) -> Result<(), String> {
+        let seq = self.seq + 1;
         match event {
             Event::ChildStarted { key, run, given, rest } => {
                 let step = self.from(key, at, |phase| *phase == Phase::Pending)?;
@@ -408,6 +409,9 @@ impl State {
             Event::ChildFinished { key, outcome, spent } => {
                 let step = self.from(key, at, |phase| matches!(phase, Phase::Child(_)))?;
                 step.finish_child(outcome);
+                if matches!(step.phase, Phase::Unknown(_)) {
+                    (step.asked, step.unsettled) = (Some(seq), true);
+                }
                 let mut counted =
                     step.child.as_ref().map(|child| child.counted).unwrap_or_default();
                 self.spent.add(*spent, &mut counted);

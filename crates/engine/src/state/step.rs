@@ -310,6 +310,7 @@ impl StepState {
             }
             ChildOutcome::Failed { failure } => Phase::Failing(Box::new(failure.clone())),
             ChildOutcome::Canceled => Phase::Failing(Box::new(Cause::ChildCanceled.into())),
+            ChildOutcome::Gone { failure } => Phase::Unknown(Box::new(failure.clone())),
         };
     }
 

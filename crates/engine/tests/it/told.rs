@@ -123,6 +123,7 @@ fn rest(event: &Event) -> String {
                 ChildOutcome::Succeeded { output } => format!("{key} {output}{spent}"),
                 ChildOutcome::Failed { failure } => format!("{key} {}{spent}", failure.message()),
                 ChildOutcome::Canceled => format!("{key} canceled{spent}"),
+                ChildOutcome::Gone { .. } => format!("{key} gone{spent}"),
             }
         }
         Event::BudgetWarned { budget, used, limit } => format!("{budget:?} {used} of {limit}"),
