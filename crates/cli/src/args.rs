@@ -78,6 +78,7 @@ impl Arguments {
             Command::Decide(command) => command.one.json.json,
             Command::Submit(command) => command.json.json,
             Command::Backup(command) => command.json.json,
+            Command::Restore(command) => command.json.json,
             Command::Inputs(command) => match &**command {
                 run::InputsCommand::Forget(command) => command.json.json,
             },
@@ -166,6 +167,9 @@ pub(crate) enum Command {
     /// Copy all runs to a folder, while they go on
     #[command(after_help = "Example: milepost backup runs-backup")]
     Backup(Deferred<run::Backup>),
+    /// Put the runs of a backup where there are none
+    #[command(after_help = "Example: milepost restore runs-backup")]
+    Restore(Deferred<run::Restore>),
     /// Values that were given to earlier runs
     #[command(subcommand)]
     #[command(after_help = "Example: milepost inputs forget --workflow refund-order")]

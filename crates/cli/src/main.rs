@@ -94,6 +94,7 @@ fn dispatch(arguments: &Arguments, terminal: &mut Terminal) -> Result<Exit, Fail
         Command::Decide(arguments) => run::decide(arguments, terminal),
         Command::Submit(arguments) => run::submit(arguments, terminal),
         Command::Backup(arguments) => run::backup(arguments, terminal),
+        Command::Restore(arguments) => run::restore(arguments, terminal),
         Command::Inputs(command) => run::forget(command, terminal),
         Command::Person(command) => run::person(command, terminal),
         Command::Mcp(arguments) => mcp::run(arguments, terminal),

@@ -104,6 +104,7 @@ const COMMANDS: &[Typed] = &[
     typed_as("runs.list", "runs", &[]),
     typed_as("runs.purge", "runs purge", &[]),
     typed_as("runs.backup", "backup", &["to"]),
+    typed_as("runs.restore", "restore", &["from"]),
     typed_as("person.set_pin", "person set-pin", &[]),
     typed_as("secret.set", "secret set", &["name"]),
     typed_as("secret.list", "secret list", &[]),

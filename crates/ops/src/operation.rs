@@ -256,6 +256,7 @@ pub const OPERATIONS: &[Operation] = &[
     row::<run::keep::Forget>(Safety::Destructive),
     row::<run::keep::Purge>(Safety::Destructive),
     waits::<run::keep::Backup>(),
+    waits::<run::keep::Restore>(),
     waits::<run::pin::SetPin>(),
     waits::<provider::list::List>(),
     waits::<provider::values::Values>(),

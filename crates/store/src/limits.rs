@@ -121,6 +121,8 @@ pub const RUNS_MEANT: usize = 20;
 pub const RUNS_PURGED_AT_ONCE: usize = 200;
 /// Files beside the journal that are looked at when runs are copied or purged.
 pub(crate) const KEPT_FILES: usize = 1_000_000;
+/// Bytes of such a file: more than any answer that is kept.
+pub(crate) const KEPT_FILE_BYTES: usize = 1024 * 1024 * 1024;
 /// How long a file that no run names is kept: a day, for whoever was told where it is.
 pub(crate) const KEPT_UNNAMED_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Errors of a file that a listing shows.

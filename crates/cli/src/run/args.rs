@@ -282,3 +282,11 @@ pub(crate) struct Backup {
     #[command(flatten)]
     pub(crate) json: Json,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct Restore {
+    /// The folder that `milepost backup` wrote
+    pub(crate) from: OsString,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}

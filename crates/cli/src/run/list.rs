@@ -4,7 +4,8 @@ use milepost_model::duration::Period;
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::run::events::{Events, Request as EventsRequest};
 use milepost_ops::run::keep::{
-    Backup, BackupRequest, Forget, ForgetRequest, ForgottenInput, Purge, PurgeRequest,
+    Backup, BackupRequest, Forget, ForgetRequest, ForgottenInput, Purge, PurgeRequest, Restore,
+    RestoreRequest,
 };
 use milepost_ops::run::list::{List, Listed, Request};
 use milepost_ops::run::view::{RunView, WaitingKind};
@@ -245,6 +246,20 @@ pub(crate) fn backup(arguments: &args::Backup, terminal: &mut Terminal) -> Resul
         session::print(&done, terminal)?;
     } else {
         terminal.line(&done.path)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// `milepost restore`.
+pub(crate) fn restore(arguments: &args::Restore, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    let json = arguments.json.json;
+    let session = Session::open(Person::new(false, json))?;
+    let from = arguments.from.to_string_lossy().into_owned();
+    let done = session.run::<Restore>(RestoreRequest { from })?;
+    if json {
+        session::print(&done, terminal)?;
+    } else {
+        terminal.line(&format!("{} runs restored", done.runs))?;
     }
     Ok(Exit::Done)
 }

@@ -32,7 +32,7 @@ use crate::terminal::{Terminal, safe};
 use crate::wording;
 
 pub(crate) use inbox::run as inbox;
-pub(crate) use list::{backup, forget, logs, overview, run as runs};
+pub(crate) use list::{backup, forget, logs, overview, restore, run as runs};
 pub(crate) use person::run as person;
 pub(crate) use resume::run as resume;
 pub(crate) use settle::run as decide;

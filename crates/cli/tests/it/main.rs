@@ -52,6 +52,7 @@ mod shells;
 mod side_by_side;
 mod snapshots;
 mod status;
+mod storage;
 mod validate;
 mod walks;
 mod workflow_files;

@@ -37,6 +37,9 @@ pub trait History: Send + Sync + fmt::Debug {
 
     /// Copies all runs as they are at one moment into a new directory.
     fn backup<'a>(&'a self, to: &'a Path) -> Answer<'a, ()>;
+
+    /// Puts such a copy in the place of a journal that has no runs, after all of it was checked.
+    fn restore<'a>(&'a self, from: &'a Path) -> Answer<'a, RestoreReport>;
 }
 
 /// Values that later runs take as defaults.
@@ -83,6 +86,17 @@ pub struct PurgeFilter {
     pub workflow: Option<WorkflowId>,
     /// They belong to this folder.
     pub workspace: Option<String>,
+}
+
+/// What was restored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RestoreReport {
+    /// Runs.
+    pub runs: u64,
+    /// Their events.
+    pub events: u64,
+    /// Files that they refer to.
+    pub files: u64,
 }
 
 /// What was purged, or would be.

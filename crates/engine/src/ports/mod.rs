@@ -12,7 +12,9 @@ mod sender;
 use std::pin::Pin;
 
 pub use dispatch::{Dispatch, Subscription, Wake};
-pub use history::{Forgetting, Forgotten, History, PurgeFilter, PurgeReport, RememberedInputs};
+pub use history::{
+    Forgetting, Forgotten, History, PurgeFilter, PurgeReport, RememberedInputs, RestoreReport,
+};
 pub use journal::{
     Append, Created, Cursor, Durability, Events, HolderId, InvalidMessageId, Journal, JournalError,
     Lease, Message, MessageId, NewRun, RunFilter, RunPage, RunRecord, RunStatus, Sent, Standing,

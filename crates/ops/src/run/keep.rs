@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use milepost_driver::clock::now_ms;
-use milepost_engine::ports::{Forgetting, Forgotten, PurgeFilter};
+use milepost_engine::ports::{Forgetting, Forgotten, JournalError, PurgeFilter};
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::{InputName, WorkflowId};
 use milepost_model::problem::{Code, Problem};
@@ -46,7 +46,8 @@ impl Later for Backup {
     const NAME: &'static str = "runs.backup";
     const TITLE: &'static str = "Back up all runs";
     const DESCRIPTION: &'static str = "Copy all runs to a folder, consistent while others \
-         go on, with the key they are checked by.";
+         go on, with their texts, answers and remembered inputs and the key they are checked by. \
+         Secrets, catalogs and workflow files are not in it.";
     const DOORS: &'static [Door] = &[Door::Command("backup")];
 
     async fn run(
@@ -61,6 +62,76 @@ impl Later for Backup {
 
     fn example() -> BackupRequest {
         BackupRequest { to: "runs-backup".to_owned() }
+    }
+}
+
+/// Puts a copy of all runs back.
+#[derive(Debug)]
+pub struct Restore;
+
+/// Where from.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RestoreRequest {
+    /// The folder that a backup wrote.
+    pub from: String,
+}
+
+/// What is there now.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RestoreResponse {
+    /// How many runs.
+    pub runs: u64,
+    /// How many events of theirs; each was checked.
+    pub events: u64,
+    /// How many files that they refer to.
+    pub blobs: u64,
+}
+
+impl Later for Restore {
+    type Request = RestoreRequest;
+    type Response = RestoreResponse;
+    type Hands = Writer;
+
+    const NAME: &'static str = "runs.restore";
+    const TITLE: &'static str = "Put a backup of all runs back";
+    const DESCRIPTION: &'static str = "Put the runs of a backup where there are none, after \
+         every row and file of it was checked. Runs that were under way when it was made go on.";
+    const DOORS: &'static [Door] = &[Door::Command("restore")];
+
+    fn admits(call: &dyn Call, request: &RestoreRequest) -> Result<(), Problem> {
+        if call.caller() == Caller::Person {
+            return Ok(());
+        }
+        let restore = Invocation::of(Self::NAME).with("from", request.from.as_str());
+        let hint = Hint::text("stop, and ask the person to run ").person(restore);
+        Err(Problem::new(Code::PresenceRequired, "only a person can restore runs", hint))
+    }
+
+    async fn run(
+        writer: &Writer,
+        _: &dyn Call,
+        request: RestoreRequest,
+    ) -> Result<RestoreResponse, Problem> {
+        let restored = writer.reader.ports().history.restore(Path::new(&request.from)).await;
+        let report = restored.map_err(|error| match error {
+            JournalError::Exists { path } => {
+                let message = "there are runs already: a backup replaces none";
+                let path = path.display();
+                let hint = format!("move `{path}` and `chain.key` beside it away, then try again");
+                Problem::new(Code::FileRefused, message, hint)
+            }
+            JournalError::Busy => {
+                let message = "another process has the runs open";
+                Problem::new(Code::FileRefused, message, "end it, then try again")
+            }
+            error => of_journal(&error),
+        })?;
+        Ok(RestoreResponse { runs: report.runs, events: report.events, blobs: report.files })
+    }
+
+    fn example() -> RestoreRequest {
+        RestoreRequest { from: "runs-backup".to_owned() }
     }
 }
 
@@ -108,8 +179,7 @@ impl Later for Purge {
 
     const NAME: &'static str = "runs.purge";
     const TITLE: &'static str = "Remove old runs";
-    const DESCRIPTION: &'static str =
-        "Remove runs of this workspace that ended, with the runs that their steps started, their \
+    const DESCRIPTION: &'static str = "Remove runs of this workspace that ended, with the runs that their steps started, their \
          journals and what only they referred to. A run that another run still needs stays.";
     const DOORS: &'static [Door] = &[Door::Command("runs purge")];
 

@@ -57,6 +57,7 @@ pub fn private_paths(locations: &Locations) -> Vec<(Kept, PathBuf)> {
     let folders = [
         data.clone(),
         data.join("wake"),
+        data.join("progress"),
         data.join("history"),
         data.join("blobs"),
         cache.clone(),

@@ -31,6 +31,9 @@ pub(super) struct ChainKey {
 }
 
 impl ChainKey {
+    /// The name of its file.
+    pub(super) const NAME: &'static str = FILE;
+
     /// Reads the key of a directory; `None` when there is none.
     pub(super) fn read(directory: &Path) -> Result<Option<ChainKey>, RunsError> {
         let path = directory.join(FILE);

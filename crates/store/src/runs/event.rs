@@ -8,8 +8,8 @@ use rusqlite::{Row, params};
 
 use super::chain::{ChainKey, Mac, Message, ORIGIN};
 use super::db::Db;
-use super::progress::Written;
 use super::error::RunsError;
+use super::progress::Written;
 use super::run::{self, RunRow};
 use super::{inbox, lease};
 use crate::limits;

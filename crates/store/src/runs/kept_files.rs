@@ -11,6 +11,9 @@ use crate::limits;
 /// The folders that they are in. A copy of the runs holds all of them.
 pub(super) const FOLDERS: &[&str] = &[blobs::FOLDER];
 
+/// Files that a copy holds besides: what decisions are signed with.
+pub(super) const BESIDE: &[&str] = &["person.json"];
+
 /// Characters of a name: a SHA-256 in hexadecimal digits.
 pub(super) const NAME_CHARS: usize = 64;
 
@@ -30,10 +33,7 @@ pub(super) fn all(directory: &Path) -> Vec<Kept> {
 
 /// Those that nobody is about to name, as somebody says of a name and the time it was last kept.
 /// Only files whose names runs mention are ever removed for that: no others are looked at.
-pub(super) fn unused_since(
-    directory: &Path,
-    is_unused: impl Fn(&str, u64) -> bool,
-) -> Vec<Kept> {
+pub(super) fn unused_since(directory: &Path, is_unused: impl Fn(&str, u64) -> bool) -> Vec<Kept> {
     let files = list(directory, &[blobs::FOLDER]).into_iter();
     let unused = files.filter(|(file, kept_ms)| is_unused(&file.name, *kept_ms));
     unused.map(|(file, _)| file).collect()

@@ -63,7 +63,7 @@ pub use list::Page;
 pub use look::RunsReader;
 pub use milepost_engine::ports::{
     Created, Cursor, Durability, Forgetting, Forgotten, HolderId, Lease, MessageId, PurgeFilter,
-    PurgeReport, RememberedInputs, RunFilter, RunStatus, Sent, Standing, Tally,
+    PurgeReport, RememberedInputs, RestoreReport, RunFilter, RunStatus, Sent, Standing, Tally,
 };
 pub use recovery::noted_runs;
 pub use run::{NewRun, RunRow};
@@ -592,7 +592,13 @@ impl Runs {
 
     /// Copies all runs as they are at one moment into a new directory, with the key.
     pub fn backup(&self, to: &Path) -> Result<(), RunsError> {
-        backup::backup(&self.inner.readers, &self.inner.key, to)
+        backup::backup(&self.inner.readers, &self.inner.key, &self.inner.directory, to)
+    }
+
+    /// Puts a copy into a directory that has no runs, after all of it was checked. Nobody may have
+    /// the runs of that directory open.
+    pub fn restore(from: &Path, directory: &Path) -> Result<RestoreReport, RunsError> {
+        backup::restore(from, directory)
     }
 
     /// Looks at everything there is, and sets aside what is not as it was written.
@@ -627,5 +633,6 @@ impl Runs {
 }
 
 fn quarantine(db: Db<'_>, run: &RunId) -> Result<(), RunsError> {
-    db.execute("UPDATE runs SET quarantined = max(quarantined, 1) WHERE id = ?1", [run.as_str()]).map(drop)
+    db.execute("UPDATE runs SET quarantined = max(quarantined, 1) WHERE id = ?1", [run.as_str()])
+        .map(drop)
 }

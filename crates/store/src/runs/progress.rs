@@ -228,13 +228,8 @@ impl Open {
         let place = self.notes.get(&run).map(|(place, _)| *place);
         let place = place.unwrap_or_else(|| self.place_for(&run));
         let new = || {
-            let note = Note {
-                run: run.clone(),
-                seq: 0,
-                mac: super::chain::ORIGIN,
-                message: None,
-                synced,
-            };
+            let note =
+                Note { run: run.clone(), seq: 0, mac: super::chain::ORIGIN, message: None, synced };
             (place, note)
         };
         let (_, note) = self.notes.entry(run.clone()).or_insert_with(new);
@@ -306,10 +301,8 @@ pub(super) fn read(directory: &Path, key: &ChainKey) -> Vec<Note> {
 
 /// What tells this start of the machine from every other, where the system says it.
 pub(super) fn boot() -> Option<String> {
-    let told = file::read_document(
-        Path::new("/proc/sys/kernel/random/boot_id"),
-        limits::BOOT_ID_BYTES,
-    );
+    let told =
+        file::read_document(Path::new("/proc/sys/kernel/random/boot_id"), limits::BOOT_ID_BYTES);
     let told = String::from_utf8(told.ok()?).ok()?;
     let told = told.trim();
     let plain = told.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');

@@ -202,7 +202,8 @@ mod tests {
     #[test]
     fn hashes_are_found_whatever_stands_around_them() {
         let hash = "0123456789abcdef".repeat(4);
-        let text = format!("{{\"path\":\"/x/blobs/{hash}\",\"longer\":\"{hash}0\",\"no\":\"{}\"}}", 1);
+        let text =
+            format!("{{\"path\":\"/x/blobs/{hash}\",\"longer\":\"{hash}0\",\"no\":\"{}\"}}", 1);
         let mut found = Vec::new();
         each_hash(text.as_bytes(), |hash| found.push(hash.to_owned()));
         assert_eq!(found, [hash]);

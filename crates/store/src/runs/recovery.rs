@@ -152,14 +152,10 @@ pub(super) fn is_lost(db: Db<'_>, run: &RunId) -> Result<bool, RunsError> {
 
 /// The runs that were set aside because they are not as far as they had come, those that are gone,
 /// and those that the next one in will set aside, each with how far it had come if that is known.
-pub(super) fn all_behind(
-    db: Db<'_>,
-    evidence: &Evidence,
-) -> Result<Vec<(RunId, u64)>, RunsError> {
+pub(super) fn all_behind(db: Db<'_>, evidence: &Evidence) -> Result<Vec<(RunId, u64)>, RunsError> {
     let mut found: BTreeMap<RunId, u64> = BTreeMap::new();
-    let read = |row: &rusqlite::Row<'_>| {
-        Ok((super::run::run_id(&row.get::<_, String>(0)?)?, row.get(1)?))
-    };
+    let read =
+        |row: &rusqlite::Row<'_>| Ok((super::run::run_id(&row.get::<_, String>(0)?)?, row.get(1)?));
     let sql = "SELECT id, 0 FROM runs WHERE quarantined = ?2 ORDER BY key LIMIT ?1";
     found.extend(db.all(sql, params![limits::RUNS_AT_ONCE, SET_ASIDE_BEHIND], read)?);
     if schema::has_table(db, "lost_runs")? {

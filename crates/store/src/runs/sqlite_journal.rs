@@ -13,8 +13,8 @@ use std::time::SystemTime;
 use milepost_engine::event::{Entry, Event as RunEvent};
 use milepost_engine::ports::{
     self, Answer, Created, Dispatch, Events, Forgetting, Forgotten, History, HolderId, Journal,
-    JournalError, Lease, Message, MessageId, PurgeFilter, PurgeReport, RememberedInputs, RunFilter,
-    RunPage, RunRecord, Sent, Subscription, Tally, Wake,
+    JournalError, Lease, Message, MessageId, PurgeFilter, PurgeReport, RememberedInputs,
+    RestoreReport, RunFilter, RunPage, RunRecord, Sent, Subscription, Tally, Wake,
 };
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::upcast::{self, DecodeError};
@@ -415,6 +415,10 @@ impl History for SqliteJournal {
 
     fn backup<'a>(&'a self, to: &'a Path) -> Answer<'a, ()> {
         ready(self.writer().and_then(|writer| writer.backup(to)))
+    }
+
+    fn restore<'a>(&'a self, from: &'a Path) -> Answer<'a, RestoreReport> {
+        ready(Runs::restore(from, &self.inner.directory))
     }
 }
 

@@ -112,7 +112,9 @@ fn check(root: &Path, acknowledged: &BTreeMap<RunId, usize>, what: &str) -> usiz
         let found = RunsReader::open(root).expect("opens").map(|reader| reader.examine(1));
         match found.transpose().expect(when) {
             Some(found) => found.behind.into_iter().map(|(run, _)| run).collect(),
-            None => milepost_store::runs::noted_runs(root).into_iter().map(|(run, _)| run).collect(),
+            None => {
+                milepost_store::runs::noted_runs(root).into_iter().map(|(run, _)| run).collect()
+            }
         }
     };
     let before = named("looks before anybody writes");
