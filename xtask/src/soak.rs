@@ -24,6 +24,7 @@ const AREAS: &[Area] = &[
         package: "milepost-driver",
         counts: &[("MILEPOST_SEEDS", 50_000), ("MILEPOST_KILLS", 5_000), ("MILEPOST_CRASHES", 60)],
     },
+    Area { name: "runs", package: "milepost-store", counts: &[("MILEPOST_DAMAGES", 1_000)] },
 ];
 
 /// Where simulations begin.

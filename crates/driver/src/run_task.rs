@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use milepost_engine::event::Entry;
+use milepost_engine::event::{Entry, Event};
 use milepost_engine::interpreter::{Decision, Effect, Input, Interpreter, Outcome};
-use milepost_engine::ports::{Append, Durability, JournalError, Lease, MessageId, Sending};
+use milepost_engine::ports::{
+    Append, Durability, JournalError, Lease, MessageId, RunStatus, Sending,
+};
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{Phase, State, Status};
 use milepost_engine::{Failure, Flow, Key, Trouble, engine};
@@ -38,6 +40,8 @@ pub(crate) struct RunTask {
     calls: HashMap<Key, (u64, AbortHandle)>,
     sender: mpsc::Sender<Ended>,
     outcomes: mpsc::Receiver<Ended>,
+    /// The disk is full: what is under way is taken in, and nothing new begins until there is room.
+    full: bool,
 }
 
 /// A request that came to its end.
@@ -69,6 +73,7 @@ impl RunTask {
             calls,
             sender,
             outcomes,
+            full: false,
         }
     }
 
@@ -141,6 +146,9 @@ impl RunTask {
 
     /// How long until something happens by itself.
     fn nap(&self) -> Duration {
+        if self.full {
+            return limits::WRITE_AGAIN;
+        }
         if self.driver.ends() {
             return limits::RUN_POLL;
         }
@@ -150,6 +158,9 @@ impl RunTask {
     }
 
     async fn look(&mut self) -> Result<(), JournalError> {
+        if self.full {
+            return self.find_room().await;
+        }
         for (key, run) in self.children() {
             let child = self.child(key, run, String::new());
             let driver = self.driver.clone();
@@ -180,6 +191,10 @@ impl RunTask {
 
     /// Takes in what others told the run.
     async fn hear(&mut self) -> Result<(), JournalError> {
+        if self.full {
+            // They stay in the inbox.
+            return Ok(());
+        }
         for message in self.driver.inner.journal.pending(&self.lease.run).await? {
             let id = message.id.as_str().to_owned();
             if self.interpreter.is_waited_for(&id) {
@@ -258,13 +273,20 @@ impl RunTask {
 
     /// Writes down what was decided, then does it.
     async fn commit(&mut self, decision: Decision) -> Result<(), JournalError> {
-        let Decision { entries, answers, effects } = decision;
+        let Decision { mut entries, answers, mut effects } = decision;
         self.pause_children(&effects).await;
         {
             let active = Arc::clone(&self.active);
             let _writing = active.writing.lock().await;
-            if !entries.is_empty() || !answers.is_empty() {
-                self.write(&entries, &answers).await?;
+            if (!entries.is_empty() || !answers.is_empty())
+                && !self.write(&entries, &answers).await?
+            {
+                // What had happened is written; what was decided on it is decided again later.
+                let happened = entries.iter().rposition(|entry| is_outcome(&entry.event));
+                entries.truncate(happened.map_or(0, |last| last + 1));
+                effects.clear();
+                self.write_outcomes(&entries).await?;
+                self.fall_back().await?;
             }
             trace::happened(&entries);
             if !entries.is_empty() {
@@ -314,28 +336,79 @@ impl RunTask {
         }
     }
 
+    /// Writes down what was decided; not when the disk is full.
     async fn write(
         &self,
         entries: &[Entry],
         answers: &[(String, Reply)],
-    ) -> Result<(), JournalError> {
+    ) -> Result<bool, JournalError> {
         loop {
             let append = self.append(entries, answers);
             match self.driver.inner.journal.append(append).await {
-                // Nothing was done that changes anything, so the run stands still until there is
-                // room.
+                Err(JournalError::Full) => return Ok(false),
+                Err(JournalError::Busy) => tokio::time::sleep(limits::WRITE_AGAIN).await,
+                written => return written.map(|()| true),
+            }
+        }
+    }
+
+    /// Writes how requests ended although the disk is full. Should there be no reserve left, nobody
+    /// is told that they are written, and it is tried until they are.
+    async fn write_outcomes(&self, entries: &[Entry]) -> Result<(), JournalError> {
+        while !entries.is_empty() {
+            let mut append = self.append(entries, &[]);
+            // What follows from it is not decided yet.
+            let standing = &mut append.standing;
+            (standing.status, standing.waiting) = (RunStatus::Running, None);
+            (standing.wake_ms, standing.ended_ms) = (None, None);
+            match self.driver.inner.journal.append_from_reserve(append).await {
                 Err(JournalError::Full) => {
-                    self.active.stalled.store(true, Ordering::Relaxed);
-                    self.active.moved.notify_waiters();
+                    self.say_stalled(true);
                     tokio::time::sleep(limits::WRITE_AGAIN).await;
                 }
                 Err(JournalError::Busy) => tokio::time::sleep(limits::WRITE_AGAIN).await,
-                written => {
-                    self.active.stalled.store(false, Ordering::Relaxed);
-                    return written;
-                }
+                written => return written,
             }
         }
+        Ok(())
+    }
+
+    /// Goes back to the run as it is written, and begins nothing.
+    async fn fall_back(&mut self) -> Result<(), JournalError> {
+        let run = &self.lease.run;
+        let loaded = load::load(&*self.driver.inner.journal, run).await;
+        let loaded = loaded.map_err(|_| JournalError::Quarantined { run: run.clone() })?;
+        self.interpreter = Interpreter::load(loaded.flow, loaded.state);
+        self.interpreter.hold();
+        self.full = true;
+        self.say_stalled(self.calls.is_empty());
+        Ok(())
+    }
+
+    /// Goes on once there is room: once everything that was under way is written, and a write that
+    /// says nothing is taken.
+    async fn find_room(&mut self) -> Result<(), JournalError> {
+        if !self.calls.is_empty() {
+            return Ok(());
+        }
+        self.say_stalled(true);
+        if self.driver.ends() || !self.write(&[], &[]).await? {
+            return Ok(());
+        }
+        self.say_stalled(false);
+        self.full = false;
+        let run = &self.lease.run;
+        let loaded = load::load(&*self.driver.inner.journal, run).await;
+        let loaded = loaded.map_err(|_| JournalError::Quarantined { run: run.clone() })?;
+        self.interpreter = Interpreter::load(loaded.flow, loaded.state);
+        self.handle(Input::Tick).await?;
+        self.hear().await
+    }
+
+    /// Whether the run stands still because nothing more can be written.
+    fn say_stalled(&self, stalled: bool) {
+        self.active.stalled.store(stalled, Ordering::Relaxed);
+        self.active.moved.notify_waiters();
     }
 
     fn perform(&mut self, effect: Effect) {
@@ -424,6 +497,14 @@ impl RunTask {
         self.calls.values().for_each(|(_, call)| call.abort());
         None
     }
+}
+
+/// Whether an event says how a request ended, which nobody can find out once it is forgotten.
+fn is_outcome(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::AttemptSucceeded { .. } | Event::AttemptFailed { .. } | Event::AttemptUnknown { .. }
+    )
 }
 
 /// What names the message that pauses the run of a step, or lets it go on.

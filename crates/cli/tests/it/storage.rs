@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -248,4 +249,72 @@ fn a_damaged_log_is_named_and_nothing_is_sent_again() {
         assert_eq!(server.seen().len(), before + 9, "{how}: nothing is sent again");
         place.run(["run", "plain.yaml"]).ends(0);
     }
+}
+
+/// A small file system of its own, where this user may have one.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn at(path: &Path) -> Option<SmallDisk> {
+        fs::create_dir_all(path).expect("makes a folder");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=6m,mode=700", "tmpfs"]).arg(path);
+        let mounted = mount.stderr(Stdio::null()).status().is_ok_and(|ended| ended.success());
+        mounted.then(|| SmallDisk(path.to_owned()))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg("-l").arg(&self.0).status());
+    }
+}
+
+/// Fills a disk to its last byte.
+fn fill(path: &Path) {
+    use std::io::Write;
+    let mut file = fs::File::create(path).expect("makes a file");
+    for part in [64 * 1024, 4096, 1] {
+        while file.write_all(&vec![0; part]).is_ok() {}
+    }
+}
+
+/// Answers that arrive while the disk is full are written down, and nobody is asked about them.
+#[test]
+fn answers_that_arrive_on_a_full_disk_are_kept() {
+    let full: Arc<Mutex<Option<PathBuf>>> = Arc::default();
+    let (posts, filler) = (Arc::new(Barrier::new(4)), Arc::clone(&full));
+    let server = Server::start(move |request| {
+        // All four are under way before the disk is filled, and answered after that.
+        if request.body.contains("first") {
+            if posts.wait().is_leader() {
+                fill(filler.lock().expect("nobody panics").as_ref().expect("is told"));
+            }
+            posts.wait();
+        }
+        answer(201, &json!({"id": "t1"}))
+    });
+    let place = things(&server);
+    let Some(_disk) = SmallDisk::at(&data(&place)) else {
+        eprintln!("SKIPPED: a file system of its own cannot be mounted here");
+        return;
+    };
+    let path = data(&place).join("filler");
+    *full.lock().expect("nobody panics") = Some(path.clone());
+    place.put(
+        "four.yaml",
+        "workflow: four\nconcurrency: 4\nsteps:\n  - {id: each, for_each: '${{ [1, 2, 3, 4] }}', \
+         as: n, concurrency: 4, run: things things:create, body: {first: '${{ n }}'}}\n  - {id: \
+         last, run: things things:create, body: {of: '${{ steps.each.output }}'}}\n",
+    );
+    let ran = place.run(["run", "four.yaml"]).ends(75);
+    assert!(ran.err.contains("make room on the disk"), "{}", ran.err);
+    assert_eq!(server.seen().len(), 4, "nothing new begins");
+    fs::remove_file(&path).expect("makes room");
+    let listed = place.run(["runs", "--json"]).ends(0).json();
+    let run = listed["runs"][0]["run_id"].as_str().expect("an id").to_owned();
+    let ran = place.run(["resume", &run]);
+    assert_eq!(ran.code, 0, "nobody is asked: {} {}", ran.out, ran.err);
+    assert_eq!(server.seen().len(), 5, "each is sent once");
+    assert!(data(&place).join("runs.reserve").exists(), "the reserve is there again");
 }

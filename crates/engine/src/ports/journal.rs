@@ -21,6 +21,12 @@ pub trait Journal: Send + Sync + fmt::Debug {
     /// Writes what happened in a run.
     fn append(&self, what: Append) -> Answer<'_, ()>;
 
+    /// Writes how requests ended although there is no room, with what a journal keeps for that; it
+    /// then refuses everything new until there is room again.
+    fn append_from_reserve(&self, what: Append) -> Answer<'_, ()> {
+        self.append(what)
+    }
+
     /// Takes the lease of a run; `None` when another holder that is alive has it. A lease that the
     /// taker had before is void.
     fn take<'a>(&'a self, run: &'a RunId, holder: &'a HolderId) -> Answer<'a, Option<Lease>>;

@@ -45,6 +45,7 @@ const FILES: &[&str] = &[
     "runs.db-wal",
     "runs.db-shm",
     "runs.use",
+    "runs.reserve",
     "secrets.age",
     "secrets.key",
     "person.json",

@@ -28,6 +28,7 @@ mod look;
 mod progress;
 mod purge;
 mod recovery;
+mod reserve;
 mod run;
 mod schema;
 mod sqlite_journal;
@@ -75,6 +76,7 @@ use chain::ChainKey;
 use db::{Access, Db, Readers};
 use progress::Progress;
 use recovery::Evidence;
+use reserve::Reserve;
 use usage::{Before, Usage};
 use writer::{Manner, Writer};
 
@@ -124,6 +126,7 @@ struct Inner {
     key: ChainKey,
     readers: Arc<Readers>,
     writer: Writer,
+    reserve: Arc<Reserve>,
     integrity: Arc<Mutex<Integrity>>,
 }
 
@@ -162,8 +165,10 @@ impl Runs {
         let progress = Progress::of(directory, key.clone());
         let end = move || usage.end();
         let writer = Writer::start(connection, options.faults, mark, progress, end)?;
+        let reserve = Arc::new(Reserve::of(directory));
         let directory = directory.to_owned();
-        Ok(Runs { inner: Arc::new(Inner { directory, key, readers, writer, integrity }) })
+        let inner = Inner { directory, key, readers, writer, reserve, integrity };
+        Ok(Runs { inner: Arc::new(inner) })
     }
 
     /// The read side, over the same connections.
@@ -228,6 +233,9 @@ impl Runs {
         if let Err(error) = event::check_size(&new.events) {
             return done(Err(error));
         }
+        if !self.inner.reserve.is_there() {
+            return done(Err(RunsError::Full));
+        }
         let manner = manner(new.durability);
         let done = counted(new.events.len(), |created: &Created| !created.already, done);
         self.submit(manner, move |db, key| run::create(db, key, new, holder), done);
@@ -249,8 +257,30 @@ impl Runs {
         if let Err(error) = event::check_size(&what.events).and(answers) {
             return done(Err(error));
         }
+        if !self.inner.reserve.is_there() {
+            return done(Err(RunsError::Full));
+        }
         let done = counted(what.events.len(), |_: &Appended| true, done);
         self.submit(manner(what.durability), move |db, key| event::write(db, key, what), done);
+    }
+
+    /// Writes how requests ended when the disk is full: the reserve is given up for it, and nothing
+    /// else is appended until that is there again.
+    pub fn append_from_reserve(
+        &self,
+        what: Append,
+        done: impl FnOnce(Result<Appended, RunsError>) + Send + 'static,
+    ) {
+        if let Err(error) = event::check_size(&what.events) {
+            return done(Err(error));
+        }
+        let reserve = Arc::clone(&self.inner.reserve);
+        let done = counted(what.events.len(), |_: &Appended| true, done);
+        let write = move |db: Db<'_>, key: &ChainKey| {
+            reserve.give_up();
+            event::write(db, key, what)
+        };
+        self.submit(Manner::Durable, write, done);
     }
 
     /// Writes what happened in a run and waits.

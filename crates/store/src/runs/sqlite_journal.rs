@@ -165,6 +165,20 @@ fn read(run: &RunId, events: Vec<Event>, more: bool) -> Result<Events, JournalEr
     Ok(Events { entries: entries.collect::<Result<_, JournalError>>()?, more })
 }
 
+fn appended(what: ports::Append) -> Result<Append, JournalError> {
+    let answers = what.answers.iter();
+    let answers = answers.map(|(id, reply)| Ok((id.clone(), encoded(reply)?)));
+    Ok(Append {
+        events: written(&what.entries)?,
+        answers: answers.collect::<Result<_, JournalError>>()?,
+        lease: what.lease,
+        after_seq: what.after_seq,
+        standing: Some(what.standing),
+        at_ms: what.at_ms,
+        durability: what.durability,
+    })
+}
+
 impl Journal for SqliteJournal {
     fn create<'a>(&'a self, run: ports::NewRun, holder: &'a HolderId) -> Answer<'a, Created> {
         let events = match written(&run.entries) {
@@ -189,18 +203,15 @@ impl Journal for SqliteJournal {
 
     fn append(&self, what: ports::Append) -> Answer<'_, ()> {
         Box::pin(async move {
-            let answers = what.answers.iter();
-            let answers = answers.map(|(id, reply)| Ok((id.clone(), encoded(reply)?)));
-            let append = Append {
-                events: written(&what.entries)?,
-                answers: answers.collect::<Result<_, JournalError>>()?,
-                lease: what.lease,
-                after_seq: what.after_seq,
-                standing: Some(what.standing),
-                at_ms: what.at_ms,
-                durability: what.durability,
-            };
+            let append = appended(what)?;
             self.write(move |runs, done| runs.append(append, done)).await.map(drop)
+        })
+    }
+
+    fn append_from_reserve(&self, what: ports::Append) -> Answer<'_, ()> {
+        Box::pin(async move {
+            let append = appended(what)?;
+            self.write(move |runs, done| runs.append_from_reserve(append, done)).await.map(drop)
         })
     }
 

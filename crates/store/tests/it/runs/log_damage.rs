@@ -24,10 +24,10 @@ impl Dice {
     }
 }
 
-/// How many damaged logs are looked at: 60 unless a soak asks for more.
+/// How many damaged logs are looked at: a dozen unless a soak asks for more.
 fn damages() -> u64 {
     let wanted = std::env::var("MILEPOST_DAMAGES").ok();
-    wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(60)
+    wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(12)
 }
 
 /// Copies the files of a process at this moment: what is found after it was killed.
