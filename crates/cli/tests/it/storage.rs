@@ -1,6 +1,7 @@
 //! What is kept, what is removed and what is missed: purge, backup and restore, a damaged log.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Barrier, Mutex};
@@ -21,6 +22,11 @@ fn things(server: &Server) -> Place {
 
 fn data(place: &Place) -> PathBuf {
     place.root.path().join("home/.local/share/milepost")
+}
+
+/// Says loudly that nothing was tested.
+fn skipped(why: &str) {
+    drop(writeln!(std::io::stderr(), "SKIPPED: {why}"));
 }
 
 /// Says something in another folder of the same user.
@@ -122,7 +128,7 @@ fn an_inner_run_that_is_gone_is_a_question() {
     let mut python = Command::new("python3");
     python.args(["-c", script]).arg(data(&place).join("runs.db"));
     if !python.output().is_ok_and(|ended| ended.status.success()) {
-        eprintln!("SKIPPED: there is no python3 with sqlite3");
+        skipped("there is no python3 with sqlite3");
         return;
     }
     let ran = place.run(["resume", &run]).ends(4);
@@ -195,6 +201,8 @@ fn a_backup_that_was_changed_is_not_restored() {
     assert!(place.run(["restore", "nowhere"]).code != 0);
 }
 
+type Damage = fn(&Path);
+
 /// Kills a run in the middle, damages the log, and looks at what becomes of it.
 #[test]
 fn a_damaged_log_is_named_and_nothing_is_sent_again() {
@@ -207,7 +215,6 @@ fn a_damaged_log_is_named_and_nothing_is_sent_again() {
         .collect();
     let slow = "  - {id: slow, run: things things:get, with: {id: slow}}\n";
     let text = format!("workflow: line\nsteps:\n{}{slow}", steps.concat());
-    type Damage = fn(&Path);
     let damages: [(&str, Damage); 3] = [
         ("removed", |log| fs::remove_file(log).expect("removes")),
         ("cut", |log| {
@@ -272,7 +279,6 @@ impl Drop for SmallDisk {
 
 /// Fills a disk to its last byte.
 fn fill(path: &Path) {
-    use std::io::Write;
     let mut file = fs::File::create(path).expect("makes a file");
     for part in [64 * 1024, 4096, 1] {
         while file.write_all(&vec![0; part]).is_ok() {}
@@ -296,7 +302,7 @@ fn answers_that_arrive_on_a_full_disk_are_kept() {
     });
     let place = things(&server);
     let Some(_disk) = SmallDisk::at(&data(&place)) else {
-        eprintln!("SKIPPED: a file system of its own cannot be mounted here");
+        skipped("a file system of its own cannot be mounted here");
         return;
     };
     let path = data(&place).join("filler");

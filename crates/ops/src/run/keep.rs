@@ -179,8 +179,9 @@ impl Later for Purge {
 
     const NAME: &'static str = "runs.purge";
     const TITLE: &'static str = "Remove old runs";
-    const DESCRIPTION: &'static str = "Remove runs of this workspace that ended, with the runs that their steps started, their \
-         journals and what only they referred to. A run that another run still needs stays.";
+    const DESCRIPTION: &'static str = "Remove runs of this workspace that ended, with the runs \
+         that their steps started, their journals and what only they referred to. A run that \
+         another run still needs stays.";
     const DOORS: &'static [Door] = &[Door::Command("runs purge")];
 
     async fn loss(writer: &Writer, request: &PurgeRequest) -> Result<Option<String>, Problem> {

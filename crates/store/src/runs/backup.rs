@@ -1,8 +1,8 @@
 //! A copy of all runs as they are at one moment, made while others write, and the way back.
 //!
-//! A copy holds the database with all texts and remembered inputs, the key that its rows are checked
-//! by, the files that runs refer to, and what decisions are signed with. Secrets are not in it, nor
-//! catalogs and workflows, which are beside the configuration.
+//! A copy holds the database with all texts and remembered inputs, the key that its rows are
+//! checked by, the files that runs refer to, and what decisions are signed with. Secrets are not in
+//! it, nor catalogs and workflows, which are beside the configuration.
 
 use std::fs::{self, File};
 use std::path::Path;

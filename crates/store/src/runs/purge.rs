@@ -1,7 +1,7 @@
 //! Runs that ended and are not wanted any more: they go with all that only they refer to.
 //!
 //! A run that a step started belongs to the run of that step: it goes with it and not before, and
-//! neither goes while one of them is open. So nothing that can still be resumed loses what it needs.
+//! neither goes while one of them is open. So nothing that can be resumed loses what it needs.
 
 use std::collections::{HashMap, HashSet};
 
@@ -176,7 +176,7 @@ fn still_named(db: Db<'_>) -> Result<HashSet<String>, RunsError> {
     for sql in ["SELECT data FROM events", "SELECT bytes FROM blobs", "SELECT data FROM inbox"] {
         db.each(sql, [], |row| {
             let data: Option<Vec<u8>> = row.get(0)?;
-            each_hash(&data.unwrap_or_default(), |hash| drop(named.insert(hash.to_owned())));
+            each_hash(&data.unwrap_or_default(), |hash| named.extend([hash.to_owned()]));
             Ok(true)
         })?;
     }

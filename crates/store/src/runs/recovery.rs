@@ -21,10 +21,14 @@ use super::schema;
 use super::wal_scan::{self, Unreached};
 use crate::limits;
 
-/// Why a run was set aside, as its row says.
-pub(super) const SET_ASIDE_DAMAGED: u64 = 1;
-/// Later events of it, or messages to it, had been acknowledged and are gone.
-pub(super) const SET_ASIDE_BEHIND: u64 = 2;
+/// Why a run was set aside, by the number that its row has.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum SetAside {
+    /// A row of it is not as it was written.
+    Damaged = 1,
+    /// Later events of it, or messages to it, had been acknowledged and are gone.
+    Behind = 2,
+}
 
 /// What tells how far runs had come, read before anything is changed.
 pub(super) struct Evidence {
@@ -133,7 +137,7 @@ pub(super) fn settle(
 /// A run that is gone altogether has no row to mark: its id is kept, so that nobody begins it anew.
 fn set_aside(db: Db<'_>, run: &RunId, seq: u64) -> Result<(), RunsError> {
     let sql = "UPDATE runs SET quarantined = ?2 WHERE id = ?1";
-    if db.execute(sql, params![run.as_str(), SET_ASIDE_BEHIND])? == 0 {
+    if db.execute(sql, params![run.as_str(), SetAside::Behind as u64])? == 0 {
         let sql = "INSERT INTO lost_runs(run, seq) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
         db.execute(sql, params![run.as_str(), seq])?;
     }
@@ -157,7 +161,7 @@ pub(super) fn all_behind(db: Db<'_>, evidence: &Evidence) -> Result<Vec<(RunId, 
     let read =
         |row: &rusqlite::Row<'_>| Ok((super::run::run_id(&row.get::<_, String>(0)?)?, row.get(1)?));
     let sql = "SELECT id, 0 FROM runs WHERE quarantined = ?2 ORDER BY key LIMIT ?1";
-    found.extend(db.all(sql, params![limits::RUNS_AT_ONCE, SET_ASIDE_BEHIND], read)?);
+    found.extend(db.all(sql, params![limits::RUNS_AT_ONCE, SetAside::Behind as u64], read)?);
     if schema::has_table(db, "lost_runs")? {
         let sql = "SELECT run, seq FROM lost_runs ORDER BY run LIMIT ?1";
         found.extend(db.all(sql, [limits::RUNS_AT_ONCE], read)?);

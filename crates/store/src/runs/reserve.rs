@@ -1,5 +1,6 @@
-//! Room on the disk that is kept for what must still be written when it is full: how requests ended
-//! that are under way. It is given up for that, and nothing new is written before it is there again.
+//! Room on the disk that is kept for what must still be written when it is full: how requests
+//! ended that are under way. It is given up for that, and nothing new is written before it is there
+//! again.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

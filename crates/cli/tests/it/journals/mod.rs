@@ -288,6 +288,11 @@ fn every_kind_of_event_and_every_state_is_kept() {
 
 type Below<'j> = dyn Fn(&Value) -> Vec<&'j Value> + 'j;
 
+/// Whether a run and all that belong to it have ended.
+fn whole(row: &Value, over: &dyn Fn(&Value) -> bool, below: &Below<'_>) -> bool {
+    over(row) && below(row).into_iter().all(|row| whole(row, over, below))
+}
+
 #[test]
 fn what_ended_is_purged_and_what_is_open_stays() {
     for name in JOURNALS {
@@ -302,9 +307,6 @@ fn what_ended_is_purged_and_what_is_open_stays() {
             let id = row["run_id"].clone();
             journal.rows().iter().filter(move |one| one["parent"] == id).collect::<Vec<_>>()
         };
-        fn whole(row: &Value, over: &dyn Fn(&Value) -> bool, below: &Below<'_>) -> bool {
-            over(row) && below(row).into_iter().all(|row| whole(row, over, below))
-        }
         let ended = |row: &&Value| {
             let mut top = *row;
             while let Some(outer) = above(top) {

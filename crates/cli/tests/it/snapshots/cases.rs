@@ -123,6 +123,8 @@ pub(super) const CASES: &[Case] = &[
     case("submit-not-due", &["run asks.yaml"], "submit run_ later sound.yaml"),
     case("backup", &["run sound.yaml"], "backup copy"),
     case("backup-twice", &["run sound.yaml", "backup copy"], "backup copy"),
+    case("restore", &["run sets.yaml", "backup copy", "runs purge --yes"], "restore copy"),
+    case("restore-twice", &["run sets.yaml", "backup copy"], "restore copy"),
     case("purge", &["run sound.yaml"], "runs purge --yes"),
     case("purge-unsure", &["run sets.yaml"], "runs purge"),
     case("forget", &[], "inputs forget --yes"),
