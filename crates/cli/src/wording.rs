@@ -142,6 +142,7 @@ const FLAGS: &[(&str, Flag)] = &[
     ("follow", Flag::Switch("--follow")),
     ("mode", Flag::Choice("only", "--only")),
     ("version", Flag::Choice("latest", "--latest")),
+    ("latest_catalogs", Flag::Switch("--latest-catalogs")),
     ("from", Flag::Value("--from")),
     ("redo", Flag::Value("--redo")),
     ("reason", Flag::Value("--reason")),

@@ -114,8 +114,9 @@ impl Driver {
         id: MessageId,
     ) -> Result<(), Failure> {
         let (run, flow, state) = (&child.run, &written.flow, &*written.state);
+        let world = self.world(run, &state.head).await.map_err(|error| failure_of(&error))?;
         let planned =
-            plan_continuation(&*self.inner.sender, flow, state, &child.rest, self.now_ms())?;
+            plan_continuation(&*world.sender, flow, state, &child.rest, self.now_ms())?;
         let resumption = planned.resumption;
         if let Needs::Person(deed) | Needs::Proof(deed) = resume::needs(flow, state, &resumption) {
             let message = format!("only a person can decide to {deed}");
@@ -136,7 +137,8 @@ impl Driver {
         let above = self.inner.watcher.written(&child.parent).await.map_err(of)?;
         let head = &above.state.head;
         let depth = head.parent.as_ref().map_or(0, |parent| parent.depth) + 1;
-        let prepared = self.inner.sender.prepare_child(ChildRun {
+        let sender = self.world(&child.parent, head).await.map_err(of)?.sender;
+        let prepared = sender.prepare_child(ChildRun {
             run: child.run.clone(),
             workflow: child.workflow.clone(),
             inputs: child.inputs.clone(),
@@ -197,7 +199,7 @@ fn message(text: &str) -> Result<MessageId, Failure> {
 }
 
 /// Why the run of a step could not be begun, as its step remembers it.
-fn failure_of(error: &RunError) -> Failure {
+pub(crate) fn failure_of(error: &RunError) -> Failure {
     let code = match error {
         RunError::Refused { failure, .. } => return (**failure).clone(),
         RunError::Unknown { .. }
@@ -208,6 +210,10 @@ fn failure_of(error: &RunError) -> Failure {
         | RunError::Damaged { .. }
         | RunError::NewerLanguage { .. }
         | RunError::TextReadOtherwise { .. } => Code::StorageFailed,
+        RunError::WorldMissing { .. } => {
+            let hint = "put back what is missing, then resume";
+            return Failure::new(Code::RunWorldMissing, error.to_string(), hint);
+        }
         RunError::Illegal(_) | RunError::NoRandomness => Code::Internal,
     };
     Failure::new(code, error.to_string(), "look at the disk, then resume this run")

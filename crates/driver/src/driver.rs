@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use milepost_engine::event::{Entry, Event};
+use milepost_engine::event::{Entry, Event, RunCreated};
 use milepost_engine::interpreter::{Decision, Input, Interpreter};
 use milepost_engine::ports::{
-    BoxFuture, Created, Dispatch, HolderId, Journal, Lease, MessageId, NewRun, PreparedRun,
-    RequestSender, RunFilter, RunPage, Subscription, Tally,
+    BoxFuture, Created, Dispatch, HolderId, Journal, Lease, MessageId, NewRun, OpenWorld,
+    PreparedRun, RequestSender, RunFilter, RunPage, Subscription, Tally,
 };
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{State, StepStatus};
@@ -22,7 +22,7 @@ use tracing::Instrument;
 use crate::active::{ActiveRun, WrittenRun};
 use crate::clock::{RunClock, WallClock};
 use crate::error::RunError;
-use crate::run_task::RunTask;
+use crate::run_task::{RunHold, RunTask};
 use crate::service::{Answer, News, RunReader, RunService, Tell, Wait};
 use crate::snapshot::Snapshot;
 use crate::watcher::RunWatcher;
@@ -122,8 +122,9 @@ impl Driver {
         let first = Entry { seq: 1, at_ms: now, event };
         let state = State::begin(&first)?;
         let parent = state.head.parent.clone();
+        let sender = self.world(&prepared.id, &state.head).await?.sender;
         let mut interpreter = Interpreter::load(prepared.flow, state);
-        let decision = interpreter.handle(Input::Tick, now, &*inner.sender)?;
+        let decision = interpreter.handle(Input::Tick, now, &*sender)?;
         let mut entries = vec![first];
         entries.extend(decision.entries.iter().cloned());
         let head = &interpreter.state().head;
@@ -132,6 +133,7 @@ impl Driver {
             workflow: prepared.workflow,
             title: prepared.title,
             text: prepared.text,
+            pinned: prepared.pinned,
             actor: view::who(&head.actor),
             workspace: head.workspace.clone(),
             parent: parent.and_then(|parent| RunId::parse(&parent.run).ok()),
@@ -150,7 +152,7 @@ impl Driver {
             let (flow, state) = (interpreter.flow().clone(), interpreter.state().clone());
             let id = prepared.id.clone();
             let written = WrittenRun::new(id, flow, state, prepared.durability).with(entries);
-            self.spawn(lease, interpreter, left, written);
+            self.spawn(lease, interpreter, left, written, sender);
         }
         Ok(prepared.id)
     }
@@ -163,13 +165,16 @@ impl Driver {
         if self.ends() {
             return Ok(false);
         }
+        // A run whose world is not here is left to others: its lease is not even asked for.
+        let head = self.inner.watcher.head(run).await?;
+        let world = self.world(run, &head).await?;
         self.announce().await;
         self.beat();
         let lease = self.inner.journal.take(run, &self.inner.holder).await?;
         let Some(lease) = lease else { return Ok(false) };
-        match self.take_over(run).await {
-            Ok((interpreter, decision, written)) => {
-                self.spawn(lease, interpreter, decision, written);
+        match self.take_over(run, &head, world).await {
+            Ok((interpreter, decision, written, sender)) => {
+                self.spawn(lease, interpreter, decision, written, sender);
                 Ok(true)
             }
             Err(error) => {
@@ -184,13 +189,37 @@ impl Driver {
     async fn take_over(
         &self,
         run: &RunId,
-    ) -> Result<(Interpreter, Decision, WrittenRun), RunError> {
+        known: &RunCreated,
+        mut world: OpenWorld,
+    ) -> Result<(Interpreter, Decision, WrittenRun, Arc<dyn RequestSender>), RunError> {
         let record = self.inner.journal.run(run).await?;
         let written = self.inner.watcher.current(run, &record).await?;
+        let head = &written.state.head;
+        if head.world != known.world {
+            // Somebody moved it to another world before it was ours.
+            world = self.world(run, head).await?;
+        }
         let mut interpreter = Interpreter::load(written.flow.clone(), (*written.state).clone());
         let now = self.clock_of(written.state.now_ms).now_ms();
-        let decision = interpreter.declare_lost(now, &*self.inner.sender)?;
-        Ok((interpreter, decision, written))
+        let OpenWorld { sender, pin } = world;
+        // One that has ended gets its world with the event that lets it go on.
+        let pin = pin.filter(|_| written.state.end.is_none());
+        let pinned = pin.map(|pin| interpreter.pin_world(pin, now, &*sender)).transpose()?;
+        let mut decision = interpreter.declare_lost(now, &*sender)?;
+        if let Some(pinned) = pinned {
+            decision.entries.splice(0..0, pinned.entries);
+        }
+        Ok((interpreter, decision, written, sender))
+    }
+
+    /// The world that a run has, or is to get.
+    pub(crate) async fn world(
+        &self,
+        run: &RunId,
+        head: &RunCreated,
+    ) -> Result<OpenWorld, RunError> {
+        let opened = Arc::clone(&self.inner.sender).open(head).await;
+        opened.map_err(|missing| RunError::WorldMissing { run: run.clone(), missing })
     }
 
     fn spawn(
@@ -199,6 +228,7 @@ impl Driver {
         interpreter: Interpreter,
         decision: Decision,
         written: WrittenRun,
+        sender: Arc<dyn RequestSender>,
     ) {
         let durability = written.durability();
         let active = Arc::new(ActiveRun::new(written));
@@ -208,7 +238,8 @@ impl Driver {
         let driver = self.clone();
         let task = async move {
             let shown = Arc::clone(&active);
-            let run_task = RunTask::new(driver.clone(), lease, interpreter, durability, shown);
+            let held = RunHold { lease, sender, durability };
+            let run_task = RunTask::new(driver.clone(), held, interpreter, shown);
             let last = run_task.drive(decision).await;
             driver.inner.watcher.leave(&run, &active, last);
         };

@@ -3,6 +3,7 @@
 use milepost_engine::Failure;
 use milepost_engine::ports::JournalError;
 use milepost_engine::state::IllegalEvent;
+use milepost_engine::world::MissingWorld;
 use milepost_model::id::RunId;
 
 /// Why something could not be done with a run; each variant is another thing to do about it.
@@ -62,6 +63,14 @@ pub enum RunError {
     TextReadOtherwise {
         /// The run.
         run: RunId,
+    },
+    /// This process cannot give the run the world that it runs in, and leaves it alone.
+    #[error("run `{run}` cannot go on here: {missing}")]
+    WorldMissing {
+        /// The run.
+        run: RunId,
+        /// What is missing.
+        missing: MissingWorld,
     },
     /// The run does not take it in.
     #[error("{}", failure.message())]

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use milepost_engine::event::{Entry, Event};
+use milepost_engine::event::{Entry, Event, RunCreated};
 use milepost_engine::interpreter::{Decision, Effect, Input, Interpreter, Outcome};
 use milepost_engine::ports::{
-    Append, Durability, JournalError, Lease, MessageId, RunStatus, Sending,
+    Append, Durability, JournalError, Lease, MessageId, RequestSender, RunStatus, Sending,
 };
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{Phase, State, Status};
+use milepost_engine::world::RunWorld;
 use milepost_engine::{Failure, Flow, Key, Trouble, engine};
 use milepost_model::id::RunId;
 use milepost_model::problem::Code;
@@ -26,11 +27,16 @@ use crate::driver::Driver;
 use crate::load::Pin;
 use crate::{limits, load, trace};
 
+/// The world of a run, with what requests are sent with in it.
+type World = (Option<Box<RunWorld>>, Arc<dyn RequestSender>);
+
 /// A run that is being driven.
 pub(crate) struct RunTask {
     driver: Driver,
     lease: Lease,
     interpreter: Interpreter,
+    /// Of the world that the run has.
+    requests: Arc<dyn RequestSender>,
     durability: Durability,
     active: Arc<ActiveRun>,
     clock: RunClock,
@@ -44,6 +50,13 @@ pub(crate) struct RunTask {
     full: bool,
 }
 
+/// What a run is driven with.
+pub(crate) struct RunHold {
+    pub(crate) lease: Lease,
+    pub(crate) sender: Arc<dyn RequestSender>,
+    pub(crate) durability: Durability,
+}
+
 /// A request that came to its end.
 struct Ended {
     key: Key,
@@ -54,11 +67,11 @@ struct Ended {
 impl RunTask {
     pub(crate) fn new(
         driver: Driver,
-        lease: Lease,
+        held: RunHold,
         interpreter: Interpreter,
-        durability: Durability,
         active: Arc<ActiveRun>,
     ) -> RunTask {
+        let RunHold { lease, sender: requests, durability } = held;
         let (sender, outcomes) = mpsc::channel(limits::OUTCOMES);
         let (clock, told) = (driver.clock_of(interpreter.state().now_ms), None);
         let calls = HashMap::new();
@@ -66,6 +79,7 @@ impl RunTask {
             driver,
             lease,
             interpreter,
+            requests,
             durability,
             active,
             clock,
@@ -201,20 +215,48 @@ impl RunTask {
                 continue;
             }
             match message.signal {
-                Ok(signal) => {
-                    if self.pins_text(&signal).await.is_ok() {
+                Ok(signal) => match self.moves(&signal).await {
+                    Ok(_) if self.pins_text(&signal).await.is_err() => {}
+                    Ok(before) => {
                         self.handle(Input::Signal { id, signal }).await?;
+                        self.settle_world(before);
                     }
-                }
+                    Err(error) => self.refuse(id, children::failure_of(&error)).await?,
+                },
                 Err(reason) => {
                     let hint = "say it with the same version of the program";
-                    let failure = Failure::new(Code::ParamsInvalid, reason, hint);
-                    let answers = vec![(id, Reply::Refused { failure })];
-                    self.commit(Decision { answers, ..Decision::default() }).await?;
+                    self.refuse(id, Failure::new(Code::ParamsInvalid, reason, hint)).await?;
                 }
             }
         }
         Ok(())
+    }
+
+    async fn refuse(&mut self, id: String, failure: Failure) -> Result<(), JournalError> {
+        let answers = vec![(id, Reply::Refused { failure })];
+        self.commit(Decision { answers, ..Decision::default() }).await
+    }
+
+    /// Opens the world that a resumption names, where that is another one; returns the one before.
+    async fn moves(&mut self, signal: &Signal) -> Result<Option<World>, crate::RunError> {
+        let state = self.interpreter.state();
+        let Signal::Resume { seq, resumption } = signal else { return Ok(None) };
+        if *seq != state.seq || resumption.world.is_none() || resumption.world == state.head.world {
+            return Ok(None);
+        }
+        let head = RunCreated { world: resumption.world.clone(), ..state.head.clone() };
+        let opened = self.driver.world(&self.lease.run, &head).await?;
+        let before = std::mem::replace(&mut self.requests, opened.sender);
+        Ok(Some((state.head.world.clone(), before)))
+    }
+
+    /// Stays in the world before where the run did not go on in the other one.
+    fn settle_world(&mut self, before: Option<World>) {
+        if let Some((world, sender)) = before
+            && self.interpreter.state().head.world == world
+        {
+            self.requests = sender;
+        }
     }
 
     /// Compiles the text that a resumption names, where that is another one.
@@ -234,7 +276,7 @@ impl RunTask {
     async fn handle(&mut self, input: Input) -> Result<(), JournalError> {
         let after_read = matches!(&input, Input::Called { key, .. } if self.reads(key));
         let now_ms = self.clock.now_ms();
-        match self.interpreter.handle(input, now_ms, &*self.driver.inner.sender) {
+        match self.interpreter.handle(input, now_ms, &*self.requests) {
             Ok(mut decision) => {
                 if after_read {
                     self.send_reads(&mut decision).await;
@@ -449,11 +491,11 @@ impl RunTask {
     }
 
     fn send(&mut self, key: Key, attempt: u64, sending: Sending, span: Span) {
-        let (driver, sender) = (self.driver.clone(), self.sender.clone());
+        let (requests, sender) = (Arc::clone(&self.requests), self.sender.clone());
         let own = key.clone();
         let task = async move {
             let mock = sending.context.mock;
-            let outcome = driver.inner.sender.send(sending).await;
+            let outcome = requests.send(sending).await;
             trace::called(&outcome, mock);
             // Without a receiver nobody drives the run here any more.
             let _ = sender.send(Ended { key: own, attempt, outcome }).await;
@@ -477,7 +519,7 @@ impl RunTask {
         let above = state.head.parent.clone().zip(ChildEnd::of(state));
         let seq = state.seq;
         if self.interpreter.status().has_ended() {
-            self.driver.inner.sender.forget(&self.lease.run);
+            self.requests.forget(&self.lease.run);
         }
         // A lease that is not given back runs out.
         let _ = self.driver.inner.journal.release(self.lease.clone()).await;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use milepost_engine::event::RunCreated;
 use milepost_engine::ports::{
     BoxFuture, Journal, JournalError, RunFilter, RunPage, RunRecord, RunStatus, Tally,
 };
@@ -304,6 +305,11 @@ impl RunWatcher {
         let found = look(&written);
         self.remember(run, Recent::Written(Box::new(written)));
         Ok(found)
+    }
+
+    /// What a run began with, as far as it has not been changed since.
+    pub(crate) async fn head(&self, run: &RunId) -> Result<RunCreated, RunError> {
+        self.look(run, |written| written.state.head.clone()).await
     }
 
     /// A run as it is in the journal, without what only its surroundings tell.

@@ -13,6 +13,7 @@ use crate::budget::Spent;
 use crate::failure::Failure;
 use crate::key::Key;
 use crate::sentinel;
+use crate::world::RunWorld;
 
 /// An event with its place in the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,11 @@ pub struct Entry {
 pub enum Event {
     /// It is on disk, so it is started.
     RunCreated(Box<RunCreated>),
+    /// A run that was started without a world got one, before anything was sent in it.
+    WorldPinned {
+        /// Its world from now on.
+        world: Box<RunWorld>,
+    },
     /// The list of a step over a list, evaluated once: what it runs over is settled.
     StepScheduled {
         /// The step.
@@ -301,6 +307,9 @@ pub struct RunCreated {
     /// Every call is answered by the mock of its catalog.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mock: bool,
+    /// What its requests are made with, wherever it is driven. Runs of 0.1.0 have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub world: Option<Box<RunWorld>>,
 }
 
 /// The run and the step that started another run.
@@ -651,6 +660,9 @@ pub struct Resumption {
     /// Secret inputs that were given anew: their defaults are not read again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<String>,
+    /// Its world from now on, where that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub world: Option<Box<RunWorld>>,
     /// How the person showed to be there, where this is theirs to decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
@@ -695,10 +707,21 @@ impl Event {
         "paused",
         "resumed",
         "run_resumed_from",
+        "world_pinned",
         "run_succeeded",
         "run_failed",
         "run_canceled",
     ];
+
+    /// The world that a run has from this event on.
+    pub fn world(&self) -> Option<&RunWorld> {
+        match self {
+            Event::RunCreated(created) => created.world.as_deref(),
+            Event::WorldPinned { world } => Some(world),
+            Event::RunResumedFrom(resumption) => resumption.world.as_deref(),
+            _ => None,
+        }
+    }
 
     /// Why something failed: its own failure, or that of the run of a step.
     pub fn failure(&self) -> Option<&Failure> {
@@ -740,6 +763,7 @@ impl Event {
             Event::ApprovalRequested(request) => Some(&request.key),
             Event::Approved(verdict) | Event::Rejected(verdict) => Some(&verdict.key),
             Event::RunCreated(_)
+            | Event::WorldPinned { .. }
             | Event::ContextAdded { .. }
             | Event::WentBack { .. }
             | Event::BudgetWarned { .. }
@@ -758,6 +782,7 @@ impl Event {
     pub fn name(&self) -> &'static str {
         match self {
             Event::RunCreated(_) => "run_created",
+            Event::WorldPinned { .. } => "world_pinned",
             Event::StepScheduled { .. } => "step_scheduled",
             Event::AttemptStarted(_) => "attempt_started",
             Event::AttemptSucceeded { .. } => "attempt_succeeded",

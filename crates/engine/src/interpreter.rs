@@ -33,6 +33,7 @@ use crate::resume::{self, Needs};
 use crate::retry::{self, Tried, Trouble};
 use crate::signal::{Reply, Signal, resumed_text, settled_text};
 use crate::state::{IllegalEvent, Phase, State, Status, StepState};
+use crate::world::RunWorld;
 use crate::{DEADLINE, judge, limits, sentinel};
 
 /// What the interpreter asks of the world. Both are pure as far as a run is concerned.
@@ -222,6 +223,18 @@ impl Interpreter {
         let mut turn = Turn::of(self, now_ms, world);
         turn.recover()?;
         turn.go_on()
+    }
+
+    /// Gives a run its world that was started without one. Nothing is sent before that is recorded.
+    pub fn pin_world(
+        &mut self,
+        pinned: RunWorld,
+        now_ms: u64,
+        world: &dyn World,
+    ) -> Result<Decision, IllegalEvent> {
+        let mut turn = Turn::of(self, now_ms, world);
+        turn.record(Event::WorldPinned { world: Box::new(pinned) })?;
+        Ok(turn.decision)
     }
 
     /// The run.

@@ -30,6 +30,7 @@ pub mod state;
 pub mod time;
 pub mod upcast;
 pub mod view;
+pub mod world;
 
 pub use budget::Spent;
 pub use failure::Failure;

@@ -25,6 +25,7 @@ use crate::flow::Flow;
 use crate::interpreter::World;
 use crate::key::Key;
 use crate::state::{Phase, State};
+use crate::world::RunWorld;
 use crate::{contract, interpreter, judge};
 
 use choice::Choice;
@@ -73,6 +74,8 @@ pub struct ResumeRequest {
     pub plan_hash: String,
     /// When it is too late.
     pub deadline_ms: u64,
+    /// The world from now on, where that is another one.
+    pub world: Option<Box<RunWorld>>,
 }
 
 impl ResumeRequest {
@@ -92,6 +95,7 @@ impl ResumeRequest {
             text_hash: state.head.text_hash.clone(),
             plan_hash: state.head.plan_hash.clone(),
             deadline_ms: state.head.deadline_ms,
+            world: None,
         }
     }
 }
@@ -398,6 +402,7 @@ fn resumption(
         only: wish.only.is_some(),
         reason: request.reason.clone(),
         deadline_ms: request.deadline_ms,
+        world: request.world.clone(),
         given: Vec::new(),
         proof: None,
     }

@@ -317,7 +317,8 @@ impl State {
             | Event::Rejected(_)
             | Event::ApprovalVoided { .. }
             | Event::WentBack { .. } => self.take_approval(event, at),
-            Event::BudgetWarned { .. }
+            Event::WorldPinned { .. }
+            | Event::BudgetWarned { .. }
             | Event::BudgetReached { .. }
             | Event::CancelRequested { .. }
             | Event::Paused { .. }
@@ -596,6 +597,10 @@ impl State {
 
     fn take_run(&mut self, event: &Event) -> Result<(), String> {
         match event {
+            Event::WorldPinned { .. } if self.head.world.is_some() => {
+                return Err("it has a world already".to_owned());
+            }
+            Event::WorldPinned { world } => self.head.world = Some(world.clone()),
             Event::BudgetWarned { budget, .. } if self.warned.contains(budget) => {
                 return Err("it was warned of already".to_owned());
             }
@@ -656,6 +661,9 @@ impl State {
         self.names.insert("env".to_owned(), Value::Object(self.head.env.clone()));
         self.head.text_hash.clone_from(&resumption.text_hash);
         self.head.plan_hash.clone_from(&resumption.plan_hash);
+        if resumption.world.is_some() {
+            self.head.world.clone_from(&resumption.world);
+        }
         self.head.deadline_ms = resumption.deadline_ms;
         self.head.budget.extend(&resumption.budget);
         self.warned.clear();

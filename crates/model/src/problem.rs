@@ -137,6 +137,8 @@ codes! {
     RunNotFound = "RUN_NOT_FOUND", NotFound;
     /// A run that is not where it would have to be for this.
     RunConflict = "RUN_CONFLICT", Conflict;
+    /// A run whose folder, texts or catalogs are not here.
+    RunWorldMissing = "RUN_WORLD_MISSING", Conflict;
     /// A step that is not the one that is due.
     StepNotDue = "STEP_NOT_DUE", Conflict;
     /// An expression that cannot be evaluated with the values of a run.

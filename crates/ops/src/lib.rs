@@ -9,6 +9,7 @@ mod arguments;
 pub mod author;
 mod call;
 pub mod catalog;
+mod catalog_pin;
 mod choices;
 pub mod command;
 mod commands;

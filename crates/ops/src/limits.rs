@@ -57,6 +57,15 @@ pub(crate) const CHOICES_FRESH_S: u64 = 60;
 /// Lists of choices that a process keeps in memory.
 pub(crate) const CHOICES_KEPT: usize = 100;
 
+// Worlds of runs.
+
+/// Worlds of runs that a process has at hand; that of a run that goes on is not counted.
+pub(crate) const WORLDS_OPEN: usize = 32;
+/// Workspaces of other folders that a process has open.
+pub(crate) const WORKSPACES_OPEN: usize = 16;
+/// Workflows that one workflow may run, and those that these run.
+pub(crate) const WORLD_WORKFLOWS: usize = 1_000;
+
 // Workflows.
 
 /// Workflows on one page of a list.

@@ -1,18 +1,21 @@
 //! What a safe operation may use: it can look at everything and write nothing.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use milepost_driver::RunReader;
 use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
+use milepost_model::id::CatalogId;
 use milepost_model::problem::Problem;
 use milepost_store::secrets::Environment;
 use milepost_store::{
-    Config, Entry, Found, Library, Listing, LocalSource, Locations, SourceKind, Trust,
+    Config, Entry, Found, Library, Listing, LiveConfig, LocalSource, Locations, SourceKind, Trust,
 };
 
 use crate::call::{Call, Caller};
+use crate::catalog_pin::CatalogPin;
 use crate::compiled::Lately;
 use crate::finder::Finder;
 use crate::inputs::{NoPast, Past};
@@ -33,6 +36,7 @@ pub struct Reader {
     past: Arc<dyn Past>,
     runs: RunPorts,
     lately: Arc<Lately>,
+    live_config: Arc<LiveConfig>,
 }
 
 /// What the documents are checked against.
@@ -51,7 +55,20 @@ impl Reader {
             environment: Arc::default(),
             past: Arc::new(NoPast),
             lately: Arc::default(),
+            live_config: Arc::default(),
         }
+    }
+
+    /// Over the directories of another workspace, with the same runs and variables.
+    pub(crate) fn of_workspace(&self, locations: Locations) -> Reader {
+        let fresh = Reader::open(locations);
+        let environment = Arc::clone(&self.environment);
+        Reader { runs: self.runs.clone(), environment, past: Arc::clone(&self.past), ..fresh }
+    }
+
+    /// The same with the versions of catalogs that a run is pinned to.
+    pub(crate) fn pinned(&self, pins: BTreeMap<CatalogId, Arc<CatalogPin>>) -> Reader {
+        Reader { shelf: Arc::new(self.shelf.pinned(pins)), ..self.clone() }
     }
 
     /// The same with what earlier runs left behind.
@@ -158,6 +175,11 @@ impl Reader {
     /// What the configuration says now.
     pub(crate) fn config(&self) -> Result<Config, Problem> {
         Config::read(&self.locations).map_err(|error| problems::of_config(&error))
+    }
+
+    /// The same, read only if somebody touched the file: every request of a run asks.
+    pub(crate) fn live_config(&self) -> Result<Arc<Config>, Problem> {
+        self.live_config.read(&self.locations).map_err(|error| problems::of_config(&error))
     }
 
     /// A file that arguments of a command name; who called decides what may be read.

@@ -67,7 +67,21 @@ impl Sender {
         vault: Vault,
         profile: &ProfileName,
     ) -> Result<Sender, Problem> {
-        Sender::with(loaded, config, profile, |origin| Arc::new(Bound { vault, origin }))
+        let secrets = |origin| Arc::new(Bound { vault, origin }) as Arc<dyn Secrets>;
+        Sender::with(loaded, &loaded.record, config, profile, secrets)
+    }
+
+    /// The client of a version that runs are pinned to; which private hosts it may call, the
+    /// catalog says as it is now.
+    pub(crate) fn open_pinned(
+        loaded: &Loaded,
+        live: &Record,
+        config: &Config,
+        vault: Vault,
+        profile: &ProfileName,
+    ) -> Result<Sender, Problem> {
+        let secrets = |origin| Arc::new(Bound { vault, origin }) as Arc<dyn Secrets>;
+        Sender::with(loaded, live, config, profile, secrets)
     }
 
     /// What shows the requests of a catalog and has no secrets to send them with.
@@ -76,11 +90,12 @@ impl Sender {
         config: &Config,
         profile: &ProfileName,
     ) -> Result<Sender, Problem> {
-        Sender::with(loaded, config, profile, |_| Arc::new(Unread))
+        Sender::with(loaded, &loaded.record, config, profile, |_| Arc::new(Unread))
     }
 
     fn with(
         loaded: &Loaded,
+        live: &Record,
         config: &Config,
         profile: &ProfileName,
         secrets: impl FnOnce(Origin) -> Arc<dyn Secrets>,
@@ -88,7 +103,7 @@ impl Sender {
         let record = &loaded.record;
         let base = base(record)?;
         let mut policy = Policy::public();
-        for host in config.allow_private.iter().chain(&record.allow_private) {
+        for host in config.allow_private.iter().chain(&live.allow_private) {
             // Both were parsed when they were read.
             let _ = policy.allow_private(&host.to_string());
         }

@@ -19,39 +19,60 @@ use milepost_model::problem::{Code, Problem};
 use milepost_model::source::Format;
 use milepost_model::suggest;
 use milepost_model::target::CommandId;
-use milepost_store::Locations;
-use milepost_store::catalogs::{CatalogListing, Catalogs, Derived, DerivedKey, Mark, Record};
+use milepost_store::{Config, Digest, KeptDocuments, Locations};
+use milepost_store::catalogs::{CatalogListing, Catalogs, Derived, DerivedKey, Mark, Record, StoredDocument};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use crate::catalog_pin::{CatalogPin, pinned_document};
 use crate::problems;
 use crate::send;
 
 /// The layout of derived data; another number makes what is there unreadable, and so made anew.
 const DERIVED_VERSION: u32 = 2;
 
+/// Versions of catalogs.
+pub(crate) type PinsById = HashMap<CatalogId, Arc<CatalogPin>>;
+
 /// Every catalog of a process.
 #[derive(Debug)]
 pub(crate) struct Shelf {
     catalogs: Arc<Catalogs>,
     derived: Arc<Derived>,
-    loaded: Mutex<HashMap<CatalogId, Arc<Loaded>>>,
+    documents: KeptDocuments,
+    loaded: Arc<Mutex<HashMap<CatalogId, Arc<Loaded>>>>,
+    /// The versions that the next runs are pinned to, by catalog.
+    pub(crate) newest: Arc<Mutex<PinsById>>,
+    /// The versions that a run is pinned to; commands of these catalogs are found nowhere else.
+    pins: BTreeMap<CatalogId, Arc<CatalogPin>>,
 }
 
 /// A catalog in memory.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) record: Arc<Record>,
-    pub(crate) table: Table,
+    pub(crate) table: Arc<Table>,
     catalogs: Arc<Catalogs>,
     derived: Arc<Derived>,
+    /// Of a version that runs are pinned to: its document, whatever the catalog has now.
+    pinned: Option<(Digest, KeptDocuments)>,
     api: OnceLock<Arc<Api>>,
     /// What the document says of the API as a whole, without its operations.
     face: OnceLock<Arc<Api>>,
-    cuts: Option<Cuts>,
+    cuts: Option<Arc<Cuts>>,
     prepared: Mutex<HashMap<String, Arc<Prepared>>>,
     base: OnceLock<Url>,
     pub(crate) sender: tokio::sync::OnceCell<Arc<crate::send::Sender>>,
+    /// What the requests of runs are sent with, and what it was made for.
+    pub(crate) run_sender: Mutex<Option<RunSender>>,
+}
+
+/// What sends the requests of runs, for as long as what is read live stays the same.
+#[derive(Debug)]
+pub(crate) struct RunSender {
+    pub(crate) live: Arc<Record>,
+    pub(crate) config: Arc<Config>,
+    pub(crate) sender: Arc<crate::send::Sender>,
 }
 
 /// What is derived from a document and kept beside it.
@@ -75,7 +96,7 @@ impl Table {
 
 /// How a document that nobody touched is read in part.
 #[derive(Debug)]
-struct Cuts {
+pub(crate) struct Cuts {
     /// The places, as they are kept.
     places: String,
     mark: Option<Mark>,
@@ -91,6 +112,14 @@ impl Cuts {
         let mark = serde_json::from_str(mark).ok()?;
         let cuts = (places != NONE).then(|| Cuts { places: places.to_owned(), mark });
         Some((table, cuts))
+    }
+
+    /// The same with what the document is known by now.
+    pub(crate) fn marked(self: Arc<Cuts>, mark: Option<Mark>) -> Arc<Cuts> {
+        if mark.is_none() || self.mark == mark {
+            return self;
+        }
+        Arc::new(Cuts { places: self.places.clone(), mark })
     }
 
     fn write(table: &Table, format: Format, mark: Option<Mark>) -> serde_json::Result<String> {
@@ -109,8 +138,8 @@ impl Cuts {
 const NONE: &str = "null";
 
 /// A document that was read whole.
-struct Whole {
-    api: Arc<Api>,
+pub(crate) struct Whole {
+    pub(crate) api: Arc<Api>,
     /// Somebody changed it after it was imported.
     edited: bool,
     mark: Option<Mark>,
@@ -122,8 +151,27 @@ impl Shelf {
         Shelf {
             catalogs: Arc::new(Catalogs::open(locations)),
             derived: Arc::new(Derived::open(locations)),
-            loaded: Mutex::new(HashMap::new()),
+            documents: KeptDocuments::at(&locations.data),
+            loaded: Arc::default(),
+            newest: Arc::default(),
+            pins: BTreeMap::new(),
         }
+    }
+
+    /// The same catalogs, with the versions that a run is pinned to in the place of the newest.
+    pub(crate) fn pinned(&self, pins: BTreeMap<CatalogId, Arc<CatalogPin>>) -> Shelf {
+        Shelf {
+            catalogs: self.catalogs(),
+            derived: self.derived(),
+            documents: self.documents.clone(),
+            loaded: Arc::clone(&self.loaded),
+            newest: Arc::clone(&self.newest),
+            pins,
+        }
+    }
+
+    pub(crate) fn documents(&self) -> &KeptDocuments {
+        &self.documents
     }
 
     pub(crate) fn catalogs(&self) -> Arc<Catalogs> {
@@ -221,18 +269,52 @@ impl Shelf {
             let _ = api.set(whole.api);
             (table, None)
         };
-        Ok(Loaded {
+        Ok(self.of_parts(record, (Arc::new(table), cuts.map(Arc::new)), api, None))
+    }
+
+    pub(crate) fn of_parts(
+        &self,
+        record: &Arc<Record>,
+        (table, cuts): (Arc<Table>, Option<Arc<Cuts>>),
+        api: OnceLock<Arc<Api>>,
+        pinned: Option<(Digest, KeptDocuments)>,
+    ) -> Loaded {
+        Loaded {
             record: Arc::clone(record),
             table,
             catalogs: self.catalogs(),
             derived: self.derived(),
+            pinned,
             api,
             face: OnceLock::new(),
             cuts,
             prepared: Mutex::default(),
             base: OnceLock::new(),
             sender: tokio::sync::OnceCell::new(),
-        })
+            run_sender: Mutex::default(),
+        }
+    }
+
+    /// Keeps by what the document of a catalog is known again.
+    pub(crate) fn remember_mark(&self, record: &Record, mark: Mark) {
+        keep_mark(&self.derived, record, mark);
+    }
+
+    /// What is derived from a record and the document it was imported with, as far as it is known.
+    pub(crate) fn derived_parts(
+        &self,
+        record: &Arc<Record>,
+    ) -> Option<(Arc<Table>, Option<Arc<Cuts>>)> {
+        let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(there) = loaded.get(&record.id)
+            && Arc::ptr_eq(&there.record, record)
+            && there.cuts.is_some()
+        {
+            return Some((Arc::clone(&there.table), there.cuts.clone()));
+        }
+        drop(loaded);
+        let (table, cuts) = self.derived.read(&key(record)).and_then(Cuts::read)?;
+        Some((Arc::new(table), cuts.map(Arc::new)))
     }
 
     /// The file of what is derived from a catalog, when it is damaged.
@@ -254,10 +336,14 @@ impl Shelf {
         {
             let found = self.catalogs.get(&id).map_err(|error| problems::of_catalog(&error))?;
             let Some(record) = found else { return Err(self.no_group(group)) };
+            // A run that is pinned to another version is stopped by this as well.
             if !record.enabled {
                 return Err(problems::catalog_disabled(&record.id));
             }
-            let loaded = self.load(&record)?;
+            let loaded = match self.pins.get(&id) {
+                Some(pin) => self.load_pinned(pin)?,
+                None => self.load(&record)?,
+            };
             return match loaded.find(name.trim()) {
                 Some(row) => Ok((loaded, row)),
                 None => Err(loaded.no_command(name.trim())),
@@ -327,6 +413,11 @@ fn keep_mark(derived: &Derived, record: &Record, mark: Mark) {
 /// Reads the document of a catalog again.
 fn document(catalogs: &Catalogs, record: &Record) -> Result<Whole, Problem> {
     let stored = catalogs.document(&record.id).map_err(|error| problems::of_catalog(&error))?;
+    whole(record, stored)
+}
+
+/// A document, understood.
+pub(crate) fn whole(record: &Record, stored: StoredDocument) -> Result<Whole, Problem> {
     let broken = |why: String| {
         let again = Invocation::of("catalog.import_openapi").with("overwrite", true);
         let hint = Hint::text("import it again with ").call(again).then(format!(": {}", record.id));
@@ -368,12 +459,27 @@ impl Loaded {
         format!("{} {}", self.record.id, self.table.rows[row].name)
     }
 
+    /// What its document is known by again without reading it.
+    pub(crate) fn mark(&self) -> Option<Mark> {
+        self.cuts.as_ref()?.mark
+    }
+
+    /// Whether it is a version that runs are pinned to.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.pinned.is_some()
+    }
+
     /// The document.
     pub(crate) fn api(&self) -> Result<Arc<Api>, Problem> {
         if let Some(api) = self.api.get() {
             return Ok(Arc::clone(api));
         }
-        let whole = document(&self.catalogs, &self.record)?;
+        let whole = match &self.pinned {
+            Some((hash, documents)) => {
+                pinned_document(&self.catalogs, &self.record, *hash, documents)?
+            }
+            None => document(&self.catalogs, &self.record)?,
+        };
         if let Some(mark) = whole.mark.filter(|_| !whole.edited)
             && self.cuts.as_ref().is_some_and(|cuts| cuts.mark != Some(mark))
         {
@@ -396,7 +502,7 @@ impl Loaded {
     /// As much of the document as an operation needs, without reading the rest. `None` unless it
     /// is the document that was imported, and has not been touched since it was last read whole.
     fn excerpt(&self, operation: Option<&str>) -> Option<Api> {
-        let Cuts { places, mark } = self.cuts.as_ref()?;
+        let Cuts { places, mark } = self.cuts.as_deref()?;
         let mut parts = self.catalogs.parts(&self.record, (*mark)?)?;
         let places: Places = serde_json::from_str(places).ok()?;
         // A byte order mark, which is not in the text, would move all of them.

@@ -1,17 +1,20 @@
 //! What an operation that changes things may use.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use milepost_driver::clock::now_ms;
 use milepost_driver::{Driver, DriverPorts, RunService};
 use milepost_engine::ports::RequestSender;
+use milepost_model::id::CatalogId;
 use milepost_model::problem::Problem;
-use milepost_store::Blobs;
 use milepost_store::catalogs::{Catalogs, Derived};
 use milepost_store::secrets::{Environment, Vault};
 use milepost_store::workflows::Workflows;
+use milepost_store::{Blobs, Locations};
 
+use crate::catalog_pin::CatalogPin;
 use crate::choices::Choices;
 use crate::problems;
 use crate::reader::Reader;
@@ -62,6 +65,18 @@ impl Writer {
             service,
             unsigned,
         }
+    }
+
+    /// What acts for the runs of another workspace: its catalogs, workflows and configuration.
+    pub(crate) fn of_workspace(&self, locations: Locations) -> Writer {
+        let reader = self.reader.of_workspace(locations);
+        let unsigned = Arc::clone(&self.unsigned);
+        Writer { unsigned, ..Writer::open(reader, self.environment.clone()) }
+    }
+
+    /// The same with the versions of catalogs that a run is pinned to.
+    pub(crate) fn pinned(&self, pins: BTreeMap<CatalogId, Arc<CatalogPin>>) -> Writer {
+        Writer { reader: self.reader.pinned(pins), ..self.clone() }
     }
 
     /// Where secrets are kept.

@@ -1,6 +1,8 @@
 //! The configuration file. Everything in it is optional, and so is the file.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use milepost_model::id::WorkflowId;
 
@@ -9,6 +11,7 @@ use crate::hosts::PrivateHost;
 use crate::limits;
 use crate::locations::Locations;
 use crate::settings::{self, Fault, Field, Table, UnknownKey};
+use crate::stamp::{Seen, Stamp};
 
 /// What the configuration says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -128,6 +131,34 @@ impl SecretsBackend {
     fn parse(text: &str) -> Option<SecretsBackend> {
         let all = [SecretsBackend::File, SecretsBackend::Keyring, SecretsBackend::Env];
         all.into_iter().find(|backend| backend.name() == text)
+    }
+}
+
+/// The configuration of a process that asks for it again and again: read only if somebody touched
+/// the file.
+#[derive(Debug, Default)]
+pub struct LiveConfig {
+    known: Mutex<Option<(Seen, Arc<Config>)>>,
+}
+
+impl LiveConfig {
+    /// What the configuration says now.
+    pub fn read(&self, locations: &Locations) -> Result<Arc<Config>, ConfigError> {
+        let clock = SystemTime::now();
+        let stamp = std::fs::metadata(&locations.config).ok().map(Stamp::of_file);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((seen, config)) = known.as_ref()
+            && stamp.is_some_and(|stamp| seen.is_still(stamp))
+        {
+            return Ok(Arc::clone(config));
+        }
+        let read = Config::read(locations)?;
+        // What says the same is the same: what was made with it stays.
+        let same = known.take().map(|(_, config)| config).filter(|config| **config == read);
+        let config = same.unwrap_or_else(|| Arc::new(read));
+        let seen = stamp.unwrap_or_else(Stamp::nothing).seen(clock);
+        *known = Some((seen, Arc::clone(&config)));
+        Ok(config)
     }
 }
 

@@ -7,6 +7,7 @@ pub mod catalogs;
 mod choices;
 mod config;
 mod directory;
+mod documents;
 mod edited;
 mod file;
 pub mod health;
@@ -37,8 +38,11 @@ pub mod workflows;
 
 pub use blobs::Blobs;
 pub use choices::{Choices, KeptChoices};
-pub use config::{Approvals, Budgets, Config, ConfigError, Confirm, LeastPresence, SecretsBackend};
+pub use config::{
+    Approvals, Budgets, Config, ConfigError, Confirm, LeastPresence, LiveConfig, SecretsBackend,
+};
 pub use directory::Directory;
+pub use documents::KeptDocuments;
 pub use edited::{EditError, EditedFile};
 #[cfg(debug_assertions)]
 #[doc(hidden)]

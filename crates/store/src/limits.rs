@@ -136,6 +136,11 @@ pub const HOLDER_TTL: Duration = Duration::from_secs(6);
 /// How long a process waits for a wake-up before it looks whether anybody still listens.
 pub const LISTEN: Duration = Duration::from_mins(1);
 
+// Documents that runs are pinned to.
+
+/// How long a document stays that no run refers to: the run it was kept for may be about to begin.
+pub(crate) const DOCUMENT_UNUSED: Duration = Duration::from_hours(1);
+
 // Names and keys.
 
 /// Characters of the name of a secret.

@@ -129,6 +129,26 @@ impl Locations {
         }
     }
 
+    /// The directories as they are for a run of another folder, whose configuration file is known
+    /// where the run says so. What belongs to the user stays as it is.
+    #[must_use]
+    pub fn of_workspace(&self, folder: &Path, config: Option<&Path>) -> Locations {
+        let own = project_config(folder);
+        let project = own.is_file().then(|| folder.to_owned());
+        let own = if project.is_some() { own } else { self.user_config.clone() };
+        let config = config.map_or(own, Path::to_owned);
+        let runtime = sibling(&config, "workflows");
+        let mut directories = self.directories.clone();
+        directories.pop();
+        directories.retain(|(_, path)| *path != runtime);
+        let user = sibling(&self.user_config, "workflows");
+        if user != runtime && !directories.iter().any(|(_, path)| *path == user) {
+            directories.insert(0, (SourceKind::User, user));
+        }
+        directories.push((SourceKind::Runtime, runtime));
+        Locations { config, directories, working: folder.to_owned(), project, ..self.clone() }
+    }
+
     /// The directory that holds the catalogs: beside the configuration.
     pub fn catalogs(&self) -> PathBuf {
         sibling(&self.config, "catalogs")

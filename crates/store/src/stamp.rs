@@ -54,6 +54,11 @@ impl Stamp {
         }
     }
 
+    /// Of a file that is not there.
+    pub(crate) fn nothing() -> Stamp {
+        Stamp { length: 0, modified_ns: 0, changed_ns: 0, inode: 0, device: 0 }
+    }
+
     /// Bytes of the file.
     pub(crate) fn length(self) -> u64 {
         self.length

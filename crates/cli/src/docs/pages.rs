@@ -71,6 +71,7 @@ pub(super) const ERRORS: &[(&str, &str)] = errors![
     RUN_CONFLICT,
     RUN_NOT_FOUND,
     RUN_TIMEOUT,
+    RUN_WORLD_MISSING,
     SECRETS_UNUSABLE,
     SECRET_NOT_FOUND,
     SERVER_ERROR,

@@ -220,9 +220,12 @@ pub(crate) struct Resume {
     /// That step and everything that depends on it
     #[arg(long, conflicts_with = "only")]
     pub(crate) downstream: bool,
-    /// On the newest version of the workflow
+    /// On the newest versions of the workflow and of its catalogs
     #[arg(long)]
     pub(crate) latest: bool,
+    /// On the newest versions of its catalogs
+    #[arg(long)]
+    pub(crate) latest_catalogs: bool,
     /// Do a step again that succeeded, and what depends on it
     #[arg(long, value_name = "STEP")]
     pub(crate) redo: Vec<String>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::Call;
-use milepost_ops::run::resume::{Range, Request, Response, Resume};
+use milepost_ops::run::resume::{Range, Request, Response, Resume, WorldChangeView, WorldPart};
 use milepost_ops::run::view::RunView;
 use serde_json::Map;
 
@@ -15,8 +15,11 @@ use crate::hidden;
 use crate::person::Person;
 use crate::session::{self, Session};
 use crate::table;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, safe};
 use crate::wording;
+
+/// Characters of a hash that are shown.
+const HASH_CHARS: usize = 12;
 
 /// Shows the plan, asks where a write may be repeated, and follows the run.
 pub(crate) fn run(arguments: &args::Resume, terminal: &mut Terminal) -> Result<Exit, Failure> {
@@ -25,7 +28,8 @@ pub(crate) fn run(arguments: &args::Resume, terminal: &mut Terminal) -> Result<E
     let before = follow::view(&session, &arguments.one.run)?;
     hidden::asks_again(format!("milepost resume {}", before.run_id));
     let request = request(arguments, &before.run_id)?;
-    if arguments.plan || before.has_ended() {
+    let moves = arguments.latest || arguments.latest_catalogs;
+    if arguments.plan || before.has_ended() || moves {
         let planned = session.run::<Resume>(Request { plan_only: true, ..request.clone() })?;
         if arguments.plan && json {
             return session::print(&planned, terminal).map(|()| Exit::Done);
@@ -41,6 +45,9 @@ pub(crate) fn run(arguments: &args::Resume, terminal: &mut Terminal) -> Result<E
             planned.plan.iter().filter_map(|step| step.write.as_deref()).collect();
         if !writes.is_empty() {
             confirmed(&session.person, &writes)?;
+        }
+        if moves {
+            moved(&session.person, &planned.changes)?;
         }
     }
     let resumed = session.run::<Resume>(request)?;
@@ -67,6 +74,36 @@ fn confirmed(person: &Person, writes: &[&str]) -> Result<(), Failure> {
     Err(Problem::new(Code::ConfirmationRequired, message, hint).into())
 }
 
+/// Asks before requests go elsewhere, or with other credentials, than they did.
+fn moved(person: &Person, changes: &[WorldChangeView]) -> Result<(), Failure> {
+    let moves = |change: &&WorldChangeView| {
+        matches!(change.part, WorldPart::Address | WorldPart::Credentials)
+            && change.before.is_some()
+    };
+    let moves: Vec<String> = changes.iter().filter(moves).map(changed).collect();
+    if moves.is_empty() {
+        return Ok(());
+    }
+    if person.ask(&format!("{}. Go on?", moves.join("; "))) == Some(true) {
+        return Ok(());
+    }
+    let message = format!("the run would go on with this: {}", moves.join("; "));
+    let hint = "repeat it with `--yes` if you mean it";
+    Err(Problem::new(Code::ConfirmationRequired, message, hint).into())
+}
+
+/// A change in a line: `address of shop: https://a.example -> https://b.example`.
+fn changed(change: &WorldChangeView) -> String {
+    let hash = matches!(change.part, WorldPart::Document | WorldPart::Workflow);
+    let of = |value: Option<&String>| match value {
+        Some(value) if hash => value.chars().take(HASH_CHARS).collect(),
+        Some(value) => safe(value),
+        None => "none".to_owned(),
+    };
+    let (before, after) = (of(change.before.as_ref()), of(change.after.as_ref()));
+    format!("{} of {}: {before} -> {after}", change.part.name(), safe(&change.name))
+}
+
 fn request(arguments: &args::Resume, run: &str) -> Result<Request, Failure> {
     let inputs = arguments.given.untyped()?;
     let mut overrides = Map::new();
@@ -85,6 +122,7 @@ fn request(arguments: &args::Resume, run: &str) -> Result<Request, Failure> {
         from: arguments.from.clone(),
         only: arguments.only,
         latest: arguments.latest,
+        latest_catalogs: arguments.latest_catalogs,
         inputs,
         redo: arguments.redo.clone(),
         overrides,
@@ -116,6 +154,9 @@ fn show(planned: &Response, terminal: &mut Terminal) -> Result<(), Failure> {
         .collect();
     let width = terminal.width();
     terminal.line(&table::render(&["step", "kind", "verdict", "why"], &rows, width))?;
+    for change in &planned.changes {
+        terminal.line(&changed(change))?;
+    }
     if let Some(forecast) = &planned.forecast {
         let range = |range: Range| match range.most {
             Some(most) if most == range.least => most.to_string(),

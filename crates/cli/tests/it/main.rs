@@ -56,6 +56,8 @@ mod storage;
 mod validate;
 mod walks;
 mod workflow_files;
+#[cfg(unix)]
+mod worlds;
 
 use std::ffi::OsStr;
 use std::fs;

@@ -16,7 +16,7 @@ use milepost_engine::event::{
 };
 use milepost_engine::interpreter::{Outcome, Prepared, World};
 use milepost_engine::ports::{
-    BoxFuture, ChildRun, Durability, PreparedRun, RequestSender, Sending,
+    BoxFuture, ChildRun, Durability, OpenWorld, Opened, PreparedRun, RequestSender, Sending,
 };
 use milepost_engine::{Failure, Trouble};
 use milepost_model::digest::Digest;
@@ -358,6 +358,10 @@ impl RequestSender for Caller {
         Box::pin(std::future::ready(prepared))
     }
 
+    fn open<'a>(self: Arc<Self>, _: &'a RunCreated) -> BoxFuture<'a, Opened> {
+        Box::pin(std::future::ready(Ok(OpenWorld { sender: self, pin: None })))
+    }
+
     fn forget(&self, _: &RunId) {}
 }
 
@@ -408,9 +412,11 @@ impl Start {
             person: None,
             deadline_ms: now_ms + flow.allowed_ms(),
             mock: false,
+            world: None,
         };
         let (id, title, text) = (self.id, "For tests".to_owned(), self.text);
-        PreparedRun { id, workflow, title, text, flow, created, durability: self.durability }
+        let (pinned, durability) = (Vec::new(), self.durability);
+        PreparedRun { id, workflow, title, text, flow, created, pinned, durability }
     }
 }
 

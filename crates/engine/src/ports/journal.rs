@@ -8,7 +8,7 @@ use std::sync::Arc;
 use milepost_model::digest::Digest;
 use milepost_model::id::{RunId, WorkflowId};
 
-use super::Answer;
+use super::{Answer, PinnedText};
 use crate::event::Entry;
 use crate::signal::{Reply, Signal};
 
@@ -283,6 +283,8 @@ pub struct NewRun {
     pub title: String,
     /// The text of the workflow, which is the run's own from now on.
     pub text: String,
+    /// Other texts that it refers to, kept for as long as it does.
+    pub pinned: Vec<PinnedText>,
     /// Who started it.
     pub actor: String,
     /// The folder it belongs to.

@@ -20,7 +20,9 @@ pub use journal::{
     Lease, Message, MessageId, NewRun, RunFilter, RunPage, RunRecord, RunStatus, Sent, Standing,
     Tally,
 };
-pub use sender::{ChildRun, PreparedRun, RequestSender, RunContext, Sending};
+pub use sender::{
+    ChildRun, OpenWorld, Opened, PinnedText, PreparedRun, RequestSender, RunContext, Sending,
+};
 
 /// A future that a port returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

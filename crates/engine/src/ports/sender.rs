@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
+use milepost_model::digest::Digest;
 use milepost_model::id::{RunId, WorkflowId};
 use serde_json::{Map, Value};
 
@@ -12,6 +14,7 @@ use crate::event::{Actor, Budget, Parent, RunCreated};
 use crate::failure::Failure;
 use crate::flow::Flow;
 use crate::interpreter::{Outcome, World};
+use crate::world::{MissingWorld, RunWorld};
 
 /// Reaches the world on behalf of runs: catalogs, inputs and built-in commands live behind it.
 pub trait RequestSender: World + Send + Sync + fmt::Debug {
@@ -21,8 +24,33 @@ pub trait RequestSender: World + Send + Sync + fmt::Debug {
     /// The run of a step, ready to be recorded.
     fn prepare_child(&self, child: ChildRun) -> BoxFuture<'_, Result<PreparedRun, Failure>>;
 
+    /// The sender for the world of a run. It is another one for each world, and nothing of the
+    /// folder that this process works in has a part in it.
+    fn open<'a>(self: Arc<Self>, head: &'a RunCreated) -> BoxFuture<'a, Opened>;
+
     /// A run has ended: whatever was kept for it in memory is no longer needed.
     fn forget(&self, run: &RunId);
+}
+
+/// The world of a run, or what of it is missing here.
+pub type Opened = Result<OpenWorld, MissingWorld>;
+
+/// The world of a run, ready to be used.
+#[derive(Debug, Clone)]
+pub struct OpenWorld {
+    /// What its requests are sent with.
+    pub sender: Arc<dyn RequestSender>,
+    /// What is to be recorded before anything is sent: the run was started without a world.
+    pub pin: Option<RunWorld>,
+}
+
+/// A text that a run refers to beside that of its workflow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PinnedText {
+    /// Its hash.
+    pub hash: Digest,
+    /// The text.
+    pub text: Arc<str>,
 }
 
 /// What a sender has to know about the run it effects for.
@@ -91,6 +119,8 @@ pub struct PreparedRun {
     pub flow: Flow,
     /// Its first event.
     pub created: RunCreated,
+    /// The texts that its world refers to.
+    pub pinned: Vec<PinnedText>,
     /// What a loss of power may cost.
     pub durability: Durability,
 }

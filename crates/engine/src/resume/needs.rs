@@ -11,6 +11,7 @@ use crate::flow::Flow;
 use crate::key::Key;
 use crate::next::Look;
 use crate::state::{Phase, State, StepState};
+use crate::world::WorldChange;
 
 /// Who has to be there, and what for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,8 +56,20 @@ pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
         let wrote = step.wrote.as_ref().filter(|wrote| !wrote.repeatable)?;
         Some(format!("send `{}` of `{key}` once more", wrote.request))
     });
-    let again: Vec<String> = again.collect();
+    let again: Vec<String> = again.chain(redirected(state, resumption)).collect();
     if again.is_empty() { Needs::Nobody } else { Needs::Person(again.join(", ")) }
+}
+
+/// The catalogs whose requests would go elsewhere, or with other credentials.
+fn redirected(state: &State, resumption: &Resumption) -> Vec<String> {
+    let worlds = state.head.world.as_ref().zip(resumption.world.as_ref());
+    let changes = worlds.map(|(before, after)| before.changes(after)).unwrap_or_default();
+    let changes = changes.into_iter().filter(WorldChange::redirects).map(|change| {
+        let WorldChange { name, part, before, after } = change;
+        let of = |text: Option<String>| text.unwrap_or_else(|| "nothing".to_owned());
+        format!("change the {part} of `{name}` from {} to {}", of(before), of(after))
+    });
+    changes.collect()
 }
 
 /// Whether an agent has no tries left for a step that is not done.

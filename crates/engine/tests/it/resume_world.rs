@@ -148,6 +148,7 @@ impl Story {
             person: None,
             deadline_ms: 1_000_000_000,
             mock: false,
+            world: None,
         };
         let first = Entry { seq: 1, at_ms: 0, event: Event::RunCreated(Box::new(created)) };
         let state = State::begin(&first).expect("a run begins");

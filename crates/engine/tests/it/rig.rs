@@ -316,6 +316,7 @@ pub(crate) fn created(flow: &Flow, inputs: &Value) -> RunCreated {
         person: None,
         deadline_ms: START_MS + 24 * 60 * 60 * 1000,
         mock: false,
+        world: None,
     }
 }
 

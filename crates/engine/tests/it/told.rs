@@ -51,7 +51,7 @@ fn at(at_ms: u64) -> String {
 pub(crate) fn line(entry: &Entry) -> String {
     let name = entry.event.name();
     let rest = match &entry.event {
-        Event::RunCreated(_) | Event::RunCanceled => String::new(),
+        Event::RunCreated(_) | Event::WorldPinned { .. } | Event::RunCanceled => String::new(),
         Event::StepScheduled { key, items } => format!("{key} {} items", items.len()),
         Event::AttemptStarted(attempt) => {
             format!("{} #{} {}", attempt.key, attempt.attempt, attempt.request)

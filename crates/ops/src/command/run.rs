@@ -1,6 +1,6 @@
 //! `command.run`: one command, called.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use milepost_catalog::command::{Command, Method};
@@ -11,6 +11,7 @@ use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Mask;
 use milepost_model::wording::Worded;
 use milepost_outbound::{Called, Outgoing, Sending};
+use milepost_store::catalogs::ProfileName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -23,7 +24,7 @@ use crate::limits::CALL_TIMEOUT_MAX_S;
 use crate::operation::Door;
 use crate::problems;
 use crate::send::{self, Sender};
-use crate::shelf::Loaded;
+use crate::shelf::{Loaded, RunSender};
 use crate::tool::Tool;
 use crate::writer::Writer;
 
@@ -216,6 +217,9 @@ pub(crate) async fn sender(
     profile: Option<&str>,
 ) -> Result<Arc<Sender>, Problem> {
     let name = crate::catalog::auth::profile(profile)?;
+    if loaded.is_pinned() && profile.is_none() {
+        return run_sender(writer, loaded, &name);
+    }
     let open = || -> Result<Arc<Sender>, Problem> {
         let config = writer.reader.config()?;
         Ok(Arc::new(Sender::open(loaded, &config, writer.vault()?, &name)?))
@@ -224,6 +228,29 @@ pub(crate) async fn sender(
         return open();
     }
     loaded.sender.get_or_try_init(|| async { open() }).await.cloned()
+}
+
+/// What the requests of a run are sent with. Its catalog is the one that the run is pinned to; which
+/// private hosts may be called is read live.
+fn run_sender(
+    writer: &Writer,
+    loaded: &Arc<Loaded>,
+    profile: &ProfileName,
+) -> Result<Arc<Sender>, Problem> {
+    let config = writer.reader.live_config()?;
+    let live = writer.reader.shelf().known(&loaded.record.id)?;
+    let live = live.ok_or_else(|| problems::no_catalog(loaded.record.id.as_str(), None))?;
+    let mut kept = loaded.run_sender.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(one) = kept.as_ref()
+        && Arc::ptr_eq(&one.config, &config)
+        && (Arc::ptr_eq(&one.live, &live) || one.live.allow_private == live.allow_private)
+    {
+        return Ok(Arc::clone(&one.sender));
+    }
+    let sender = Sender::open_pinned(loaded, &live, &config, writer.vault()?, profile)?;
+    let sender = Arc::new(sender);
+    *kept = Some(RunSender { live, config, sender: Arc::clone(&sender) });
+    Ok(sender)
 }
 
 /// A command that is being called.

@@ -62,15 +62,17 @@ pub(crate) async fn run(
         None => new_run_id().map_err(|error| of_run(&error))?,
     };
     let place = Place { id, above: None, actor: actor(call), rest: BTreeMap::new() };
-    prepared(writer, writer.sender()?, call, options, place).await
+    let compiled = compiled(writer, &options)?;
+    prepared(writer, writer.sender()?, call, Chosen { options, compiled }, place).await
 }
 
 /// A run for a step of another run. It is what its parent is: a mock, relaxed, in the same place.
 pub(crate) async fn child(
-    writer: &Writer,
     sender: &CatalogSender,
     child: ChildRun,
 ) -> Result<PreparedRun, Problem> {
+    let world = sender.place();
+    let writer = &world.writer;
     let (workflow_id, inputs) = match child.workflow == author::CHOSEN {
         true => author::chosen(&child.inputs),
         false => (Some(child.workflow), child.inputs),
@@ -84,9 +86,21 @@ pub(crate) async fn child(
         key: None,
         own: false,
     };
+    // The text that the run above is pinned to; only one that was chosen on the way is not.
+    let pinned = options.workflow_id.as_deref().and_then(|id| world.text(id)?.compiled());
+    let compiled = match pinned {
+        Some(pinned) => pinned,
+        None => compiled(writer, &options)?,
+    };
     let above = Some((child.parent, child.above));
     let place = Place { id: child.run, above, actor: child.actor, rest: child.rest };
-    prepared(writer, sender, &Alone, options, place).await
+    prepared(writer, sender, &Alone, Chosen { options, compiled }, place).await
+}
+
+/// What is to be run, and how.
+struct Chosen {
+    options: StartOptions,
+    compiled: Arc<Compiled>,
 }
 
 struct Place {
@@ -110,10 +124,10 @@ async fn prepared(
     writer: &Writer,
     sender: &CatalogSender,
     call: &dyn Call,
-    options: StartOptions,
+    chosen: Chosen,
     place: Place,
 ) -> Result<PreparedRun, Problem> {
-    let compiled = compiled(writer, &options)?;
+    let Chosen { options, compiled } = chosen;
     let workflow = &*compiled.workflow;
     let reader = &writer.reader;
     let past = JournaledPast::of(reader.ports(), reader.workspace(), workflow).await;
@@ -135,6 +149,7 @@ async fn prepared(
     let budget = budget(workflow, &config.budget, &place.rest);
     let person = super::person::key(writer).await?;
     let presence = presence(writer, workflow, &config.approvals, person.is_some())?;
+    let world = sender.begins(writer, workflow, &workspace(writer));
     let created = RunCreated {
         run: place.id.as_str().to_owned(),
         workflow: workflow.id.value.to_string(),
@@ -153,6 +168,7 @@ async fn prepared(
         person,
         deadline_ms: now_ms() + compiled.flow.allowed_ms(),
         mock: options.mock,
+        world: world.world.clone().map(Box::new),
     };
     if created.person.is_none() {
         writer.unsigned().add(place.id.clone());
@@ -170,6 +186,7 @@ async fn prepared(
         text: compiled.text.clone(),
         flow: compiled.flow.clone(),
         created,
+        pinned: world.pinned_texts(),
         durability: if options.relaxed { Durability::Relaxed } else { Durability::Full },
     })
 }

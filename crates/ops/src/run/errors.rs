@@ -3,6 +3,7 @@
 use milepost_driver::RunError;
 use milepost_engine::Failure;
 use milepost_engine::ports::JournalError;
+use milepost_engine::world::MissingWorld;
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
@@ -32,6 +33,7 @@ pub(crate) fn of_run(error: &RunError) -> Problem {
             let hint = "go on with it in the version that started it, or start it anew";
             Problem::new(Code::StorageFailed, message, hint).context("run_id", run.as_str())
         }
+        RunError::WorldMissing { run, missing } => world_missing(run, missing),
         RunError::Refused { run, failure } => refused(failure, run),
         RunError::Illegal(_) => internal(&message),
         RunError::NoRandomness => {
@@ -78,6 +80,26 @@ pub(crate) fn of_journal(error: &JournalError) -> Problem {
             Problem::new(Code::StorageFailed, message, hint)
         }
     }
+}
+
+/// A run that this process leaves alone because it cannot give it its world.
+pub(crate) fn world_missing(run: &RunId, missing: &MissingWorld) -> Problem {
+    let message = format!("run `{run}` cannot go on here: {missing}");
+    let then = |what: String| {
+        Hint::text(what).then(", then go on with ").call(super::next::resume(run.as_str()))
+    };
+    let hint = match missing {
+        MissingWorld::Workspace { path } => then(format!("put `{path}` back where it was")),
+        MissingWorld::Document { catalog } => {
+            then(format!("import the document that `{catalog}` had when the run began"))
+        }
+        MissingWorld::Workflow { .. } | MissingWorld::Record { .. } => {
+            Hint::text("restore the runs from a backup")
+        }
+        MissingWorld::Newer => Hint::text("update the program"),
+        MissingWorld::Unreadable { .. } => Hint::text("look at the disk, then try again"),
+    };
+    Problem::new(Code::RunWorldMissing, message, hint).context("run_id", run.as_str())
 }
 
 fn list() -> Hint {

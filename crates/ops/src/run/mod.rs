@@ -24,6 +24,7 @@ pub mod start;
 pub mod status;
 pub mod submit;
 pub mod view;
+pub(crate) mod world;
 
 use std::time::Duration;
 

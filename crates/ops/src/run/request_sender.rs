@@ -12,19 +12,19 @@ use milepost_catalog::mock::{Documented, Mock, MockRequest, Settings};
 use milepost_catalog::request::{Arguments, Payload, Prepared as PreparedCommand, Request};
 use milepost_driver::clock::now_ms;
 use milepost_engine::command::Call as StepCall;
-use milepost_engine::event::Answer;
+use milepost_engine::event::{Answer, RunCreated};
 use milepost_engine::interpreter::{Outcome, Prepared, World};
 use milepost_engine::ports::{
-    BoxFuture, ChildRun, PreparedRun, RequestSender, RunContext, Sending,
+    BoxFuture, ChildRun, Journal, OpenWorld, Opened, PreparedRun, RequestSender, RunContext,
+    Sending,
 };
+use milepost_engine::world::{MissingWorld, RunWorld};
 use milepost_engine::{Failure, Trouble};
 use milepost_model::document::hex;
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::{Mask, Secret};
-use milepost_model::step::Action;
-use milepost_model::target::Target;
 use milepost_model::workflow::Workflow;
 use milepost_outbound::{
     CallError, Called, Fault, Outcome as Tried, Outgoing, Oversize, Response, Sending as Transfer,
@@ -38,7 +38,8 @@ use url::Url;
 
 use super::errors::failure_of;
 use super::sealed::Sealed;
-use super::{begin, next, sent};
+use super::world::{OpenedWorld, Versions, Worlds};
+use super::{begin, next, sent, world};
 use crate::author::errand::Errand;
 use crate::call::Alone;
 use crate::command;
@@ -57,7 +58,7 @@ pub(crate) const ENV: &str = "env:";
 /// Requests that were drafted lately, by their digest: what is sent is what was recorded, whatever
 /// has become of its catalog meanwhile, and it is drafted once.
 #[derive(Debug, Default)]
-struct Drafts {
+pub(crate) struct Drafts {
     by_digest: HashMap<String, Arc<Drafted>>,
     /// The oldest first.
     order: VecDeque<String>,
@@ -80,8 +81,16 @@ impl Drafts {
 /// Sends the requests of runs to the APIs of catalogs.
 #[derive(Debug)]
 pub(crate) struct CatalogSender {
-    writer: Writer,
-    drafts: Mutex<Drafts>,
+    /// The world that it sends in.
+    place: Arc<OpenedWorld>,
+    shared: Arc<Shared>,
+}
+
+/// What all worlds of a process share.
+#[derive(Debug)]
+struct Shared {
+    worlds: Worlds,
+    journal: Arc<dyn Journal>,
     /// Secret inputs of runs that this process started, or has unsealed.
     inputs: Mutex<HashMap<RunId, BTreeMap<String, Secret>>>,
     /// Those of runs that others started.
@@ -99,10 +108,60 @@ impl std::fmt::Debug for Played {
 
 impl CatalogSender {
     pub(crate) fn new(writer: Writer) -> CatalogSender {
-        let (drafts, inputs, mocks) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let journal = Arc::clone(&writer.reader.ports().journal);
+        let (worlds, inputs) = (Worlds::new(writer.clone()), Mutex::default());
         let sealed = SealedInputs::of(&writer.reader.locations().data);
         sealed.remove_expired(now_ms());
-        CatalogSender { writer, drafts, inputs, sealed, mocks }
+        let shared = Shared { worlds, journal, inputs, sealed, mocks: Mutex::default() };
+        CatalogSender {
+            place: Arc::new(OpenedWorld::live(writer)),
+            shared: Arc::new(shared),
+        }
+    }
+
+    fn writer(&self) -> &Writer {
+        &self.place.writer
+    }
+
+    /// The world that it sends in.
+    pub(crate) fn place(&self) -> &OpenedWorld {
+        &self.place
+    }
+
+    /// The sender for the world of a run.
+    pub(crate) async fn world_of(
+        &self,
+        head: &RunCreated,
+    ) -> Result<(Arc<CatalogSender>, Option<RunWorld>), MissingWorld> {
+        let (place, pin) = self.shared.worlds.open(&*self.shared.journal, head).await?;
+        let shared = Arc::clone(&self.shared);
+        Ok((Arc::new(CatalogSender { place, shared }), pin))
+    }
+
+    /// The world of a run of a workflow that is about to begin: a part of this one, where this is
+    /// that of the run above it.
+    pub(crate) fn begins(
+        &self,
+        writer: &Writer,
+        workflow: &Workflow,
+        workspace: &str,
+    ) -> Arc<OpenedWorld> {
+        let world = match self.place.world {
+            Some(_) => self.place.part(workflow),
+            None => OpenedWorld::newest(writer, workflow),
+        };
+        self.shared.worlds.keep(workspace, world)
+    }
+
+    /// The sender for the same run with other versions.
+    pub(crate) fn moved(&self, workflow: &Workflow, versions: Versions) -> Arc<CatalogSender> {
+        let place = Arc::new(self.place.moved(workflow, versions));
+        Arc::new(CatalogSender { place, shared: Arc::clone(&self.shared) })
+    }
+
+    /// Keeps what a world refers to, for a run that exists already.
+    pub(crate) async fn keep_texts(&self, world: &OpenedWorld) -> Result<(), MissingWorld> {
+        world::keep_texts(&*self.shared.journal, world).await
     }
 
     /// Keeps the secret inputs of a run, for as long as this process lives.
@@ -110,7 +169,7 @@ impl CatalogSender {
         if secrets.is_empty() {
             return;
         }
-        let mut inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inputs = self.shared.inputs.lock().unwrap_or_else(PoisonError::into_inner);
         inputs.entry(run.clone()).or_default().extend(secrets);
     }
 
@@ -161,7 +220,7 @@ impl CatalogSender {
         let Sending { context, call, .. } = sending;
         if let Some(errand) = Errand::of(&call.command) {
             // In a box of its own: few requests are one, and each would be as large.
-            return Ok(Box::pin(errand.run(&self.writer, call)).await);
+            return Ok(Box::pin(errand.run(self.writer(), call)).await);
         }
         let wanted = Sealed(context.nonce.clone()).names_of(call);
         if let Some(problem) = self.lacks(context, &wanted) {
@@ -171,12 +230,14 @@ impl CatalogSender {
             return Ok(unsent(&changed(call), Trouble::Changed));
         };
         let (loaded, command) = (&drafted.loaded, drafted.prepared.command());
+        // It may have been disabled since the request was drafted.
+        self.writer().reader.shelf().command(&call.command)?;
         let (built, mask) = self.built(sending, &drafted, &wanted)?;
         let request = send::outgoing(&built);
         if context.mock {
             return self.mocked(context, loaded, &built, &request);
         }
-        let sender = command::run::sender(&self.writer, loaded, None).await?;
+        let sender = command::run::sender(self.writer(), loaded, None).await?;
         let transfer = Transfer {
             timeout: Duration::from_millis(call.timeout_ms),
             oversize: Oversize::Cut,
@@ -194,7 +255,7 @@ impl CatalogSender {
     /// The request that was recorded: as it was drafted then, or drafted once more. `None` when it
     /// would be another one by now.
     fn recorded(&self, sending: &Sending) -> Result<Option<Arc<Drafted>>, Problem> {
-        let drafts = self.drafts.lock().unwrap_or_else(PoisonError::into_inner);
+        let drafts = self.place.drafts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(drafted) = drafts.by_digest.get(&sending.digest) {
             return Ok(Some(Arc::clone(drafted)));
         }
@@ -204,8 +265,17 @@ impl CatalogSender {
         Ok(is_same.then(|| Arc::new(drafted)))
     }
 
+    /// A command of the world, in a catalog that is enabled.
+    fn command(&self, text: &str) -> Result<(Arc<Loaded>, usize), Problem> {
+        let found = self.writer().reader.shelf().command(text)?;
+        if self.place.pins(&found.0.record.id) {
+            return Ok(found);
+        }
+        Err(world::came_later(found.0.record.id.as_str()))
+    }
+
     fn draft(&self, call: &StepCall) -> Result<Drafted, Problem> {
-        let (loaded, row) = self.writer.reader.shelf().command(&call.command)?;
+        let (loaded, row) = self.command(&call.command)?;
         Drafted::of(loaded, row, call)
     }
 
@@ -234,7 +304,7 @@ impl CatalogSender {
         if built.body.as_ref().is_some_and(Payload::has_files) {
             let own = built.to_mut();
             if let Some(payload) = own.body.take() {
-                let read = |path: &str| self.writer.reader.file(path, &Alone);
+                let read = |path: &str| self.writer().reader.file(path, &Alone);
                 own.body = Some(payload.with_files(read)?);
             }
         }
@@ -272,13 +342,13 @@ impl CatalogSender {
             }));
         }
         let input = name.strip_prefix(INPUT)?;
-        let inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+        let inputs = self.shared.inputs.lock().unwrap_or_else(PoisonError::into_inner);
         let given = inputs.get(run).and_then(|own| own.get(input)).cloned();
         drop(inputs);
         let known = given.or_else(|| {
             let workflow = context.flow.workflow();
             match context.defaulted.iter().any(|name| name == input) {
-                true => inputs::secret_default(&self.writer.reader, workflow, input),
+                true => inputs::secret_default(&self.writer().reader, workflow, input),
                 false => self.unsealed(run, input),
             }
         });
@@ -290,9 +360,9 @@ impl CatalogSender {
     }
 
     fn variable(&self, name: &str) -> Option<Secret> {
-        let allowed = self.writer.reader.config().ok()?.env_allow;
-        let value = allowed.iter().any(|allowed| allowed == name).then_some(name);
-        value.and_then(|name| self.writer.variable(name)).map(Secret::new)
+        let config = self.writer().reader.live_config().ok()?;
+        let value = config.env_allow.iter().any(|allowed| allowed == name).then_some(name);
+        value.and_then(|name| self.writer().variable(name)).map(Secret::new)
     }
 
     fn secret(&self, context: &RunContext, loaded: &Loaded, name: &str) -> Result<Secret, Problem> {
@@ -305,7 +375,7 @@ impl CatalogSender {
             Problem::new(Code::SecretNotFound, message, hint)
         })?;
         let origin = loaded.base()?.origin();
-        let found = self.writer.vault()?.get_for(&parsed, &origin);
+        let found = self.writer().vault()?.get_for(&parsed, &origin);
         found.map_err(|error| problems::of_secret(&error))
     }
 
@@ -320,7 +390,7 @@ impl CatalogSender {
             Body::Json(value) => value,
             Body::Text(text) => Value::String(text),
             Body::Binary(bytes) => {
-                let path = self.writer.keep_blob(&bytes)?;
+                let path = self.writer().keep_blob(&bytes)?;
                 json!({"file": path.display().to_string(), "bytes": bytes.len()})
             }
         };
@@ -338,7 +408,7 @@ impl CatalogSender {
         built: &Request,
         request: &Outgoing,
     ) -> Result<Outcome, Problem> {
-        let mut mocks = self.mocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut mocks = self.shared.mocks.lock().unwrap_or_else(PoisonError::into_inner);
         let catalog = loaded.record.id.clone();
         let key = (context.run.clone(), catalog.to_string());
         if !mocks.contains_key(&key) {
@@ -394,32 +464,9 @@ impl CatalogSender {
             write: is_write(command),
             repeatable: call.idempotent.unwrap_or(command.may_repeat),
         };
-        let mut drafts = self.drafts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut drafts = self.place.drafts.lock().unwrap_or_else(PoisonError::into_inner);
         drafts.keep(prepared.digest.clone(), Arc::clone(&drafted));
         Ok(prepared)
-    }
-}
-
-impl CatalogSender {
-    /// The texts of a workflow and of all that it runs, by id; nothing for one that is not there.
-    fn texts(&self, workflow: &str, known: &mut BTreeMap<String, Option<String>>) {
-        if known.contains_key(workflow) {
-            return;
-        }
-        let entry = self.writer.reader.workflow(workflow).ok();
-        let source = entry.as_ref().and_then(|entry| entry.document.source.as_ref());
-        known.insert(workflow.to_owned(), source.map(|source| source.text().to_owned()));
-        let own = entry.as_ref().and_then(|entry| entry.document.workflow.as_ref());
-        let runs = own.map(Workflow::all_steps).unwrap_or_default().into_iter();
-        let runs = runs.filter_map(|step| match &step.action {
-            Action::Run(run) => Some(&run.target.value),
-            _ => None,
-        });
-        for target in runs {
-            if let Target::Workflow(id) = target {
-                self.texts(id.as_str(), known);
-            }
-        }
     }
 }
 
@@ -484,9 +531,10 @@ impl World for CatalogSender {
     }
 
     fn text_of(&self, workflow: &str) -> Option<String> {
-        let mut texts = BTreeMap::new();
-        self.texts(workflow, &mut texts);
+        let texts = self.place.texts_below(workflow);
         let own = texts.get(workflow)?.is_some();
+        let texts: BTreeMap<&str, Option<&str>> =
+            texts.iter().map(|(id, text)| (id.as_str(), text.as_deref())).collect();
         own.then(|| hex(&Sha256::digest(json!(texts).to_string())))
     }
 
@@ -494,7 +542,7 @@ impl World for CatalogSender {
         if let Some(errand) = Errand::of(command) {
             return Some(errand.writes());
         }
-        let (loaded, row) = self.writer.reader.shelf().command(command).ok()?;
+        let (loaded, row) = self.command(command).ok()?;
         Some(is_write(loaded.prepared(row).ok()?.command()))
     }
 
@@ -510,17 +558,24 @@ impl RequestSender for CatalogSender {
 
     fn prepare_child(&self, child: ChildRun) -> BoxFuture<'_, Result<PreparedRun, Failure>> {
         Box::pin(async move {
-            let prepared = begin::child(&self.writer, self, child).await;
+            let prepared = begin::child(self, child).await;
             prepared.map_err(|problem| failure_of(&problem))
         })
     }
 
+    fn open<'a>(self: Arc<Self>, head: &'a RunCreated) -> BoxFuture<'a, Opened> {
+        Box::pin(async move {
+            let (sender, pin) = self.world_of(head).await?;
+            Ok(OpenWorld { sender, pin })
+        })
+    }
+
     fn forget(&self, run: &RunId) {
-        self.inputs.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
-        if let Err(error) = self.sealed.remove(run) {
+        self.shared.inputs.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
+        if let Err(error) = self.shared.sealed.remove(run) {
             tracing::warn!(%run, %error, "secret inputs are left until they expire");
         }
-        let mut mocks = self.mocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut mocks = self.shared.mocks.lock().unwrap_or_else(PoisonError::into_inner);
         mocks.retain(|(owner, _), _| owner != run);
     }
 }

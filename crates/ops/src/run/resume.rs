@@ -1,6 +1,7 @@
 //! `workflow.resume`: a run goes on; what that means is told first.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use milepost_driver::clock::now_ms;
@@ -11,6 +12,8 @@ use milepost_engine::resume::{
 };
 use milepost_engine::signal::{Reply, Signal, resumed_text};
 use milepost_engine::state::{End, Phase, State, Status};
+use milepost_engine::world::WorldChange;
+pub use milepost_engine::world::WorldPart;
 use milepost_engine::{Flow, Key, sentinel};
 use milepost_model::hint::Hint;
 use milepost_model::id::RunId;
@@ -22,9 +25,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::errors::{of_run, refused};
+use super::errors::{of_run, refused, world_missing};
 use super::past::JournaledPast;
+use super::request_sender::CatalogSender;
 use super::view::RunView;
+use super::world::Versions;
 use super::{begin, next, person};
 use crate::author::no_secrets;
 use crate::call::{Alone, Call, Caller};
@@ -63,6 +68,10 @@ pub struct Request {
     #[serde(default)]
     #[schemars(extend("x-rare" = true))]
     pub latest: bool,
+    /// The newest versions of its catalogs, and the workflow as it is pinned. `latest` moves both.
+    #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
+    pub latest_catalogs: bool,
     /// Inputs with another value.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub inputs: Map<String, Value>,
@@ -114,8 +123,34 @@ pub struct Response {
     /// What it costs, and what is saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<ForecastView>,
+    /// What its requests are made with from then on, where that is not what it was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<WorldChangeView>,
     /// The run as it stands.
     pub run: RunView,
+}
+
+/// Something that a run's requests are made with, before and after.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct WorldChangeView {
+    /// The catalog, or the workflow that a step runs.
+    pub name: String,
+    /// `address`, `credentials`, `document` or `workflow`.
+    #[schemars(with = "String")]
+    pub part: WorldPart,
+    /// What it was: a URL, names of credentials, or a hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// What it would be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+impl From<WorldChange> for WorldChangeView {
+    fn from(change: WorldChange) -> WorldChangeView {
+        let WorldChange { name, part, before, after } = change;
+        WorldChangeView { name, part, before, after }
+    }
 }
 
 /// What becomes of a step.
@@ -221,19 +256,24 @@ impl Later for Resume {
         let snapshot = runs.snapshot(&run).await.map_err(|error| of_run(&error))?;
         if request.is_plain() && is_open(&snapshot) {
             let run = go_on(runs, call, &snapshot).await?;
-            return Ok(Response { plan: Vec::new(), forecast: None, run });
+            return Ok(Response { plan: Vec::new(), forecast: None, changes: Vec::new(), run });
         }
         let view = RunView::of(&snapshot);
         if request.plan_only && request.changes_nothing() && view.goes_on_by_itself() {
-            return ahead(writer, &snapshot, view);
+            return ahead(writer, &snapshot, view).await;
         }
-        no_secrets(writer, &view, request.inputs.values().chain(request.overrides.values()))?;
-        let wanted = Wanted::of(writer, call, &request, &snapshot).await?;
+        let snapshot = match request.plan_only {
+            true => snapshot,
+            false => pinned(runs, snapshot).await?,
+        };
+        let sender = world(writer, &snapshot).await?;
+        no_secrets(&sender.place().writer, &view, request.inputs.values().chain(request.overrides.values()))?;
+        let wanted = Wanted::of(&sender, call, &request, &snapshot).await?;
         let planned = resume::plan(
             &snapshot.flow,
             &wanted.flow,
             &snapshot.state,
-            writer.sender()?,
+            &*wanted.sender,
             &wanted.request,
         );
         let planned = planned.map_err(|failure| match view.is_left() {
@@ -241,6 +281,7 @@ impl Later for Resume {
             _ => refused(&failure, &run),
         })?;
         let (plan, forecast) = with_children(writer, &snapshot.state, &planned).await?;
+        let changes = changes(&snapshot.state, &planned.resumption);
         if !request.plan_only {
             carry_out(writer, call, &snapshot, wanted, planned.resumption).await?;
         }
@@ -248,7 +289,7 @@ impl Later for Resume {
             true => super::view(runs, &run).await?,
             false => super::follow(runs, &Alone, &run, limits::CONSEQUENCES_WAIT).await?,
         };
-        Ok(Response { plan, forecast: Some(forecast), run })
+        Ok(Response { plan, forecast: Some(forecast), changes, run })
     }
 
     fn example() -> Request {
@@ -269,6 +310,15 @@ impl Request {
         self.latest || self.version == Some(Version::Latest)
     }
 
+    /// Which versions a run is to go on with.
+    fn versions(&self) -> Versions {
+        match (self.is_latest(), self.latest_catalogs) {
+            (true, _) => Versions::Latest,
+            (false, true) => Versions::LatestCatalogs,
+            (false, false) => Versions::Pinned,
+        }
+    }
+
     /// Nothing is to be different: the run only goes on.
     fn is_plain(&self) -> bool {
         !self.plan_only && self.changes_nothing()
@@ -278,6 +328,7 @@ impl Request {
     fn changes_nothing(&self) -> bool {
         self.from.is_none()
             && !self.is_latest()
+            && !self.latest_catalogs
             && self.inputs.is_empty()
             && self.redo.is_empty()
             && self.overrides.is_empty()
@@ -313,6 +364,10 @@ async fn carry_out(
     given.retain(|name, _| told.contains(name));
     sender.seal(run, &given);
     sender.keep(run, wanted.secrets);
+    if resumption.world.is_some() {
+        let kept = sender.keep_texts(wanted.sender.place()).await;
+        kept.map_err(|missing| world_missing(run, &missing))?;
+    }
     let signal = Signal::Resume { seq, resumption };
     let tell = Tell { signal, id: None, text: wanted.text, patience: limits::TAKEN_IN_WAIT };
     match writer.runs()?.send(run, tell).await.map_err(|error| of_run(&error))? {
@@ -343,6 +398,33 @@ async fn uncounted(writer: &Writer, state: &State) -> Option<RunId> {
     let waits =
         matches!(snapshot.state.phase(&parent.key), Phase::Child(run) if *run == state.head.run);
     (!waits && !snapshot.state.head.budget.is_empty()).then_some(above)
+}
+
+/// The sender for the world that a run has now.
+async fn world(writer: &Writer, snapshot: &Snapshot) -> Result<Arc<CatalogSender>, Problem> {
+    let opened = writer.sender()?.world_of(&snapshot.state.head).await;
+    opened.map(|(sender, _)| sender).map_err(|missing| world_missing(&snapshot.run, &missing))
+}
+
+/// A run that has not ended gets its world before it is told how to go on: that is an event of its
+/// own, and what is planned is planned for the events there are.
+async fn pinned(runs: &dyn RunService, snapshot: Snapshot) -> Result<Snapshot, Problem> {
+    if snapshot.state.head.world.is_some() || snapshot.state.end.is_some() {
+        return Ok(snapshot);
+    }
+    let run = &snapshot.run;
+    runs.acquire(run).await.map_err(|error| of_run(&error))?;
+    let (after, patience) = (snapshot.state.seq, limits::TAKEN_IN_WAIT);
+    let wait = Wait { after, until: Until::News, patience, gather: Duration::ZERO };
+    runs.wait(run, wait).await.map_err(|error| of_run(&error))?;
+    runs.snapshot(run).await.map_err(|error| of_run(&error))
+}
+
+/// What is different in the world that a run would go on in.
+fn changes(state: &State, resumption: &Resumption) -> Vec<WorldChangeView> {
+    let Some(after) = resumption.world.as_ref() else { return Vec::new() };
+    let before = state.head.world.clone().unwrap_or_default();
+    before.changes(after).into_iter().map(WorldChangeView::from).collect()
 }
 
 /// A run that is paused, or that only nobody drives, goes on as it is.
@@ -379,16 +461,18 @@ struct Wanted {
     secrets: BTreeMap<String, milepost_model::secret::Secret>,
     /// Those of them that were given, and not taken from a default.
     given: Vec<String>,
+    /// Of the world that it goes on in.
+    sender: Arc<CatalogSender>,
 }
 
 impl Wanted {
     async fn of(
-        writer: &Writer,
+        sender: &CatalogSender,
         call: &dyn Call,
         request: &Request,
         snapshot: &Snapshot,
     ) -> Result<Wanted, Problem> {
-        let state = &*snapshot.state;
+        let (state, writer) = (&*snapshot.state, &sender.place().writer);
         let mut wish = ResumeRequest::of(state, begin::actor(call));
         wish.origin = match request.from.as_deref() {
             None | Some("failed") => Origin::Failed,
@@ -443,21 +527,26 @@ impl Wanted {
             let known = |name: &String| state.head.env.contains_key(name);
             wish.env = read.into_iter().filter(|(name, _)| !known(name)).collect();
         }
-        Ok(Wanted { flow, text, request: wish, secrets, given: named })
+        let sender = sender.moved(flow.workflow(), request.versions());
+        let world = sender.place().world.clone().map(Box::new);
+        wish.world = world.filter(|world| state.head.world.as_ref() != Some(world));
+        Ok(Wanted { flow, text, request: wish, secrets, given: named, sender })
     }
 }
 
 /// What a run would do that nobody drives. It goes on as it is, so there is nothing to decide.
-fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Response, Problem> {
+async fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Response, Problem> {
     let (flow, state) = (&snapshot.flow, &*snapshot.state);
-    let planned = resume::ahead(flow, state, writer.sender()?, now_ms());
+    let sender = world(writer, snapshot).await?;
+    let planned = resume::ahead(flow, state, &*sender, now_ms());
     let (steps, forecast) = planned.map_err(|failure| refused(&failure, &snapshot.run))?;
     let mut forecast = forecast_view(&forecast);
     let has_children = state.open().any(|(_, step)| matches!(step.phase, Phase::Child(_)));
     if has_children || forecast.children.most != Some(0) {
         forecast.is_open();
     }
-    Ok(Response { plan: step_views(&steps), forecast: Some(forecast), run })
+    let (plan, changes) = (step_views(&steps), Vec::new());
+    Ok(Response { plan, forecast: Some(forecast), changes, run })
 }
 
 /// A run that has not ended is not changed, even where nobody drives it.
@@ -528,7 +617,8 @@ async fn continued(
         return Ok(Some((Vec::new(), ForecastView::default())));
     }
     let (flow, state) = (&snapshot.flow, &*snapshot.state);
-    match plan_continuation(writer.sender()?, flow, state, &BTreeMap::new(), now_ms()) {
+    let Ok(sender) = world(writer, &snapshot).await else { return Ok(None) };
+    match plan_continuation(&*sender, flow, state, &BTreeMap::new(), now_ms()) {
         Ok(planned) => with_children(writer, state, &planned).await.map(Some),
         Err(_) => Ok(None),
     }

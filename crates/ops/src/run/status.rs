@@ -98,6 +98,9 @@ impl Later for Status {
         if let Some(step) = &request.step_id {
             only(runs, &run, step, &mut view).await?;
         }
+        if view.is_left() || view.has_open_question() {
+            view.lacks(reader, &run).await;
+        }
         Ok(Response::Run(Box::new(view)))
     }
 

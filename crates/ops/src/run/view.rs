@@ -10,6 +10,7 @@ pub use milepost_engine::view::WaitingKind;
 use milepost_engine::view::{self, Brief, Waiting};
 use milepost_engine::{Failure, Flow, Key, shown};
 use milepost_model::hint::Invocation;
+use milepost_model::id::RunId;
 use milepost_model::problem::Code;
 use milepost_model::step::Action;
 use milepost_model::wording::Worded;
@@ -17,8 +18,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::errors::{failure_of, world_missing};
 use super::next::{Next, resume, resume_with};
 use super::sent::SentView;
+use super::world;
+use crate::reader::Reader;
 
 /// A run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -35,7 +39,7 @@ pub struct RunView {
     /// What it came to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_output: Option<Value>,
-    /// Why it failed.
+    /// Why it failed, or why it cannot go on here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<ProblemView>,
     /// Who has to do what before it goes on.
@@ -301,6 +305,19 @@ impl RunView {
             sent: None,
         });
         self.next = Some(Next::resume(&self.run_id));
+    }
+
+    /// Whether it waits for somebody, so that no process has to have its world now.
+    pub(crate) fn has_open_question(&self) -> bool {
+        self.status == RunStatus::Waiting
+    }
+
+    /// Says what of its world is not here, where nobody can drive it for that reason.
+    pub(crate) async fn lacks(&mut self, reader: &Reader, run: &RunId) {
+        let Ok(snapshot) = reader.runs().snapshot(run).await else { return };
+        if let Some(missing) = world::missing(reader, &snapshot.state.head).await {
+            self.problem = Some(ProblemView::of(&failure_of(&world_missing(run, &missing))));
+        }
     }
 
     /// Whether nobody drives it.

@@ -207,6 +207,23 @@ impl Catalogs {
         (stamp == mark.0).then(|| Parts::new(file, stamp))
     }
 
+    /// The document of a catalog, if it is the one with this hash now. Takes no lock.
+    pub fn document_with(&self, record: &Record, hash: Digest) -> Option<StoredDocument> {
+        let found = self.read_document(&record.id, record.format).ok()?;
+        (found.sha256 == hash).then_some(found)
+    }
+
+    /// Whether the document of a catalog is untouched since it was marked.
+    pub fn is_untouched(&self, record: &Record, mark: Mark) -> bool {
+        let path = self.document_path(&record.id, record.format);
+        std::fs::symlink_metadata(&path).is_ok_and(|file| Stamp::of_file(file) == mark.0)
+    }
+
+    /// The document of a catalog as it is now, whatever its record says. Takes no lock.
+    pub fn document_now(&self, record: &Record) -> Result<StoredDocument, FileError> {
+        self.read_document(&record.id, record.format)
+    }
+
     /// The document that was kept when the catalog of this id was removed.
     pub fn kept(&self, id: &CatalogId) -> Result<Option<StoredDocument>, FileError> {
         if self.is_there(&files::record(id))? {

@@ -10,6 +10,7 @@ use milepost_model::id::CatalogId;
 use milepost_model::source::Format;
 use url::Url;
 
+use super::text;
 use crate::hosts::PrivateHost;
 use crate::secrets::SecretName;
 use crate::settings::UnknownKey;
@@ -65,6 +66,22 @@ impl Record {
             names: BTreeMap::new(),
             warnings: Vec::new(),
         }
+    }
+
+    /// The text that a run pins: all that a request is made with, and nothing that is read live.
+    pub fn pinned_text(&self) -> String {
+        text::render(&Record { enabled: true, warnings: Vec::new(), ..self.clone() })
+    }
+
+    /// The record of a text that a run has pinned.
+    pub fn of_pinned(text: &str) -> Option<Record> {
+        text::parse(text.as_bytes()).ok()
+    }
+
+    /// The names of the secrets that a profile authenticates with.
+    pub fn credentials(&self, profile: &ProfileName) -> impl Iterator<Item = &SecretName> {
+        let schemes = self.auth.get(profile).into_iter().flat_map(BTreeMap::values);
+        schemes.flat_map(|credential| credential.secrets.values())
     }
 
     /// Whether a title means this catalog: people do not see case or spaces.

@@ -25,6 +25,7 @@ mod known;
 mod lease;
 mod list;
 mod look;
+mod pins;
 mod progress;
 mod purge;
 mod recovery;
@@ -38,6 +39,7 @@ mod wake;
 mod wal_scan;
 mod writer;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -66,6 +68,7 @@ pub use milepost_engine::ports::{
     Created, Cursor, Durability, Forgetting, Forgotten, HolderId, Lease, MessageId, PurgeFilter,
     PurgeReport, RememberedInputs, RestoreReport, RunFilter, RunStatus, Sent, Standing, Tally,
 };
+pub use pins::Pins;
 pub use recovery::noted_runs;
 pub use run::{NewRun, RunRow};
 pub use schema::FILE;
@@ -230,6 +233,17 @@ impl Runs {
         holder: Option<HolderId>,
         done: impl FnOnce(Result<Created, RunsError>) + Send + 'static,
     ) {
+        self.create_pinned(new, Pins::default(), holder, done);
+    }
+
+    /// The same with what it refers to.
+    pub fn create_pinned(
+        &self,
+        new: NewRun,
+        pins: Pins,
+        holder: Option<HolderId>,
+        done: impl FnOnce(Result<Created, RunsError>) + Send + 'static,
+    ) {
         if let Err(error) = event::check_size(&new.events) {
             return done(Err(error));
         }
@@ -238,7 +252,15 @@ impl Runs {
         }
         let manner = manner(new.durability);
         let done = counted(new.events.len(), |created: &Created| !created.already, done);
-        self.submit(manner, move |db, key| run::create(db, key, new, holder), done);
+        let create = move |db: Db<'_>, key: &ChainKey| {
+            let run = new.id.clone();
+            let created = run::create(db, key, new, holder)?;
+            if !created.already {
+                pins::keep(db, &run, &pins)?;
+            }
+            Ok(created)
+        };
+        self.submit(manner, create, done);
     }
 
     /// Records a run and waits.
@@ -253,6 +275,16 @@ impl Runs {
         what: Append,
         done: impl FnOnce(Result<Appended, RunsError>) + Send + 'static,
     ) {
+        self.append_pinned(what, Pins::default(), done);
+    }
+
+    /// The same with what the run refers to from now on.
+    pub fn append_pinned(
+        &self,
+        what: Append,
+        pins: Pins,
+        done: impl FnOnce(Result<Appended, RunsError>) + Send + 'static,
+    ) {
         let answers = what.answers.iter().try_for_each(|(_, answer)| inbox::check_size(answer));
         if let Err(error) = event::check_size(&what.events).and(answers) {
             return done(Err(error));
@@ -261,7 +293,14 @@ impl Runs {
             return done(Err(RunsError::Full));
         }
         let done = counted(what.events.len(), |_: &Appended| true, done);
-        self.submit(manner(what.durability), move |db, key| event::write(db, key, what), done);
+        let manner = manner(what.durability);
+        let write = move |db: Db<'_>, key: &ChainKey| {
+            let run = what.lease.run.clone();
+            let appended = event::write(db, key, what)?;
+            pins::keep(db, &run, &pins)?;
+            Ok(appended)
+        };
+        self.submit(manner, write, done);
     }
 
     /// Writes how requests ended when the disk is full: the reserve is given up for it, and nothing
@@ -618,6 +657,11 @@ impl Runs {
     /// What [`Runs::purge`] would remove.
     pub fn purgeable(&self, filter: &PurgeFilter) -> Result<PurgeReport, RunsError> {
         self.reading(|db, _| purge::count(db, filter))
+    }
+
+    /// Everything that runs refer to beside their own texts, by its hash.
+    pub fn referred(&self) -> Result<BTreeSet<Digest>, RunsError> {
+        self.reading(|db, _| pins::all(db))
     }
 
     /// Copies all runs as they are at one moment into a new directory, with the key.

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use super::chain::{ChainKey, Message};
 use super::db::{self, Db};
 use super::error::RunsError;
+use super::pins;
 use crate::file::{self, FileError, Readers};
 use crate::lock::Lock;
 
@@ -49,6 +50,7 @@ pub(super) fn open(directory: &Path) -> Result<(Connection, ChainKey), RunsError
         return Err(RunsError::Newer { path, found, known: VERSION });
     }
     add(&connection)?;
+    pins::prepare(&connection)?;
     let key = proven(&connection, directory)?;
     Ok((connection, key))
 }

@@ -23,9 +23,10 @@ use milepost_model::id::{InputName, RunId, WorkflowId};
 use tokio::sync::oneshot;
 
 use super::{
-    Alive, Append, Beat, Event, InboxRow, Listener, NewEvent, NewRun, OpenOptions, Runs, RunsError,
-    RunsReader, schema,
+    Alive, Append, Beat, Event, InboxRow, Listener, NewEvent, NewRun, OpenOptions, Pins, Runs,
+    RunsError, RunsReader, schema,
 };
+use crate::documents::KeptDocuments;
 use crate::file::FileError;
 use crate::limits;
 
@@ -198,13 +199,15 @@ impl Journal for SqliteJournal {
             standing: run.standing,
             events,
         };
-        self.write(move |runs, done| runs.create(new, Some(holder.clone()), done))
+        let pins = Pins::of(&run.entries, run.pinned);
+        self.write(move |runs, done| runs.create_pinned(new, pins, Some(holder.clone()), done))
     }
 
     fn append(&self, what: ports::Append) -> Answer<'_, ()> {
         Box::pin(async move {
+            let pins = Pins::of(&what.entries, Vec::new());
             let append = appended(what)?;
-            self.write(move |runs, done| runs.append(append, done)).await.map(drop)
+            self.write(move |runs, done| runs.append_pinned(append, pins, done)).await.map(drop)
         })
     }
 
@@ -421,7 +424,13 @@ impl History for SqliteJournal {
     }
 
     fn purge(&self, filter: PurgeFilter) -> Answer<'_, PurgeReport> {
-        ready(self.writer().and_then(|writer| writer.purge(&filter, self.now_ms())))
+        let purged = self.writer().and_then(|writer| {
+            let report = writer.purge(&filter, self.now_ms())?;
+            // The documents of catalogs lie beside the database.
+            KeptDocuments::at(&self.inner.directory).retain(&writer.referred()?)?;
+            Ok(report)
+        });
+        ready(purged)
     }
 
     fn backup<'a>(&'a self, to: &'a Path) -> Answer<'a, ()> {

@@ -16,6 +16,9 @@ use crate::{Place, Ran, finish};
 /// An answer that is stored beside its event; in the views, a word stands for it.
 const LONG_BYTES: usize = 66_000;
 
+/// The folder that the runs of all journals belong to.
+const WORKSPACE: &str = "/tmp/milepost-journals/work";
+
 /// A copy of a journal, at the moment at which its views were written down.
 ///
 /// The clock is set back to then: deadlines and timers of the runs have passed since.
@@ -84,6 +87,8 @@ impl Journal {
         let home = place.root.path().join("home");
         copy(&from.join("data"), &home.join(".local/share/milepost"));
         copy(&from.join("config"), &home.join(".config/milepost"));
+        // A run goes on in its own folder, or not at all.
+        fs::create_dir_all(WORKSPACE).expect("makes the folder");
         let text = fs::read_to_string(from.join("views.txt")).expect("reads");
         let (now_ms, views) = read(&text);
         Journal { place, now_ms, views, has_added_rule: false }

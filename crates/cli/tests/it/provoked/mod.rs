@@ -68,6 +68,7 @@ const SCENARIOS: &[(Code, Scenario)] = &[
     (Code::RunConflict, runs::nothing_to_decide),
     (Code::RunNotFound, || say(&[], "show run_nobody")),
     (Code::RunTimeout, runs::too_slow),
+    (Code::RunWorldMissing, runs::a_folder_that_is_gone),
     (Code::SecretNotFound, || say(&[], "secret remove NOBODY")),
     (Code::SecretsUnusable, documents::a_damaged_store),
     (Code::ServerError, protocol::no_handshake),

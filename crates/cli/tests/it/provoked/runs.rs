@@ -53,6 +53,16 @@ pub(super) fn a_refusal() -> Told {
     Told::Words(place.run(["show", &id]))
 }
 
+pub(super) fn a_folder_that_is_gone() -> Told {
+    let place = Place::with(&[("gone/w.yaml", "workflow: w\nsteps: [{id: a, prompt: Look}]\n")]);
+    let folder = place.path("gone");
+    let mut command = place.command();
+    let ran = finish(command.current_dir(&folder).args(["run", "w.yaml", "--json"]), "");
+    let id = last(&ran)["run_id"].as_str().expect("an id").to_owned();
+    std::fs::remove_dir_all(folder).expect("is removed");
+    Told::Words(place.run(["show", &id]))
+}
+
 pub(super) fn never_ready() -> Told {
     let server = Server::start(|_| answer(200, &json!({"items": []})));
     let repeat = "repeat: {until: size(output.items) > 0, every: 1ms, max_attempts: 2}";

@@ -229,7 +229,7 @@ fn flipped_bits_are_found_or_do_no_harm() {
     let mut all = Vec::new();
     {
         let runs = open(root.path());
-        for number in 0..40 {
+        for number in 0..48 {
             let lease = begun(&runs);
             let said: Vec<String> = (0..12).map(|at| format!("{number}/{at}").repeat(9)).collect();
             let said: Vec<&str> = said.iter().map(String::as_str).collect();

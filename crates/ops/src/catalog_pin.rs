@@ -1,0 +1,154 @@
+//! Versions of catalogs that runs are pinned to: a record and a document that stay as they were,
+//! whatever becomes of the catalog. Whether it is enabled is not part of a version.
+
+use std::sync::{Arc, OnceLock, PoisonError};
+
+use milepost_catalog::import::Inspection;
+use milepost_engine::ports::PinnedText;
+use milepost_engine::world::PinnedCatalog;
+use milepost_model::hint::{Hint, Invocation};
+use milepost_model::problem::{Code, Problem};
+use milepost_store::catalogs::{Catalogs, Mark, ProfileName, Record, StoredDocument};
+use milepost_store::{Digest, KeptDocuments};
+
+use crate::problems;
+use crate::shelf::{Loaded, Shelf, Table, Whole, whole};
+
+/// A version of a catalog.
+#[derive(Debug)]
+pub(crate) struct CatalogPin {
+    pub(crate) record: Arc<Record>,
+    pub(crate) document: Digest,
+    /// The record as it is kept for runs.
+    pub(crate) text: PinnedText,
+    /// What its document is known by again, where it is that of the catalog.
+    mark: Option<Mark>,
+    loaded: OnceLock<Arc<Loaded>>,
+}
+
+impl CatalogPin {
+    fn new(record: Arc<Record>, document: Digest, mark: Option<Mark>) -> CatalogPin {
+        let text = record.pinned_text();
+        let text = PinnedText { hash: Digest::of(text.as_bytes()), text: text.into() };
+        CatalogPin { record, document, text, mark, loaded: OnceLock::new() }
+    }
+
+    /// The version of a record that was kept; `None` when it is none.
+    pub(crate) fn of_kept(text: &str, document: Digest) -> Option<CatalogPin> {
+        let record = Arc::new(Record::of_pinned(text)?);
+        let text = PinnedText { hash: Digest::of(text.as_bytes()), text: text.into() };
+        Some(CatalogPin { record, document, text, mark: None, loaded: OnceLock::new() })
+    }
+
+    /// What a run writes down of it.
+    pub(crate) fn pinned(&self) -> PinnedCatalog {
+        let profile = ProfileName::default();
+        let names = self.record.credentials(&profile);
+        PinnedCatalog {
+            record: self.text.hash.to_string(),
+            document: self.document.to_string(),
+            environment: None,
+            base_url: self.record.base_url.as_ref().map(|base| base.url.clone()),
+            credentials: names.map(|name| name.as_str().to_owned()).collect(),
+        }
+    }
+}
+
+impl Shelf {
+    /// The version that a catalog has now, with its document kept for runs. What was found out at
+    /// the last call counts for as long as nobody touches the files.
+    pub(crate) fn newest_pin(&self, record: &Arc<Record>) -> Result<Arc<CatalogPin>, Problem> {
+        let known = self.newest().get(&record.id).cloned();
+        let known = known.filter(|pin| Arc::ptr_eq(&pin.record, record));
+        if let Some(pin) = known.as_ref()
+            && pin.mark.is_some_and(|mark| self.catalogs().is_untouched(record, mark))
+            && self.documents().has(pin.document)
+        {
+            return Ok(Arc::clone(pin));
+        }
+        let (document, mark) = self.document_version(record)?;
+        if let Some(pin) = known.filter(|pin| pin.document == document && pin.mark == mark) {
+            return Ok(pin);
+        }
+        let pin = Arc::new(CatalogPin::new(Arc::clone(record), document, mark));
+        self.newest().insert(record.id.clone(), Arc::clone(&pin));
+        Ok(pin)
+    }
+
+    /// The hash of a catalog's document, which is kept for runs from now on.
+    fn document_version(&self, record: &Arc<Record>) -> Result<(Digest, Option<Mark>), Problem> {
+        let (catalogs, kept) = (self.catalogs(), self.documents());
+        // One that was read whole before need not be read for its hash.
+        let mark = self.load(record)?.mark();
+        let mark = mark.filter(|mark| catalogs.is_untouched(record, *mark));
+        if mark.is_some() && kept.has(record.source_sha256) {
+            return Ok((record.source_sha256, mark));
+        }
+        let now = catalogs.document_now(record).map_err(|error| problems::of_file(&error))?;
+        if !kept.has(now.sha256) {
+            let done = kept.keep(now.sha256, &now.bytes);
+            done.map_err(|error| problems::of_file(&error))?;
+        }
+        let as_imported = now.sha256 == record.source_sha256;
+        if let Some(mark) = now.mark.filter(|_| as_imported) {
+            self.remember_mark(record, mark);
+        }
+        Ok((now.sha256, now.mark))
+    }
+
+    /// A version in memory; loaded once.
+    pub(crate) fn load_pinned(&self, pin: &CatalogPin) -> Result<Arc<Loaded>, Problem> {
+        if let Some(loaded) = pin.loaded.get() {
+            return Ok(Arc::clone(loaded));
+        }
+        let fresh = Arc::new(self.read_pinned(pin)?);
+        Ok(Arc::clone(pin.loaded.get_or_init(|| fresh)))
+    }
+
+    fn read_pinned(&self, pin: &CatalogPin) -> Result<Loaded, Problem> {
+        let CatalogPin { record, document, .. } = pin;
+        let pinned = Some((*document, self.documents().clone()));
+        // What is derived belongs to the document that was imported.
+        if *document == record.source_sha256
+            && let Some((table, cuts)) = self.derived_parts(record)
+        {
+            let parts = (table, cuts.map(|cuts| cuts.marked(pin.mark)));
+            return Ok(self.of_parts(record, parts, OnceLock::new(), pinned));
+        }
+        let read = pinned_document(&self.catalogs(), record, *document, self.documents())?;
+        let table = Table::of(&read.api, Inspection::of(&read.api), &record.names);
+        Ok(self.of_parts(record, (Arc::new(table), None), OnceLock::from(read.api), pinned))
+    }
+
+    fn newest(&self) -> std::sync::MutexGuard<'_, crate::shelf::PinsById> {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The document that runs are pinned to: as it is kept for them, or where it still is.
+pub(crate) fn pinned_document(
+    catalogs: &Catalogs,
+    record: &Record,
+    hash: Digest,
+    kept: &KeptDocuments,
+) -> Result<Whole, Problem> {
+    let bytes = kept.read(hash).map_err(|error| problems::of_file(&error))?;
+    let stored = match bytes {
+        Some(bytes) => Some(StoredDocument {
+            path: kept.file(hash),
+            format: record.format,
+            bytes,
+            sha256: hash,
+            edited: false,
+            mark: None,
+        }),
+        None => catalogs.document_with(record, hash),
+    };
+    let stored = stored.ok_or_else(|| {
+        let message = format!("the document of `{}` that the run is pinned to is gone", record.id);
+        let again = Invocation::of("catalog.import_openapi").with("overwrite", true);
+        let hint = Hint::text("import the same document again with ").call(again);
+        Problem::new(Code::CatalogInvalid, message, hint)
+    })?;
+    whole(record, StoredDocument { mark: None, ..stored })
+}

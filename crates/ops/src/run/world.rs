@@ -1,0 +1,458 @@
+//! The worlds of runs: the catalogs, texts and configuration that a run goes on with, whatever
+//! folder this process was started in.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use milepost_engine::event::RunCreated;
+use milepost_engine::ports::{Journal, PinnedText};
+use milepost_engine::world::{LANGUAGE, MissingWorld, RunWorld, WORLD_VERSION};
+use milepost_model::check::World as Checked;
+use milepost_model::commands::NoCommands;
+use milepost_model::document::Document;
+use milepost_model::hint::{Hint, Invocation};
+use milepost_model::id::CatalogId;
+use milepost_model::problem::{Code, Problem};
+use milepost_model::step::Action;
+use milepost_model::target::Target;
+use milepost_model::workflow::Workflow;
+use milepost_store::catalogs::{Catalogs, Record};
+use milepost_store::{Digest, Entry};
+
+use super::request_sender::Drafts;
+use crate::catalog_pin::CatalogPin;
+use crate::compiled::Compiled;
+use crate::limits;
+use crate::reader::Reader;
+use crate::writer::Writer;
+
+/// A world, ready to be used.
+#[derive(Debug)]
+pub(crate) struct OpenedWorld {
+    /// What acts in it: for the run's workspace, with the versions that it is pinned to.
+    pub(crate) writer: Writer,
+    /// What it is; nothing for what this process does for itself.
+    pub(crate) world: Option<RunWorld>,
+    pins: BTreeMap<CatalogId, Arc<CatalogPin>>,
+    texts: BTreeMap<String, Arc<WorkflowText>>,
+    pub(crate) drafts: Mutex<Drafts>,
+}
+
+/// The text of a workflow that a run is pinned to.
+#[derive(Debug)]
+pub(crate) struct WorkflowText {
+    text: PinnedText,
+    /// Where it is in the library, and so read already.
+    entry: Option<Arc<Entry>>,
+    compiled: OnceLock<Option<Arc<Compiled>>>,
+}
+
+impl WorkflowText {
+    fn new(text: &str, entry: Option<Arc<Entry>>) -> WorkflowText {
+        let text = PinnedText { hash: Digest::of(text.as_bytes()), text: text.into() };
+        WorkflowText { text, entry, compiled: OnceLock::new() }
+    }
+
+    fn hash(&self) -> String {
+        self.text.hash.to_string()
+    }
+
+    fn named(&self) -> Option<Named> {
+        match &self.entry {
+            Some(entry) => entry.document.workflow.as_ref().map(Named::of),
+            None => self.compiled().map(|compiled| Named::of(&compiled.workflow)),
+        }
+    }
+
+    /// The workflow. It was without errors when it was pinned, and is not checked again.
+    pub(crate) fn compiled(&self) -> Option<Arc<Compiled>> {
+        let compile = || decoded(&self.text.text).and_then(Compiled::of).map(Arc::new);
+        self.compiled.get_or_init(compile).clone()
+    }
+}
+
+fn decoded(text: &str) -> Option<Document> {
+    let world = Checked { commands: &NoCommands, env_allow: None };
+    let document = Document::read(text.as_bytes(), None, world);
+    document.workflow.is_some().then_some(document)
+}
+
+/// What a workflow names: catalogs that it may call, and workflows that it runs.
+struct Named {
+    catalogs: BTreeSet<CatalogId>,
+    workflows: BTreeSet<String>,
+}
+
+impl Named {
+    fn of(workflow: &Workflow) -> Named {
+        let (mut catalogs, mut workflows) = (BTreeSet::new(), BTreeSet::new());
+        let mut add = |target: &Target| match target {
+            Target::Command(command) => drop(catalogs.insert(command.group().clone())),
+            Target::Workflow(id) => drop(workflows.insert(id.to_string())),
+        };
+        for step in workflow.all_steps() {
+            match &step.action {
+                Action::Run(run) => add(&run.target.value),
+                Action::Prompt(prompt) => {
+                    prompt.verify.iter().for_each(|verify| add(&verify.run.value));
+                }
+                _ => {}
+            }
+        }
+        let providers = workflow.inputs.0.iter().filter_map(|(_, input)| input.provider.as_ref());
+        catalogs.extend(providers.map(|provider| provider.command.group().clone()));
+        Named { catalogs, workflows }
+    }
+}
+
+/// Which versions a run goes on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Versions {
+    /// Those that it has; what was not there when it began is pinned now.
+    Pinned,
+    /// The newest catalogs, with the texts that it has.
+    LatestCatalogs,
+    /// The newest of everything.
+    Latest,
+}
+
+/// Where the texts of other workflows come from.
+type FindText<'f> = dyn Fn(&str) -> Option<Arc<WorkflowText>> + 'f;
+/// Where the versions of catalogs come from.
+type FindPin<'f> = dyn Fn(&CatalogId) -> Option<Arc<CatalogPin>> + 'f;
+
+impl OpenedWorld {
+    /// What this process does for itself: with everything as it is now.
+    pub(crate) fn live(writer: Writer) -> OpenedWorld {
+        let (pins, texts, drafts) = (BTreeMap::new(), BTreeMap::new(), Mutex::default());
+        OpenedWorld { writer, world: None, pins, texts, drafts }
+    }
+
+    /// The world of a run of a workflow that begins now, in the workspace of a writer.
+    pub(crate) fn newest(writer: &Writer, workflow: &Workflow) -> OpenedWorld {
+        let texts = |id: &str| newest_text(writer, id);
+        OpenedWorld::gather(writer, workflow, &texts, &|id| newest_pin(writer, id))
+    }
+
+    /// The part of this world that a workflow needs; what is not in it is taken as it is now.
+    pub(crate) fn part(&self, workflow: &Workflow) -> OpenedWorld {
+        let writer = &self.writer;
+        let texts = |id: &str| self.texts.get(id).cloned().or_else(|| newest_text(writer, id));
+        let pins =
+            |id: &CatalogId| self.pins.get(id).cloned().or_else(|| newest_pin(writer, id));
+        OpenedWorld::gather(writer, workflow, &texts, &pins)
+    }
+
+    /// The world that a run of this one goes on in, with a text of its workflow.
+    pub(crate) fn moved(&self, workflow: &Workflow, versions: Versions) -> OpenedWorld {
+        let writer = &self.writer;
+        let texts = |id: &str| self.texts.get(id).cloned().or_else(|| newest_text(writer, id));
+        match versions {
+            Versions::Pinned => self.part(workflow),
+            Versions::LatestCatalogs => {
+                OpenedWorld::gather(writer, workflow, &texts, &|id| newest_pin(writer, id))
+            }
+            Versions::Latest => OpenedWorld::newest(writer, workflow),
+        }
+    }
+
+    /// All that a workflow, and those that it runs, refers to. What is not there is not pinned: a
+    /// step that needs it fails as one that was never there.
+    fn gather(
+        writer: &Writer,
+        workflow: &Workflow,
+        text: &FindText<'_>,
+        pin: &FindPin<'_>,
+    ) -> OpenedWorld {
+        let mut texts = BTreeMap::new();
+        let Named { mut catalogs, workflows } = Named::of(workflow);
+        let mut open: Vec<String> = workflows.into_iter().collect();
+        while let Some(id) = open.pop() {
+            if texts.contains_key(&id) || texts.len() >= limits::WORLD_WORKFLOWS {
+                continue;
+            }
+            let Some(found) = text(&id) else { continue };
+            if let Some(named) = found.named() {
+                catalogs.extend(named.catalogs);
+                open.extend(named.workflows);
+            }
+            texts.insert(id, found);
+        }
+        let pins: BTreeMap<_, _> =
+            catalogs.into_iter().filter_map(|id| pin(&id).map(|pin| (id, pin))).collect();
+        let config = writer.reader.locations().config.display().to_string();
+        let world = RunWorld {
+            version: WORLD_VERSION,
+            language: LANGUAGE,
+            config: Some(config),
+            workflows: texts.iter().map(|(id, text)| (id.clone(), text.hash())).collect(),
+            catalogs: pins.iter().map(|(id, pin)| (id.to_string(), pin.pinned())).collect(),
+        };
+        OpenedWorld::of(writer, world, pins, texts)
+    }
+
+    fn of(
+        writer: &Writer,
+        world: RunWorld,
+        pins: BTreeMap<CatalogId, Arc<CatalogPin>>,
+        texts: BTreeMap<String, Arc<WorkflowText>>,
+    ) -> OpenedWorld {
+        let writer = writer.pinned(pins.clone());
+        OpenedWorld { writer, world: Some(world), pins, texts, drafts: Mutex::default() }
+    }
+
+    /// Whether commands of a catalog are those of a pinned version.
+    pub(crate) fn pins(&self, catalog: &CatalogId) -> bool {
+        self.world.is_none() || self.pins.contains_key(catalog)
+    }
+
+    /// The text of a workflow that it is pinned to.
+    pub(crate) fn text(&self, workflow: &str) -> Option<&Arc<WorkflowText>> {
+        self.texts.get(workflow)
+    }
+
+    /// The texts that it refers to, to be kept with the run.
+    pub(crate) fn pinned_texts(&self) -> Vec<PinnedText> {
+        let records = self.pins.values().map(|pin| &pin.text);
+        self.texts.values().map(|text| &text.text).chain(records).cloned().collect()
+    }
+
+    /// The texts of a workflow and of all that it runs, by id; nothing for one that is not there.
+    pub(crate) fn texts_below(&self, workflow: &str) -> BTreeMap<String, Option<Arc<str>>> {
+        let (mut known, mut open) = (BTreeMap::new(), vec![workflow.to_owned()]);
+        while let Some(id) = open.pop() {
+            if known.contains_key(&id) {
+                continue;
+            }
+            let text = self.texts.get(&id).cloned();
+            let text = text.or_else(|| {
+                self.world.is_none().then(|| newest_text(&self.writer, &id)).flatten()
+            });
+            if let Some(named) = text.as_ref().and_then(|text| text.named()) {
+                open.extend(named.workflows);
+            }
+            known.insert(id, text.map(|text| Arc::clone(&text.text.text)));
+        }
+        known
+    }
+}
+
+fn newest_text(writer: &Writer, id: &str) -> Option<Arc<WorkflowText>> {
+    let entry = writer.reader.workflow(id).ok()?;
+    entry.document.workflow.as_ref()?;
+    let source = entry.document.source.as_ref()?;
+    let text = WorkflowText::new(source.text(), Some(Arc::clone(&entry)));
+    Some(Arc::new(text))
+}
+
+fn newest_pin(writer: &Writer, id: &CatalogId) -> Option<Arc<CatalogPin>> {
+    let shelf = writer.reader.shelf();
+    let record = shelf.known(id).ok()??;
+    shelf.newest_pin(&record).ok()
+}
+
+/// The worlds that this process has open: those that were used last.
+#[derive(Debug)]
+pub(crate) struct Worlds {
+    /// What acts for this process.
+    root: Writer,
+    workspaces: Mutex<VecDeque<Writer>>,
+    opened: Mutex<VecDeque<(String, Arc<OpenedWorld>)>>,
+}
+
+impl Worlds {
+    pub(crate) fn new(root: Writer) -> Worlds {
+        Worlds { root, workspaces: Mutex::default(), opened: Mutex::default() }
+    }
+
+    /// What acts for a workspace whose configuration is in a file.
+    fn workspace(&self, folder: &str, config: Option<&str>) -> Writer {
+        let (folder, config) = (Path::new(folder), config.map(Path::new));
+        let own = self.root.reader.locations();
+        let is_own = |config: &Path| config == own.config;
+        if folder == self.root.reader.workspace() && config.is_none_or(is_own) {
+            return self.root.clone();
+        }
+        let locations = own.of_workspace(folder, config);
+        let mut all = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = all.iter().find(|one| *one.reader.locations() == locations) {
+            return known.clone();
+        }
+        let fresh = self.root.of_workspace(locations);
+        if all.len() >= limits::WORKSPACES_OPEN {
+            all.pop_front();
+        }
+        all.push_back(fresh.clone());
+        fresh
+    }
+
+    /// Has a world at hand for a run of a workspace that is about to begin.
+    pub(crate) fn keep(&self, workspace: &str, world: OpenedWorld) -> Arc<OpenedWorld> {
+        let Some(known) = world.world.as_ref().and_then(|one| self.find(workspace, one)) else {
+            let world = Arc::new(world);
+            let mut all = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+            if all.len() >= limits::WORLDS_OPEN {
+                all.pop_front();
+            }
+            all.push_back((workspace.to_owned(), Arc::clone(&world)));
+            return world;
+        };
+        known
+    }
+
+    fn find(&self, workspace: &str, world: &RunWorld) -> Option<Arc<OpenedWorld>> {
+        let mut all = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = all.iter().position(|(folder, one)| {
+            folder == workspace && one.world.as_ref().is_some_and(|one| one == world)
+        })?;
+        let found = all.remove(index)?;
+        let opened = Arc::clone(&found.1);
+        all.push_back(found);
+        Some(opened)
+    }
+
+    /// The world of a run; one that was started without gets that of its workspace as it is now,
+    /// which is to be recorded.
+    pub(crate) async fn open(
+        &self,
+        journal: &dyn Journal,
+        head: &RunCreated,
+    ) -> Result<(Arc<OpenedWorld>, Option<RunWorld>), MissingWorld> {
+        if let Some(missing) = unusable(head) {
+            return Err(missing);
+        }
+        let Some(world) = head.world.as_deref() else {
+            let opened = self.first(journal, head).await?;
+            let world = opened.world.clone();
+            return Ok((opened, world));
+        };
+        if let Some(opened) = self.find(&head.workspace, world) {
+            opened.has_documents()?;
+            return Ok((opened, None));
+        }
+        let writer = self.workspace(&head.workspace, world.config.as_deref());
+        let opened = read(journal, &writer, world).await?;
+        opened.has_documents()?;
+        Ok((self.keep(&head.workspace, opened), None))
+    }
+
+    /// The world of a run that was started without one.
+    async fn first(
+        &self,
+        journal: &dyn Journal,
+        head: &RunCreated,
+    ) -> Result<Arc<OpenedWorld>, MissingWorld> {
+        let missing = || MissingWorld::Workflow { workflow: head.workflow.clone() };
+        let own = text_of(journal, &head.text_hash).await?.ok_or_else(missing)?;
+        let document = decoded(&own).ok_or_else(missing)?;
+        let workflow = document.workflow.as_ref().ok_or_else(missing)?;
+        let writer = self.workspace(&head.workspace, None);
+        let opened = self.keep(&head.workspace, OpenedWorld::newest(&writer, workflow));
+        keep_texts(journal, &opened).await?;
+        Ok(opened)
+    }
+}
+
+/// Why a run cannot have its world, as far as that can be told without reading it.
+fn unusable(head: &RunCreated) -> Option<MissingWorld> {
+    // A process without a folder starts runs that belong to none.
+    if !head.workspace.is_empty() && !Path::new(&head.workspace).is_dir() {
+        return Some(MissingWorld::Workspace { path: head.workspace.clone() });
+    }
+    let newer = |world: &RunWorld| world.version > WORLD_VERSION || world.language > LANGUAGE;
+    head.world.as_deref().is_some_and(newer).then_some(MissingWorld::Newer)
+}
+
+/// What of a run's world is not here, without making any of it ready.
+pub(crate) async fn missing(reader: &Reader, head: &RunCreated) -> Option<MissingWorld> {
+    if let Some(missing) = unusable(head) {
+        return Some(missing);
+    }
+    let world = head.world.as_deref()?;
+    let journal = &*reader.ports().journal;
+    for (workflow, hash) in &world.workflows {
+        if text_of(journal, hash).await.is_ok_and(|text| text.is_none()) {
+            return Some(MissingWorld::Workflow { workflow: workflow.clone() });
+        }
+    }
+    let (folder, config) = (Path::new(&head.workspace), world.config.as_deref().map(Path::new));
+    let catalogs = Catalogs::open(&reader.locations().of_workspace(folder, config));
+    for (catalog, pinned) in &world.catalogs {
+        let Ok(Some(text)) = text_of(journal, &pinned.record).await else {
+            return Some(MissingWorld::Record { catalog: catalog.clone() });
+        };
+        let document = Digest::parse(&pinned.document);
+        let kept = |hash: &Digest| reader.shelf().documents().has(*hash);
+        let there = |hash| Some(catalogs.document_with(&Record::of_pinned(&text)?, hash).is_some());
+        if !document.is_some_and(|hash| kept(&hash) || there(hash) == Some(true)) {
+            return Some(MissingWorld::Document { catalog: catalog.clone() });
+        }
+    }
+    None
+}
+
+/// Keeps the texts of a world for a run that exists already.
+pub(crate) async fn keep_texts(
+    journal: &dyn Journal,
+    opened: &OpenedWorld,
+) -> Result<(), MissingWorld> {
+    for PinnedText { text, .. } in opened.pinned_texts() {
+        let kept = journal.keep_text(text.to_string()).await;
+        kept.map_err(|error| MissingWorld::Unreadable { reason: error.to_string() })?;
+    }
+    Ok(())
+}
+
+async fn text_of(journal: &dyn Journal, hash: &str) -> Result<Option<String>, MissingWorld> {
+    let Some(hash) = Digest::parse(hash) else { return Ok(None) };
+    let read = journal.text(hash).await;
+    read.map_err(|error| MissingWorld::Unreadable { reason: error.to_string() })
+}
+
+/// A world out of what is kept for runs.
+async fn read(
+    journal: &dyn Journal,
+    writer: &Writer,
+    world: &RunWorld,
+) -> Result<OpenedWorld, MissingWorld> {
+    let (mut pins, mut texts) = (BTreeMap::new(), BTreeMap::new());
+    for (id, hash) in &world.workflows {
+        let text = text_of(journal, hash).await?;
+        let text = text.ok_or_else(|| MissingWorld::Workflow { workflow: id.clone() })?;
+        texts.insert(id.clone(), Arc::new(WorkflowText::new(&text, None)));
+    }
+    for (name, pinned) in &world.catalogs {
+        let missing = || MissingWorld::Record { catalog: name.clone() };
+        let id = CatalogId::parse(name).map_err(|_| missing())?;
+        let text = text_of(journal, &pinned.record).await?.ok_or_else(missing)?;
+        let document = Digest::parse(&pinned.document).ok_or_else(missing)?;
+        let pin = CatalogPin::of_kept(&text, document).ok_or_else(missing)?;
+        pins.insert(id, Arc::new(pin));
+    }
+    Ok(OpenedWorld::of(writer, world.clone(), pins, texts))
+}
+
+impl OpenedWorld {
+    /// Whether every document is there. One that only its catalog still has is kept again.
+    fn has_documents(&self) -> Result<(), MissingWorld> {
+        let shelf = self.writer.reader.shelf();
+        for (id, pin) in &self.pins {
+            if shelf.documents().has(pin.document) {
+                continue;
+            }
+            let there = shelf.catalogs().document_with(&pin.record, pin.document);
+            let there = there.ok_or_else(|| MissingWorld::Document { catalog: id.to_string() })?;
+            let kept = shelf.documents().keep(pin.document, &there.bytes);
+            kept.map_err(|error| MissingWorld::Unreadable { reason: error.to_string() })?;
+        }
+        Ok(())
+    }
+}
+
+/// The problem of a catalog that came after its run had begun.
+pub(crate) fn came_later(catalog: &str) -> Problem {
+    let message = format!("catalog `{catalog}` came after this run had begun");
+    let hint = Hint::text("let it go on with ").call(Invocation::of("workflow.resume"));
+    Problem::new(Code::CatalogNotFound, message, hint)
+}

@@ -1,0 +1,81 @@
+//! Documents of catalogs that runs are pinned to, each under the hash of its bytes. A document may
+//! be many megabytes, so it is written once, and a run that starts only looks whether it is there.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use milepost_catalog::limits::DOCUMENT_BYTES;
+use milepost_model::digest::Digest;
+
+use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
+use crate::limits;
+
+/// The documents that are kept for runs.
+#[derive(Debug, Clone)]
+pub struct KeptDocuments {
+    path: PathBuf,
+}
+
+impl KeptDocuments {
+    /// Those of a data directory. Looks at nothing yet.
+    pub fn at(data: &Path) -> KeptDocuments {
+        KeptDocuments { path: data.join("documents") }
+    }
+
+    /// Whether a document is kept.
+    pub fn has(&self, hash: Digest) -> bool {
+        self.file(hash).is_file()
+    }
+
+    /// Keeps a document under its hash, once.
+    pub fn keep(&self, hash: Digest, bytes: &[u8]) -> Result<(), FileError> {
+        file::make_directory(&self.path, Readers::Owner)?;
+        let manner =
+            Manner { replace: Replace::No, readers: Readers::Owner, lasting: Lasting::Synced };
+        match file::write(&self.file(hash), bytes, manner) {
+            Ok(()) | Err(FileError::Exists { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A document; `None` where it is not there as it was kept.
+    pub fn read(&self, hash: Digest) -> Result<Option<Vec<u8>>, FileError> {
+        match file::read_document(&self.file(hash), DOCUMENT_BYTES) {
+            Ok(bytes) => Ok((Digest::of(&bytes) == hash).then_some(bytes)),
+            Err(FileError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Where a document is.
+    pub fn file(&self, hash: Digest) -> PathBuf {
+        self.path.join(hash.to_string())
+    }
+
+    /// Removes the documents that nobody refers to any more, except those that were just written:
+    /// the run that they were written for may be about to begin.
+    pub fn retain(&self, referred: &BTreeSet<Digest>) -> Result<u64, FileError> {
+        let mut removed = 0;
+        let entries = match fs::read_dir(&self.path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+            Err(error) => return Err(FileError::of(&self.path, error)),
+        };
+        for entry in entries.flatten() {
+            let hash = entry.file_name().to_str().and_then(Digest::parse);
+            let unused = hash.is_some_and(|hash| !referred.contains(&hash));
+            if unused && age(&entry) >= limits::DOCUMENT_UNUSED && file::remove(&entry.path())? {
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+}
+
+fn age(entry: &fs::DirEntry) -> Duration {
+    let modified = entry.metadata().and_then(|metadata| metadata.modified());
+    let age = modified.ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
+    age.unwrap_or_default()
+}

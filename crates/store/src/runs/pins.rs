@@ -1,0 +1,78 @@
+//! What runs refer to beside their own texts: it is kept for as long as they do.
+
+use std::collections::BTreeSet;
+
+use milepost_engine::event::{Entry, Event};
+use milepost_engine::ports::PinnedText;
+use milepost_model::digest::Digest;
+use milepost_model::id::RunId;
+use rusqlite::{Connection, params};
+
+use super::db::Db;
+use super::error::RunsError;
+
+/// The tables, for those who may make them.
+const TABLES: &str = include_str!("pins.sql");
+
+/// What a run refers to from now on.
+#[derive(Debug, Clone, Default)]
+pub struct Pins {
+    /// Texts that may not be here yet.
+    pub texts: Vec<PinnedText>,
+    /// Everything, by its hash.
+    pub hashes: Vec<Digest>,
+}
+
+impl Pins {
+    /// What events refer to.
+    pub(super) fn of(entries: &[Entry], texts: Vec<PinnedText>) -> Pins {
+        let worlds = entries.iter().filter_map(|entry| entry.event.world());
+        let mut hashes: BTreeSet<Digest> =
+            worlds.flat_map(milepost_engine::world::RunWorld::hashes).collect();
+        hashes.extend(entries.iter().filter_map(|entry| match &entry.event {
+            Event::RunResumedFrom(resumption) => Digest::parse(&resumption.text_hash),
+            _ => None,
+        }));
+        Pins { texts, hashes: hashes.into_iter().collect() }
+    }
+}
+
+/// Makes the tables where they are not there yet. They only add to those of the version, so that
+/// programs that do not know them go on.
+pub(super) fn prepare(connection: &Connection) -> Result<(), RunsError> {
+    if !is_there(Db::reading(connection))? {
+        connection.execute_batch(TABLES)?;
+    }
+    Ok(())
+}
+
+fn is_there(db: Db<'_>) -> Result<bool, RunsError> {
+    let sql = "SELECT 1 FROM sqlite_master WHERE name = 'run_refs_freed'";
+    Ok(db.first(sql, [], |row| row.get::<_, u64>(0))?.is_some())
+}
+
+/// Keeps what a run refers to.
+pub(super) fn keep(db: Db<'_>, run: &RunId, pins: &Pins) -> Result<(), RunsError> {
+    for PinnedText { hash, text } in &pins.texts {
+        let there = "SELECT 1 FROM texts WHERE hash = ?1";
+        if db.first(there, [hash.bytes()], |row| row.get::<_, u64>(0))?.is_none() {
+            let keep = "INSERT INTO texts(hash, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+            db.execute(keep, params![hash.bytes(), &**text])?;
+        }
+    }
+    let refer = "INSERT INTO run_refs(run, hash) SELECT key, ?2 FROM runs WHERE id = ?1 \
+                 ON CONFLICT DO NOTHING";
+    for hash in &pins.hashes {
+        db.execute(refer, params![run.as_str(), hash.bytes()])?;
+    }
+    Ok(())
+}
+
+/// Everything that runs refer to.
+pub(super) fn all(db: Db<'_>) -> Result<BTreeSet<Digest>, RunsError> {
+    if !is_there(db)? {
+        return Ok(BTreeSet::new());
+    }
+    let read = db.all("SELECT DISTINCT hash FROM run_refs", [], |row| row.get::<_, [u8; 32]>(0))?;
+    Ok(read.into_iter().map(Digest::from_bytes).collect())
+}
