@@ -14,6 +14,8 @@ use crate::workspace::Workspace;
 struct Area {
     name: &'static str,
     package: &'static str,
+    /// The names that its tests begin with; all of the package where there are none.
+    tests: &'static [&'static str],
     counts: &'static [(&'static str, u64)],
 }
 
@@ -22,9 +24,22 @@ const AREAS: &[Area] = &[
     Area {
         name: "service",
         package: "milepost-driver",
+        tests: &[],
         counts: &[("MILEPOST_SEEDS", 50_000), ("MILEPOST_KILLS", 5_000), ("MILEPOST_CRASHES", 60)],
     },
-    Area { name: "runs", package: "milepost-store", counts: &[("MILEPOST_DAMAGES", 1_000)] },
+    // Some minutes.
+    Area {
+        name: "runs",
+        package: "milepost-store",
+        tests: &["runs::log_damage::"],
+        counts: &[("MILEPOST_DAMAGES", 1_000)],
+    },
+    Area {
+        name: "runs",
+        package: "milepost-cli",
+        tests: &["worlds::"],
+        counts: &[("MILEPOST_WORLD_KILLS", 100)],
+    },
 ];
 
 /// Where simulations begin.
@@ -33,12 +48,22 @@ const FIRST_SEED: &str = "MILEPOST_FIRST_SEED";
 const SEEDS_A_DAY: u64 = 1_000_000;
 
 pub(crate) fn run(workspace: &Workspace, name: &str) -> Result<ExitCode> {
-    let Some(area) = AREAS.iter().find(|area| area.name == name) else {
+    if !AREAS.iter().any(|area| area.name == name) {
         bail!("there is no area `{name}`, only {}", names());
-    };
+    }
+    let mut all_passed = true;
+    for area in AREAS.iter().filter(|area| area.name == name) {
+        all_passed &= soak(workspace, area)?;
+    }
+    Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs the suites of one package; whether all of it passed.
+fn soak(workspace: &Workspace, area: &Area) -> Result<bool> {
     let mut command = workspace.cargo();
     // Not by nextest, which ends what takes minutes.
-    command.args(["test", "--locked", "--package", area.package, "--test", "it"]);
+    command.args(["test", "--locked", "--package", area.package, "--test", "it", "--"]);
+    command.args(area.tests);
     let first = first_seed(SystemTime::now());
     let counts = area.counts.iter().copied().chain([(FIRST_SEED, first)]);
     let mut told = Vec::new();
@@ -48,13 +73,13 @@ pub(crate) fn run(workspace: &Workspace, name: &str) -> Result<ExitCode> {
         told.push(format!("{variable}={count}"));
         command.env(variable, count);
     }
-    let told = told.join(" ");
+    let (name, told) = (format!("{} of {}", area.name, area.package), told.join(" "));
     eprintln!("soak {name}: {told}");
     let began = Instant::now();
     let status = command.status().context("cannot start cargo test")?;
     let (word, seconds) = (if status.success() { "passed" } else { "failed" }, began.elapsed());
     println!("soak {name}: {word} after {} s: {told}", seconds.as_secs());
-    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(status.success())
 }
 
 /// The first seed of a day.
@@ -64,7 +89,8 @@ fn first_seed(now: SystemTime) -> u64 {
 }
 
 pub(crate) fn names() -> String {
-    let names: Vec<&str> = AREAS.iter().map(|area| area.name).collect();
+    let mut names: Vec<&str> = AREAS.iter().map(|area| area.name).collect();
+    names.dedup();
     names.join(", ")
 }
 

@@ -115,9 +115,13 @@ impl Driver {
     ) -> Result<(), Failure> {
         let (run, flow, state) = (&child.run, &written.flow, &*written.state);
         let world = self.world(run, &state.head).await.map_err(|error| failure_of(&error))?;
-        let planned =
-            plan_continuation(&*world.sender, flow, state, &child.rest, self.now_ms())?;
-        let resumption = planned.resumption;
+        let planned = plan_continuation(&*world.sender, flow, state, &child.rest, self.now_ms())?;
+        let mut resumption = planned.resumption;
+        // One that was started without a world gets it before anything is sent.
+        if let Some(pin) = world.pin {
+            let pinned = self.keep_world(pin).await.map_err(|error| failure_of(&error))?;
+            resumption.world = Some(Box::new(pinned));
+        }
         if let Needs::Person(deed) | Needs::Proof(deed) = resume::needs(flow, state, &resumption) {
             let message = format!("only a person can decide to {deed}");
             let resume = Invocation::of("workflow.resume").with("run_id", run.as_str());

@@ -2,26 +2,29 @@
 //! of other processes.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use milepost_engine::event::{Entry, Event, RunCreated};
 use milepost_engine::interpreter::{Decision, Input, Interpreter};
 use milepost_engine::ports::{
-    BoxFuture, Created, Dispatch, HolderId, Journal, Lease, MessageId, NewRun, OpenWorld,
-    PreparedRun, RequestSender, RunFilter, RunPage, Subscription, Tally,
+    BoxFuture, Created, Dispatch, HolderId, Journal, Lease, Message, MessageId, NewRun, OpenWorld,
+    PinnedText, PreparedRun, RequestSender, RunFilter, RunPage, Subscription, Tally, WorldPin,
 };
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{State, StepStatus};
+use milepost_engine::world::RunWorld;
 use milepost_engine::{Key, view};
 use milepost_model::id::RunId;
 use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::active::{ActiveRun, WrittenRun};
+use crate::children::failure_of;
 use crate::clock::{RunClock, WallClock};
 use crate::error::RunError;
+use crate::no_world::NoWorld;
 use crate::run_task::{RunHold, RunTask};
 use crate::service::{Answer, News, RunReader, RunService, Tell, Wait};
 use crate::snapshot::Snapshot;
@@ -67,6 +70,8 @@ pub(crate) struct Inner {
     ends: AtomicBool,
     /// When it last said that it is alive.
     beaten_ms: AtomicU64,
+    /// Runs that nobody drives and whose world is not here, at the last look.
+    stranded: AtomicUsize,
     subscription: Mutex<Option<Subscription>>,
 }
 
@@ -100,6 +105,7 @@ impl Driver {
             announced: AtomicBool::new(false),
             ends: AtomicBool::new(false),
             beaten_ms: AtomicU64::new(0),
+            stranded: AtomicUsize::new(0),
             subscription: Mutex::default(),
         };
         Ok(Driver { inner: Arc::new(inner) })
@@ -167,7 +173,10 @@ impl Driver {
         }
         // A run whose world is not here is left to others: its lease is not even asked for.
         let head = self.inner.watcher.head(run).await?;
-        let world = self.world(run, &head).await?;
+        let world = match self.world(run, &head).await {
+            Err(error) => self.without_world(run, error).await?,
+            opened => opened?,
+        };
         self.announce().await;
         self.beat();
         let lease = self.inner.journal.take(run, &self.inner.holder).await?;
@@ -203,13 +212,35 @@ impl Driver {
         let now = self.clock_of(written.state.now_ms).now_ms();
         let OpenWorld { sender, pin } = world;
         // One that has ended gets its world with the event that lets it go on.
-        let pin = pin.filter(|_| written.state.end.is_none());
+        let pin = match pin.filter(|_| written.state.end.is_none()) {
+            Some(pin) => Some(self.keep_world(pin).await?),
+            None => None,
+        };
         let pinned = pin.map(|pin| interpreter.pin_world(pin, now, &*sender)).transpose()?;
         let mut decision = interpreter.declare_lost(now, &*sender)?;
         if let Some(pinned) = pinned {
             decision.entries.splice(0..0, pinned.entries);
         }
         Ok((interpreter, decision, written, sender))
+    }
+
+    /// Keeps what a world refers to that a run is about to be pinned to.
+    pub(crate) async fn keep_world(&self, pin: WorldPin) -> Result<RunWorld, RunError> {
+        for PinnedText { text, .. } in pin.texts {
+            self.inner.journal.keep_text(text.to_string()).await?;
+        }
+        Ok(pin.world)
+    }
+
+    /// What a run is canceled with whose world is not here; the error for one that is to go on.
+    async fn without_world(&self, run: &RunId, error: RunError) -> Result<OpenWorld, RunError> {
+        let pending = self.inner.journal.pending(run).await?;
+        let cancels = |message: &Message| matches!(message.signal, Ok(Signal::Cancel { .. }));
+        if !pending.iter().any(cancels) {
+            return Err(error);
+        }
+        let (failure, sender) = (failure_of(&error), Arc::clone(&self.inner.sender));
+        Ok(OpenWorld { sender: Arc::new(NoWorld { failure, sender }), pin: None })
     }
 
     /// The world that a run has, or is to get.
@@ -382,10 +413,16 @@ impl RunService for Driver {
 
     fn adopt_orphans(&self) -> Answer<'_, ()> {
         Box::pin(async move {
-            for run in self.inner.journal.orphaned(limits::ADOPTED).await? {
+            // Runs whose world is not here come first every time, and take no others' place.
+            let stranded = self.inner.stranded.load(Ordering::Relaxed).min(limits::STRANDED);
+            let mut without_world = 0;
+            for run in self.inner.journal.orphaned(limits::ADOPTED + stranded).await? {
                 // A run that cannot be acquired is reported when somebody asks for it.
-                let _ = self.acquire_run(&run).await;
+                let acquired = self.acquire_run(&run).await;
+                without_world +=
+                    usize::from(matches!(acquired, Err(RunError::WorldMissing { .. })));
             }
+            self.inner.stranded.store(without_world, Ordering::Relaxed);
             Ok(())
         })
     }

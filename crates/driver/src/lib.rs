@@ -12,6 +12,7 @@ mod error;
 mod ids;
 pub mod limits;
 mod load;
+mod no_world;
 mod run_task;
 mod service;
 mod snapshot;

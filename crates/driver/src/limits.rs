@@ -10,6 +10,8 @@ pub const ANSWER_POLL: Duration = Duration::from_millis(15);
 pub const SHOWN: Duration = Duration::from_secs(1);
 /// Orphaned runs that are acquired at a time.
 pub const ADOPTED: usize = 32;
+/// Runs beyond these that are looked at because the world of as many was not here the last time.
+pub const STRANDED: usize = 1_000;
 /// How long a run above has to take in that one of its steps' runs has ended; it is told again when
 /// it is acquired.
 pub const PARENT_TOLD: Duration = Duration::from_secs(1);

@@ -182,3 +182,33 @@ pub enum MissingWorld {
         reason: String,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn world(url: &str, credentials: &[&str]) -> RunWorld {
+        let pinned = PinnedCatalog {
+            base_url: Some(url.to_owned()),
+            credentials: credentials.iter().map(|name| (*name).to_owned()).collect(),
+            ..PinnedCatalog::default()
+        };
+        RunWorld { catalogs: BTreeMap::from([("shop".to_owned(), pinned)]), ..RunWorld::default() }
+    }
+
+    #[test]
+    fn every_address_and_credential_that_changes_is_told() {
+        let before = world("https://a.example", &["KEY"]);
+        assert!(before.changes(&before).is_empty());
+        let changes = before.changes(&world("https://b.example", &["KEY", "OTHER"]));
+        let told: Vec<(&str, Option<&str>)> =
+            changes.iter().map(|one| (one.part.name(), one.after.as_deref())).collect();
+        let expected =
+            [("address", Some("https://b.example")), ("credentials", Some("KEY, OTHER"))];
+        assert_eq!(told, expected);
+        assert!(changes.iter().all(WorldChange::redirects));
+        // What was not there before was called by nobody.
+        let added = RunWorld::default().changes(&before);
+        assert!(!added.is_empty() && !added.iter().any(WorldChange::redirects));
+    }
+}

@@ -19,8 +19,10 @@ use milepost_model::problem::{Code, Problem};
 use milepost_model::source::Format;
 use milepost_model::suggest;
 use milepost_model::target::CommandId;
+use milepost_store::catalogs::{
+    CatalogListing, Catalogs, Derived, DerivedKey, Mark, Record, StoredDocument,
+};
 use milepost_store::{Config, Digest, KeptDocuments, Locations};
-use milepost_store::catalogs::{CatalogListing, Catalogs, Derived, DerivedKey, Mark, Record, StoredDocument};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -350,6 +352,21 @@ impl Shelf {
             };
         }
         self.bare(text)
+    }
+
+    /// The command of a version that a run is pinned to, whether its catalog is enabled or not: what
+    /// a request would be does not depend on that. `None` for a catalog that is not pinned.
+    pub(crate) fn pinned_command(
+        &self,
+        text: &str,
+    ) -> Option<Result<(Arc<Loaded>, usize), Problem>> {
+        let (group, name) = text.trim().split_once(' ')?;
+        let pin = self.pins.get(&CatalogId::parse(group).ok()?)?;
+        let found = self.load_pinned(pin).and_then(|loaded| match loaded.find(name.trim()) {
+            Some(row) => Ok((loaded, row)),
+            None => Err(loaded.no_command(name.trim())),
+        });
+        Some(found)
     }
 
     fn no_group(&self, group: &str) -> Problem {

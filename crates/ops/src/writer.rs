@@ -76,7 +76,8 @@ impl Writer {
 
     /// The same with the versions of catalogs that a run is pinned to.
     pub(crate) fn pinned(&self, pins: BTreeMap<CatalogId, Arc<CatalogPin>>) -> Writer {
-        Writer { reader: self.reader.pinned(pins), ..self.clone() }
+        // It must not keep the service alive that has it at hand.
+        Writer { reader: self.reader.pinned(pins), service: Arc::default(), ..self.clone() }
     }
 
     /// Where secrets are kept.

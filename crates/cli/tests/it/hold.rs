@@ -57,6 +57,7 @@ impl Asked {
 /// Something that happens between the question and the yes.
 type Change = fn(&Asked);
 
+/// What a catalog becomes is none of a run's business until a person moves the run there.
 #[test]
 fn another_request_is_asked_for_again() {
     let another: [(&str, Change); 3] = [
@@ -78,6 +79,9 @@ fn another_request_is_asked_for_again() {
     for (what, change) in another {
         let asked = asked();
         change(&asked);
+        asked.place.run(["pause", &asked.run]).ends(0);
+        let moved = ["resume", &asked.run, "--latest-catalogs", "--yes"];
+        asked.place.run(moved).ends(4);
         assert_eq!(asked.approve(), 4, "{what}: asked again");
         assert_eq!(asked.writes(), 0, "{what}: nothing is sent");
         let view = asked.place.run(["show", &asked.run, "--json"]).ends(0).json();
@@ -89,7 +93,8 @@ fn another_request_is_asked_for_again() {
 
 #[test]
 fn the_same_request_is_not_asked_for_again() {
-    let same: [(&str, Change); 4] = [
+    let same: [(&str, Change); 5] = [
+        ("another host", |asked| asked.import(DEPOT, &asked.other.url)),
         ("nothing", |_| {}),
         ("the same document", |asked| asked.import(DEPOT, &asked.server.url)),
         ("another title", |asked| {

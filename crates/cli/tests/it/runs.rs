@@ -354,6 +354,8 @@ fn a_request_that_goes_elsewhere_is_asked_about_again() {
     assert_eq!(run["waiting"][0]["shown"][0]["target"], target(&first.url));
     let words = ["catalog", "import", "depot.yaml", "--overwrite", "--base-url", &second.url];
     place.run(words).ends(0);
+    place.run(["pause", &id]).ends(0);
+    place.run(["resume", &id, "--latest-catalogs", "--yes"]).ends(4);
     let said = in_terminal(&place, &format!("approve {id}"), "y\n").ends(4);
     assert!(said.out.contains(&target(&first.url)), "{}", said.out);
     let shown = place.run(["show", &id, "--json"]).ends(0).json();

@@ -56,7 +56,8 @@ impl Projects {
     fn new() -> Projects {
         let [own, other] =
             [(); 2].map(|()| Server::start(|_| answer(201, &json!({"id": "p1", "items": [1]}))));
-        let place = Place::with(&[("a/.milepost/config.toml", ""), ("b/.milepost/config.toml", "")]);
+        let place =
+            Place::with(&[("a/.milepost/config.toml", ""), ("b/.milepost/config.toml", "")]);
         let projects = Projects { place, own, other };
         for (folder, url) in [("a", &projects.own.url), ("b", &projects.other.url)] {
             let place = &projects.place;
@@ -129,8 +130,7 @@ fn server_in(projects: &Projects, folder: &str) -> Client {
     command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut client = Client::of(&mut command);
     let info = json!({"name": "test", "version": "1"});
-    let params =
-        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info});
+    let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info});
     client.ask("initialize", &params);
     client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     client
@@ -282,7 +282,7 @@ fn resuming_on_the_newest_catalogs_shows_every_address_that_changes() {
             projects.say("a", "workflow save w.yaml").ends(0);
         }
         let plan = projects.say("b", &format!("resume {run} {flag} --plan")).ends(0).out;
-        let told = format!("{} -> {}", projects.own.url, projects.other.url);
+        let told = format!("{}/ -> {}/", projects.own.url, projects.other.url);
         assert!(plan.contains("address of depot") && plan.contains(&told), "{flag}: {plan}");
         let asked = projects.say("b", &format!("resume {run} {flag}"));
         assert!(asked.err.contains("CONFIRMATION_REQUIRED"), "{flag}: {}", asked.err);
@@ -298,6 +298,7 @@ fn resuming_on_the_newest_catalogs_shows_every_address_that_changes() {
 fn a_run_without_its_folder_is_left_alone_and_says_so() {
     let projects = Projects::new();
     let run = projects.waiting("asking", ASKING, 4);
+    let lost = projects.waiting("asking", ASKING, 4);
     let (there, away) = (projects.place.path("a"), projects.place.path("away"));
     fs::rename(&there, &away).expect("is moved");
     let view = projects.show(&run);
@@ -306,9 +307,11 @@ fn a_run_without_its_folder_is_left_alone_and_says_so() {
     assert!(ran.out.contains("RUN_WORLD_MISSING"), "{}", ran.out);
     projects.say("b", "run pay.yaml").ends(0);
     assert!(projects.own.seen().is_empty());
+    let unwanted = projects.other.seen().len();
+    projects.say("b", &format!("cancel {lost} --yes")).ends(0);
+    assert_eq!(projects.show(&lost)["status"], "canceled");
+    assert_eq!(projects.other.seen().len(), unwanted);
     fs::rename(&away, &there).expect("is moved back");
-    projects.say("b", &format!("resume {run}"));
-    let view = projects.show(&run);
-    assert_eq!(view["status"], "succeeded", "what was said is heard: {view}");
+    assert_eq!(typed(&projects, "b", &format!("approve {run}"), "y\n").code, 0);
     assert_eq!(projects.own.seen().len(), 1);
 }

@@ -22,6 +22,7 @@ pub use journal::{
 };
 pub use sender::{
     ChildRun, OpenWorld, Opened, PinnedText, PreparedRun, RequestSender, RunContext, Sending,
+    WorldPin,
 };
 
 /// A future that a port returns.

@@ -41,7 +41,16 @@ pub struct OpenWorld {
     /// What its requests are sent with.
     pub sender: Arc<dyn RequestSender>,
     /// What is to be recorded before anything is sent: the run was started without a world.
-    pub pin: Option<RunWorld>,
+    pub pin: Option<WorldPin>,
+}
+
+/// A world that a run is to be pinned to.
+#[derive(Debug, Clone)]
+pub struct WorldPin {
+    /// The world.
+    pub world: RunWorld,
+    /// The texts that it refers to, which are kept before it is recorded.
+    pub texts: Vec<PinnedText>,
 }
 
 /// A text that a run refers to beside that of its workflow.

@@ -67,10 +67,7 @@ pub(crate) async fn run(
 }
 
 /// A run for a step of another run. It is what its parent is: a mock, relaxed, in the same place.
-pub(crate) async fn child(
-    sender: &CatalogSender,
-    child: ChildRun,
-) -> Result<PreparedRun, Problem> {
+pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<PreparedRun, Problem> {
     let world = sender.place();
     let writer = &world.writer;
     let (workflow_id, inputs) = match child.workflow == author::CHOSEN {

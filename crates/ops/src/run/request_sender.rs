@@ -16,9 +16,9 @@ use milepost_engine::event::{Answer, RunCreated};
 use milepost_engine::interpreter::{Outcome, Prepared, World};
 use milepost_engine::ports::{
     BoxFuture, ChildRun, Journal, OpenWorld, Opened, PreparedRun, RequestSender, RunContext,
-    Sending,
+    Sending, WorldPin,
 };
-use milepost_engine::world::{MissingWorld, RunWorld};
+use milepost_engine::world::MissingWorld;
 use milepost_engine::{Failure, Trouble};
 use milepost_model::document::hex;
 use milepost_model::hint::{Hint, Invocation};
@@ -113,10 +113,7 @@ impl CatalogSender {
         let sealed = SealedInputs::of(&writer.reader.locations().data);
         sealed.remove_expired(now_ms());
         let shared = Shared { worlds, journal, inputs, sealed, mocks: Mutex::default() };
-        CatalogSender {
-            place: Arc::new(OpenedWorld::live(writer)),
-            shared: Arc::new(shared),
-        }
+        CatalogSender { place: Arc::new(OpenedWorld::live(writer)), shared: Arc::new(shared) }
     }
 
     fn writer(&self) -> &Writer {
@@ -132,7 +129,7 @@ impl CatalogSender {
     pub(crate) async fn world_of(
         &self,
         head: &RunCreated,
-    ) -> Result<(Arc<CatalogSender>, Option<RunWorld>), MissingWorld> {
+    ) -> Result<(Arc<CatalogSender>, Option<WorldPin>), MissingWorld> {
         let (place, pin) = self.shared.worlds.open(&*self.shared.journal, head).await?;
         let shared = Arc::clone(&self.shared);
         Ok((Arc::new(CatalogSender { place, shared }), pin))
@@ -230,7 +227,7 @@ impl CatalogSender {
             return Ok(unsent(&changed(call), Trouble::Changed));
         };
         let (loaded, command) = (&drafted.loaded, drafted.prepared.command());
-        // It may have been disabled since the request was drafted.
+        // Whoever disables a catalog stops the runs that call it.
         self.writer().reader.shelf().command(&call.command)?;
         let (built, mask) = self.built(sending, &drafted, &wanted)?;
         let request = send::outgoing(&built);
@@ -265,13 +262,17 @@ impl CatalogSender {
         Ok(is_same.then(|| Arc::new(drafted)))
     }
 
-    /// A command of the world, in a catalog that is enabled.
+    /// A command of the world.
     fn command(&self, text: &str) -> Result<(Arc<Loaded>, usize), Problem> {
-        let found = self.writer().reader.shelf().command(text)?;
-        if self.place.pins(&found.0.record.id) {
-            return Ok(found);
+        let shelf = self.writer().reader.shelf();
+        if let Some(pinned) = shelf.pinned_command(text) {
+            return pinned;
         }
-        Err(world::came_later(found.0.record.id.as_str()))
+        let found = shelf.command(text)?;
+        match self.place.world {
+            None => Ok(found),
+            Some(_) => Err(world::came_later(found.0.record.id.as_str())),
+        }
     }
 
     fn draft(&self, call: &StepCall) -> Result<Drafted, Problem> {

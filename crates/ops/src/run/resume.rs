@@ -267,7 +267,11 @@ impl Later for Resume {
             false => pinned(runs, snapshot).await?,
         };
         let sender = world(writer, &snapshot).await?;
-        no_secrets(&sender.place().writer, &view, request.inputs.values().chain(request.overrides.values()))?;
+        no_secrets(
+            &sender.place().writer,
+            &view,
+            request.inputs.values().chain(request.overrides.values()),
+        )?;
         let wanted = Wanted::of(&sender, call, &request, &snapshot).await?;
         let planned = resume::plan(
             &snapshot.flow,
@@ -422,8 +426,9 @@ async fn pinned(runs: &dyn RunService, snapshot: Snapshot) -> Result<Snapshot, P
 
 /// What is different in the world that a run would go on in.
 fn changes(state: &State, resumption: &Resumption) -> Vec<WorldChangeView> {
-    let Some(after) = resumption.world.as_ref() else { return Vec::new() };
-    let before = state.head.world.clone().unwrap_or_default();
+    // One that was started without a world gets its first one.
+    let worlds = state.head.world.as_ref().zip(resumption.world.as_ref());
+    let Some((before, after)) = worlds else { return Vec::new() };
     before.changes(after).into_iter().map(WorldChangeView::from).collect()
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use milepost_engine::event::RunCreated;
-use milepost_engine::ports::{Journal, PinnedText};
+use milepost_engine::ports::{Journal, PinnedText, WorldPin};
 use milepost_engine::world::{LANGUAGE, MissingWorld, RunWorld, WORLD_VERSION};
 use milepost_model::check::World as Checked;
 use milepost_model::commands::NoCommands;
@@ -139,8 +139,7 @@ impl OpenedWorld {
     pub(crate) fn part(&self, workflow: &Workflow) -> OpenedWorld {
         let writer = &self.writer;
         let texts = |id: &str| self.texts.get(id).cloned().or_else(|| newest_text(writer, id));
-        let pins =
-            |id: &CatalogId| self.pins.get(id).cloned().or_else(|| newest_pin(writer, id));
+        let pins = |id: &CatalogId| self.pins.get(id).cloned().or_else(|| newest_pin(writer, id));
         OpenedWorld::gather(writer, workflow, &texts, &pins)
     }
 
@@ -202,11 +201,6 @@ impl OpenedWorld {
         OpenedWorld { writer, world: Some(world), pins, texts, drafts: Mutex::default() }
     }
 
-    /// Whether commands of a catalog are those of a pinned version.
-    pub(crate) fn pins(&self, catalog: &CatalogId) -> bool {
-        self.world.is_none() || self.pins.contains_key(catalog)
-    }
-
     /// The text of a workflow that it is pinned to.
     pub(crate) fn text(&self, workflow: &str) -> Option<&Arc<WorkflowText>> {
         self.texts.get(workflow)
@@ -226,9 +220,8 @@ impl OpenedWorld {
                 continue;
             }
             let text = self.texts.get(&id).cloned();
-            let text = text.or_else(|| {
-                self.world.is_none().then(|| newest_text(&self.writer, &id)).flatten()
-            });
+            let text = text
+                .or_else(|| self.world.is_none().then(|| newest_text(&self.writer, &id)).flatten());
             if let Some(named) = text.as_ref().and_then(|text| text.named()) {
                 open.extend(named.workflows);
             }
@@ -318,14 +311,15 @@ impl Worlds {
         &self,
         journal: &dyn Journal,
         head: &RunCreated,
-    ) -> Result<(Arc<OpenedWorld>, Option<RunWorld>), MissingWorld> {
+    ) -> Result<(Arc<OpenedWorld>, Option<WorldPin>), MissingWorld> {
         if let Some(missing) = unusable(head) {
             return Err(missing);
         }
         let Some(world) = head.world.as_deref() else {
             let opened = self.first(journal, head).await?;
-            let world = opened.world.clone();
-            return Ok((opened, world));
+            let pin = opened.world.clone();
+            let pin = pin.map(|world| WorldPin { world, texts: opened.pinned_texts() });
+            return Ok((opened, pin));
         };
         if let Some(opened) = self.find(&head.workspace, world) {
             opened.has_documents()?;
@@ -348,9 +342,7 @@ impl Worlds {
         let document = decoded(&own).ok_or_else(missing)?;
         let workflow = document.workflow.as_ref().ok_or_else(missing)?;
         let writer = self.workspace(&head.workspace, None);
-        let opened = self.keep(&head.workspace, OpenedWorld::newest(&writer, workflow));
-        keep_texts(journal, &opened).await?;
-        Ok(opened)
+        Ok(self.keep(&head.workspace, OpenedWorld::newest(&writer, workflow)))
     }
 }
 

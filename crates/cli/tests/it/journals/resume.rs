@@ -268,6 +268,19 @@ impl Stage {
         self.journal.runs().find(is_meant).unwrap_or_else(|| unreachable!("no {name}"))
     }
 
+    /// A run that was started without a world has one before anything is sent in it.
+    fn has_got_its_world(&self, run: &Value) {
+        let id = run["run_id"].as_str().expect("an id");
+        let logs = self.journal.say(&format!("logs {id} --json")).ends(0).out;
+        let events = logs.lines().map(|line| serde_json::from_str(line).expect("is JSON"));
+        let mut later = events.filter(|event: &Value| event["seq"].as_u64() > run["seq"].as_u64());
+        let first = later.find(|event| {
+            assert_ne!(event["event"], "attempt_started", "{id}: {event}");
+            event["event"] == "world_pinned" || event["world"].is_object()
+        });
+        assert!(first.is_some(), "{id} has got no world");
+    }
+
     fn act(&self, run: &Value, (line, answers, code): Act, later_ms: i64) {
         let own = run["run_id"].as_str().expect("an id");
         let child = run["waiting"][0]["run_id"].as_str().unwrap_or_default();
@@ -325,6 +338,7 @@ fn are_brought_to_their_ends(stage: &Stage, cases: &[Case]) {
         let shown = stage.show(run);
         assert_eq!(shown["status"], case.ends, "{}: {shown}", case.run);
         assert_eq!(stage.writes()[before..], *case.sent, "{}", case.run);
+        stage.has_got_its_world(run);
     }
     let is_open = |run: &&Value| run["status"] != "succeeded" && run["parent"].is_null();
     let open = stage.journal.runs().filter(is_open).count();

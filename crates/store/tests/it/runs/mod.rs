@@ -12,6 +12,7 @@ mod log_damage;
 mod looks;
 mod messages;
 mod opening;
+mod pins;
 mod processes;
 mod torn;
 mod upkeep;

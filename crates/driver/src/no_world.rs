@@ -1,0 +1,53 @@
+//! Ends runs whose world is gone: they can be canceled, and nothing is sent in them.
+
+use std::sync::Arc;
+
+use milepost_engine::command::Call;
+use milepost_engine::event::RunCreated;
+use milepost_engine::interpreter::{Outcome, Prepared, World};
+use milepost_engine::ports::{
+    BoxFuture, ChildRun, OpenWorld, Opened, PreparedRun, RequestSender, Sending,
+};
+use milepost_engine::{Failure, Trouble};
+use milepost_model::id::RunId;
+
+/// Sends nothing: every request fails with what is missing.
+#[derive(Debug)]
+pub(crate) struct NoWorld {
+    pub(crate) failure: Failure,
+    pub(crate) sender: Arc<dyn RequestSender>,
+}
+
+impl World for NoWorld {
+    fn prepare(&self, _: &Call, _: bool) -> Result<Prepared, Failure> {
+        Err(self.failure.clone())
+    }
+
+    fn text_of(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn is_signed(&self, person: &str, text: &str, signature: &str) -> bool {
+        self.sender.is_signed(person, text, signature)
+    }
+}
+
+impl RequestSender for NoWorld {
+    fn send(&self, _: Sending) -> BoxFuture<'_, Outcome> {
+        let (failure, trouble) = (self.failure.clone(), Trouble::Unsendable);
+        let outcome = Outcome::Failed { failure, trouble, unsent: true, retry_after_ms: None };
+        Box::pin(std::future::ready(outcome))
+    }
+
+    fn prepare_child(&self, _: ChildRun) -> BoxFuture<'_, Result<PreparedRun, Failure>> {
+        Box::pin(std::future::ready(Err(self.failure.clone())))
+    }
+
+    fn open<'a>(self: Arc<Self>, _: &'a RunCreated) -> BoxFuture<'a, Opened> {
+        Box::pin(std::future::ready(Ok(OpenWorld { sender: self, pin: None })))
+    }
+
+    fn forget(&self, run: &RunId) {
+        self.sender.forget(run);
+    }
+}
