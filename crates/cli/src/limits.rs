@@ -73,3 +73,8 @@ pub(crate) const TEND_EVERY: Duration = Duration::from_secs(2);
 pub(crate) const BYTES_A_TOKEN: usize = 4;
 /// Bytes of a file with the keys of an issuer.
 pub(crate) const JWKS_FILE_BYTES: usize = 256 << 10;
+
+// Runs.
+
+/// Characters of a hash that are shown.
+pub(crate) const HASH_CHARS: usize = 12;

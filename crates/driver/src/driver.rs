@@ -9,7 +9,7 @@ use std::time::Duration;
 use milepost_engine::event::{Entry, Event, RunCreated};
 use milepost_engine::interpreter::{Decision, Input, Interpreter};
 use milepost_engine::ports::{
-    BoxFuture, Created, Dispatch, HolderId, Journal, Lease, Message, MessageId, NewRun, OpenWorld,
+    BoxFuture, Created, Dispatch, HolderId, Journal, Message, MessageId, NewRun, OpenWorld,
     PinnedText, PreparedRun, RequestSender, RunFilter, RunPage, Subscription, Tally, WorldPin,
 };
 use milepost_engine::signal::{Reply, Signal};
@@ -158,7 +158,8 @@ impl Driver {
             let (flow, state) = (interpreter.flow().clone(), interpreter.state().clone());
             let id = prepared.id.clone();
             let written = WrittenRun::new(id, flow, state, prepared.durability).with(entries);
-            self.spawn(lease, interpreter, left, written, sender);
+            let hold = RunHold { lease, sender, durability: prepared.durability };
+            self.spawn(hold, interpreter, left, written);
         }
         Ok(prepared.id)
     }
@@ -183,7 +184,8 @@ impl Driver {
         let Some(lease) = lease else { return Ok(false) };
         match self.take_over(run, &head, world).await {
             Ok((interpreter, decision, written, sender)) => {
-                self.spawn(lease, interpreter, decision, written, sender);
+                let hold = RunHold { lease, sender, durability: written.durability() };
+                self.spawn(hold, interpreter, decision, written);
                 Ok(true)
             }
             Err(error) => {
@@ -255,22 +257,19 @@ impl Driver {
 
     fn spawn(
         &self,
-        lease: Lease,
+        hold: RunHold,
         interpreter: Interpreter,
         decision: Decision,
         written: WrittenRun,
-        sender: Arc<dyn RequestSender>,
     ) {
-        let durability = written.durability();
         let active = Arc::new(ActiveRun::new(written));
-        let run = lease.run.clone();
+        let run = hold.lease.run.clone();
         let span = trace::run(&run, &interpreter.state().head.workflow);
         self.inner.watcher.begin(run.clone(), Arc::clone(&active));
         let driver = self.clone();
         let task = async move {
             let shown = Arc::clone(&active);
-            let held = RunHold { lease, sender, durability };
-            let run_task = RunTask::new(driver.clone(), held, interpreter, shown);
+            let run_task = RunTask::new(driver.clone(), hold, interpreter, shown);
             let last = run_task.drive(decision).await;
             driver.inner.watcher.leave(&run, &active, last);
         };

@@ -43,7 +43,7 @@ impl RequestSender for NoWorld {
         Box::pin(std::future::ready(Err(self.failure.clone())))
     }
 
-    fn open<'a>(self: Arc<Self>, _: &'a RunCreated) -> BoxFuture<'a, Opened> {
+    fn open(self: Arc<Self>, _: &RunCreated) -> BoxFuture<'_, Opened> {
         Box::pin(std::future::ready(Ok(OpenWorld { sender: self, pin: None })))
     }
 

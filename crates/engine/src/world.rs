@@ -11,7 +11,7 @@ use milepost_model::digest::Digest;
 use serde::{Deserialize, Serialize};
 
 /// The version of the workflow language that this program runs.
-pub const LANGUAGE: u32 = 1;
+pub const LANGUAGE_VERSION: u32 = 1;
 
 /// The layout of [`RunWorld`] that this program writes, and the newest one it can read.
 pub const WORLD_VERSION: u32 = 1;

@@ -354,8 +354,8 @@ impl Shelf {
         self.bare(text)
     }
 
-    /// The command of a version that a run is pinned to, whether its catalog is enabled or not: what
-    /// a request would be does not depend on that. `None` for a catalog that is not pinned.
+    /// The command of a version that a run is pinned to, whether its catalog is enabled or not:
+    /// what a request would be does not depend on that. `None` for a catalog that is not pinned.
     pub(crate) fn pinned_command(
         &self,
         text: &str,

@@ -12,14 +12,12 @@ use super::{args, follow, go_on, value};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::hidden;
+use crate::limits;
 use crate::person::Person;
 use crate::session::{self, Session};
 use crate::table;
 use crate::terminal::{Terminal, safe};
 use crate::wording;
-
-/// Characters of a hash that are shown.
-const HASH_CHARS: usize = 12;
 
 /// Shows the plan, asks where a write may be repeated, and follows the run.
 pub(crate) fn run(arguments: &args::Resume, terminal: &mut Terminal) -> Result<Exit, Failure> {
@@ -96,7 +94,7 @@ fn moved(person: &Person, changes: &[WorldChangeView]) -> Result<(), Failure> {
 fn changed(change: &WorldChangeView) -> String {
     let hash = matches!(change.part, WorldPart::Document | WorldPart::Workflow);
     let of = |value: Option<&String>| match value {
-        Some(value) if hash => value.chars().take(HASH_CHARS).collect(),
+        Some(value) if hash => value.chars().take(limits::HASH_CHARS).collect(),
         Some(value) => safe(value),
         None => "none".to_owned(),
     };

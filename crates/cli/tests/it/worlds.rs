@@ -18,32 +18,32 @@ const KILLS: usize = 5;
 /// When something that does not come counts as lost. No test measures time by it.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-const PAY: &str = r#"
+const PAY: &str = "
 workflow: pay
 steps:
   - {id: first, run: depot parts:create, body: {name: first}, idempotent: true}
   - {id: rest, wait: 150ms, depends_on: [first]}
   - {id: inner, run: workflow helper, depends_on: [rest]}
   - {id: last, run: depot parts:create, body: {name: last}, idempotent: true, depends_on: [inner]}
-"#;
+";
 const HELPER: &str = "
 workflow: helper
 steps: [{id: help, run: depot parts:create, body: {name: of NAME}, idempotent: true}]
 ";
-const CHECKED: &str = r#"
+const CHECKED: &str = "
 workflow: checked
 steps:
   - id: look
     prompt: Look
     verify: [{run: depot parts:get, with: {id: p1}, check: output.id == 'p1'}]
   - {id: make, run: depot parts:create, body: {name: made}, depends_on: [look]}
-"#;
-const ASKING: &str = r#"
+";
+const ASKING: &str = "
 workflow: asking
 steps:
   - {id: ok, approve: Make it?}
   - {id: make, run: depot parts:create, body: {name: made}, depends_on: [ok]}
-"#;
+";
 
 /// Two projects of one user, each with a catalog `depot` of its own.
 struct Projects {
@@ -191,12 +191,15 @@ fn the_text_of_an_inner_workflow_is_the_one_that_the_run_began_with() {
     assert_eq!(projects.sent(), [r#"POST /parts {"name":"of a"}"#]);
 }
 
+/// Somebody who edits what a run was started with.
+type Edit<'e> = &'e dyn Fn(&Projects);
+
 /// Neither an import, nor an edit of the record or of the document, has a part in a run that has
 /// begun: not in what it sends, and not in what it checks.
 #[test]
 fn a_catalog_that_is_edited_changes_nothing_for_a_run() {
     let moved = DEPOT.replace("/parts", "/moved");
-    let edits: [(&str, &dyn Fn(&Projects)); 3] = [
+    let edits: [(&str, Edit<'_>); 3] = [
         ("import", &|projects| {
             projects.place.put("a/depot.yaml", &moved);
             projects.import("a", &projects.other.url);

@@ -358,7 +358,7 @@ impl RequestSender for Caller {
         Box::pin(std::future::ready(prepared))
     }
 
-    fn open<'a>(self: Arc<Self>, _: &'a RunCreated) -> BoxFuture<'a, Opened> {
+    fn open(self: Arc<Self>, _: &RunCreated) -> BoxFuture<'_, Opened> {
         Box::pin(std::future::ready(Ok(OpenWorld { sender: self, pin: None })))
     }
 

@@ -26,7 +26,7 @@ pub trait RequestSender: World + Send + Sync + fmt::Debug {
 
     /// The sender for the world of a run. It is another one for each world, and nothing of the
     /// folder that this process works in has a part in it.
-    fn open<'a>(self: Arc<Self>, head: &'a RunCreated) -> BoxFuture<'a, Opened>;
+    fn open(self: Arc<Self>, head: &RunCreated) -> BoxFuture<'_, Opened>;
 
     /// A run has ended: whatever was kept for it in memory is no longer needed.
     fn forget(&self, run: &RunId);

@@ -230,8 +230,8 @@ pub(crate) async fn sender(
     loaded.sender.get_or_try_init(|| async { open() }).await.cloned()
 }
 
-/// What the requests of a run are sent with. Its catalog is the one that the run is pinned to; which
-/// private hosts may be called is read live.
+/// What the requests of a run are sent with. Its catalog is the one that the run is pinned to;
+/// which private hosts may be called is read live.
 fn run_sender(
     writer: &Writer,
     loaded: &Arc<Loaded>,

@@ -264,11 +264,11 @@ impl CatalogSender {
 
     /// A command of the world.
     fn command(&self, text: &str) -> Result<(Arc<Loaded>, usize), Problem> {
-        let shelf = self.writer().reader.shelf();
-        if let Some(pinned) = shelf.pinned_command(text) {
+        let catalogs = self.writer().reader.shelf();
+        if let Some(pinned) = catalogs.pinned_command(text) {
             return pinned;
         }
-        let found = shelf.command(text)?;
+        let found = catalogs.command(text)?;
         match self.place.world {
             None => Ok(found),
             Some(_) => Err(world::came_later(found.0.record.id.as_str())),
@@ -564,7 +564,7 @@ impl RequestSender for CatalogSender {
         })
     }
 
-    fn open<'a>(self: Arc<Self>, head: &'a RunCreated) -> BoxFuture<'a, Opened> {
+    fn open(self: Arc<Self>, head: &RunCreated) -> BoxFuture<'_, Opened> {
         Box::pin(async move {
             let (sender, pin) = self.world_of(head).await?;
             Ok(OpenWorld { sender, pin })

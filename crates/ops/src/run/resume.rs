@@ -48,6 +48,7 @@ pub struct Resume;
 /// Where and how.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an argument of its own")]
 pub struct Request {
     /// The run.
     pub run_id: String,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use milepost_engine::event::RunCreated;
 use milepost_engine::ports::{Journal, PinnedText, WorldPin};
-use milepost_engine::world::{LANGUAGE, MissingWorld, RunWorld, WORLD_VERSION};
+use milepost_engine::world::{LANGUAGE_VERSION, MissingWorld, RunWorld, WORLD_VERSION};
 use milepost_model::check::World as Checked;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
@@ -183,7 +183,7 @@ impl OpenedWorld {
         let config = writer.reader.locations().config.display().to_string();
         let world = RunWorld {
             version: WORLD_VERSION,
-            language: LANGUAGE,
+            language: LANGUAGE_VERSION,
             config: Some(config),
             workflows: texts.iter().map(|(id, text)| (id.clone(), text.hash())).collect(),
             catalogs: pins.iter().map(|(id, pin)| (id.to_string(), pin.pinned())).collect(),
@@ -352,7 +352,8 @@ fn unusable(head: &RunCreated) -> Option<MissingWorld> {
     if !head.workspace.is_empty() && !Path::new(&head.workspace).is_dir() {
         return Some(MissingWorld::Workspace { path: head.workspace.clone() });
     }
-    let newer = |world: &RunWorld| world.version > WORLD_VERSION || world.language > LANGUAGE;
+    let newer =
+        |world: &RunWorld| world.version > WORLD_VERSION || world.language > LANGUAGE_VERSION;
     head.world.as_deref().is_some_and(newer).then_some(MissingWorld::Newer)
 }
 
@@ -428,14 +429,14 @@ async fn read(
 impl OpenedWorld {
     /// Whether every document is there. One that only its catalog still has is kept again.
     fn has_documents(&self) -> Result<(), MissingWorld> {
-        let shelf = self.writer.reader.shelf();
+        let catalogs = self.writer.reader.shelf();
         for (id, pin) in &self.pins {
-            if shelf.documents().has(pin.document) {
+            if catalogs.documents().has(pin.document) {
                 continue;
             }
-            let there = shelf.catalogs().document_with(&pin.record, pin.document);
+            let there = catalogs.catalogs().document_with(&pin.record, pin.document);
             let there = there.ok_or_else(|| MissingWorld::Document { catalog: id.to_string() })?;
-            let kept = shelf.documents().keep(pin.document, &there.bytes);
+            let kept = catalogs.documents().keep(pin.document, &there.bytes);
             kept.map_err(|error| MissingWorld::Unreadable { reason: error.to_string() })?;
         }
         Ok(())
