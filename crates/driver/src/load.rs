@@ -75,11 +75,14 @@ impl Pin {
     }
 }
 
-/// The version of the language that a run's text is written in. Every release so far wrote the
-/// first.
-fn language(_: &RunCreated) -> u32 {
-    LANGUAGE_VERSION
+/// The version of the language that a run's text is written in. Runs without a world were started
+/// when there was only one.
+fn language(head: &RunCreated) -> u32 {
+    head.world.as_ref().map_or(FIRST_LANGUAGE_VERSION, |world| world.language)
 }
+
+/// The language of the first release.
+const FIRST_LANGUAGE_VERSION: u32 = 1;
 
 /// The workflow that a run is pinned to.
 pub(crate) async fn flow(journal: &dyn Journal, run: &RunId, pin: &Pin) -> Result<Flow, RunError> {

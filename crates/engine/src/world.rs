@@ -10,9 +10,6 @@ use std::fmt;
 use milepost_model::digest::Digest;
 use serde::{Deserialize, Serialize};
 
-/// The version of the workflow language that this program runs.
-pub const LANGUAGE_VERSION: u32 = 1;
-
 /// The layout of [`RunWorld`] that this program writes, and the newest one it can read.
 pub const WORLD_VERSION: u32 = 1;
 

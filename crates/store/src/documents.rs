@@ -12,6 +12,9 @@ use milepost_model::digest::Digest;
 use crate::file::{self, FileError, Lasting, Manner, Readers, Replace};
 use crate::limits;
 
+/// The folder of them.
+pub(crate) const FOLDER: &str = "documents";
+
 /// The documents that are kept for runs.
 #[derive(Debug, Clone)]
 pub struct KeptDocuments {
@@ -21,7 +24,7 @@ pub struct KeptDocuments {
 impl KeptDocuments {
     /// Those of a data directory. Looks at nothing yet.
     pub fn at(data: &Path) -> KeptDocuments {
-        KeptDocuments { path: data.join("documents") }
+        KeptDocuments { path: data.join(FOLDER) }
     }
 
     /// Whether a document is kept.

@@ -173,23 +173,23 @@ impl CatalogSender {
     /// Seals the secret inputs that a run was given, for whichever process drives it next. Where
     /// that fails, they are given once more: the run goes on all the same.
     pub(crate) fn seal(&self, run: &RunId, given: &BTreeMap<String, Secret>) {
-        let Ok(config) = self.writer.reader.config() else { return };
+        let Ok(config) = self.writer().reader.config() else { return };
         let days = config.secret_inputs_days.unwrap_or(milepost_store::limits::SECRET_INPUTS_DAYS);
         if given.is_empty() || days == 0 {
             return;
         }
         let now = now_ms();
-        let mut all = self.sealed.get(run, now).unwrap_or_default();
+        let mut all = self.shared.sealed.get(run, now).unwrap_or_default();
         all.extend(given.iter().map(|(name, secret)| (name.clone(), secret.clone())));
         let expires_ms = now.saturating_add(days.saturating_mul(limits::DAY_MS));
-        if let Err(error) = self.sealed.put(run, &all, expires_ms) {
+        if let Err(error) = self.shared.sealed.put(run, &all, expires_ms) {
             tracing::warn!(%run, %error, "secret inputs are kept in memory alone");
         }
     }
 
     /// A secret input that another process was given.
     fn unsealed(&self, run: &RunId, input: &str) -> Option<Secret> {
-        let opened = self.sealed.get(run, now_ms());
+        let opened = self.shared.sealed.get(run, now_ms());
         let all = opened.inspect_err(|error| tracing::warn!(%run, %error, "no secret inputs"));
         let all = all.ok()?;
         let found = all.get(input).cloned();

@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use milepost_engine::event::RunCreated;
 use milepost_engine::ports::{Journal, PinnedText, WorldPin};
-use milepost_engine::world::{LANGUAGE_VERSION, MissingWorld, RunWorld, WORLD_VERSION};
+use milepost_engine::world::{MissingWorld, RunWorld, WORLD_VERSION};
 use milepost_model::check::World as Checked;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::CatalogId;
+use milepost_model::pinned::LANGUAGE_VERSION;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::step::Action;
 use milepost_model::target::Target;

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::blobs;
+use crate::documents;
 use crate::limits;
 
 /// The folders that they are in. A copy of the runs holds all of them.
-pub(super) const FOLDERS: &[&str] = &[blobs::FOLDER];
+pub(super) const FOLDERS: &[&str] = &[blobs::FOLDER, documents::FOLDER];
 
 /// Files that a copy holds besides: what decisions are signed with.
 pub(super) const BESIDE: &[&str] = &["person.json"];

@@ -35,7 +35,7 @@ fn has(runs: &Runs, text: &str) -> bool {
 
 fn purge(runs: &Runs, id: &str) {
     let filter = PurgeFilter { workflow: Some(workflow(id)), ..PurgeFilter::default() };
-    assert_eq!(runs.purge(&filter).expect("purges").runs, 1);
+    assert_eq!(runs.purge(&filter, 0).expect("purges").runs, 1);
 }
 
 #[test]
