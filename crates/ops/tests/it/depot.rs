@@ -164,6 +164,7 @@ fn writer(
         "HOME" => Some(at("home")),
         _ => None,
     };
+    std::fs::create_dir_all(at("work")).expect("makes the folder");
     let locations = Locations::resolve(&variable, &PathBuf::from(at("work")));
     let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
     let reader = Reader::open(locations);
