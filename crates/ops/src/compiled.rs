@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use milepost_engine::Flow;
 use milepost_model::document::Document;
+use milepost_model::pinned::{self, Pinned};
 use milepost_model::plan;
 use milepost_model::source::Format;
 use milepost_model::workflow::Workflow;
@@ -37,6 +38,19 @@ impl Compiled {
         let text_hash = Digest::of(text.as_bytes()).to_string();
         let flow = Flow::of(Arc::clone(&workflow));
         Some(Compiled { workflow, flow, text, text_hash, plan_hash })
+    }
+
+    /// Of a text that a run is pinned to. It was checked when it was pinned, and is not again.
+    pub(crate) fn pinned(text: &str, language: u32) -> Option<Compiled> {
+        let Pinned { workflow, plan_hash } = pinned::decode(text, language).ok()?;
+        let workflow = Arc::new(workflow);
+        Some(Compiled {
+            flow: Flow::of(Arc::clone(&workflow)),
+            workflow,
+            text: text.to_owned(),
+            text_hash: Digest::of(text.as_bytes()).to_string(),
+            plan_hash,
+        })
     }
 }
 

@@ -8,12 +8,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use milepost_engine::event::RunCreated;
 use milepost_engine::ports::{Journal, PinnedText, WorldPin};
 use milepost_engine::world::{MissingWorld, RunWorld, WORLD_VERSION};
-use milepost_model::check::World as Checked;
-use milepost_model::commands::NoCommands;
-use milepost_model::document::Document;
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::CatalogId;
-use milepost_model::pinned::LANGUAGE_VERSION;
+use milepost_model::pinned::{self, LANGUAGE_VERSION};
 use milepost_model::problem::{Code, Problem};
 use milepost_model::step::Action;
 use milepost_model::target::Target;
@@ -44,15 +41,16 @@ pub(crate) struct OpenedWorld {
 #[derive(Debug)]
 pub(crate) struct WorkflowText {
     text: PinnedText,
+    language: u32,
     /// Where it is in the library, and so read already.
     entry: Option<Arc<Entry>>,
     compiled: OnceLock<Option<Arc<Compiled>>>,
 }
 
 impl WorkflowText {
-    fn new(text: &str, entry: Option<Arc<Entry>>) -> WorkflowText {
+    fn new(text: &str, language: u32, entry: Option<Arc<Entry>>) -> WorkflowText {
         let text = PinnedText { hash: Digest::of(text.as_bytes()), text: text.into() };
-        WorkflowText { text, entry, compiled: OnceLock::new() }
+        WorkflowText { text, language, entry, compiled: OnceLock::new() }
     }
 
     fn hash(&self) -> String {
@@ -68,15 +66,9 @@ impl WorkflowText {
 
     /// The workflow. It was without errors when it was pinned, and is not checked again.
     pub(crate) fn compiled(&self) -> Option<Arc<Compiled>> {
-        let compile = || decoded(&self.text.text).and_then(Compiled::of).map(Arc::new);
+        let compile = || Compiled::pinned(&self.text.text, self.language).map(Arc::new);
         self.compiled.get_or_init(compile).clone()
     }
-}
-
-fn decoded(text: &str) -> Option<Document> {
-    let world = Checked { commands: &NoCommands, env_allow: None };
-    let document = Document::read(text.as_bytes(), None, world);
-    document.workflow.is_some().then_some(document)
 }
 
 /// What a workflow names: catalogs that it may call, and workflows that it runs.
@@ -236,7 +228,7 @@ fn newest_text(writer: &Writer, id: &str) -> Option<Arc<WorkflowText>> {
     let entry = writer.reader.workflow(id).ok()?;
     entry.document.workflow.as_ref()?;
     let source = entry.document.source.as_ref()?;
-    let text = WorkflowText::new(source.text(), Some(Arc::clone(&entry)));
+    let text = WorkflowText::new(source.text(), LANGUAGE_VERSION, Some(Arc::clone(&entry)));
     Some(Arc::new(text))
 }
 
@@ -340,10 +332,9 @@ impl Worlds {
     ) -> Result<Arc<OpenedWorld>, MissingWorld> {
         let missing = || MissingWorld::Workflow { workflow: head.workflow.clone() };
         let own = text_of(journal, &head.text_hash).await?.ok_or_else(missing)?;
-        let document = decoded(&own).ok_or_else(missing)?;
-        let workflow = document.workflow.as_ref().ok_or_else(missing)?;
+        let own = pinned::decode(&own, LANGUAGE_VERSION).map_err(|_| missing())?;
         let writer = self.workspace(&head.workspace, None);
-        Ok(self.keep(&head.workspace, OpenedWorld::newest(&writer, workflow)))
+        Ok(self.keep(&head.workspace, OpenedWorld::newest(&writer, &own.workflow)))
     }
 }
 
@@ -414,7 +405,7 @@ async fn read(
     for (id, hash) in &world.workflows {
         let text = text_of(journal, hash).await?;
         let text = text.ok_or_else(|| MissingWorld::Workflow { workflow: id.clone() })?;
-        texts.insert(id.clone(), Arc::new(WorkflowText::new(&text, None)));
+        texts.insert(id.clone(), Arc::new(WorkflowText::new(&text, world.language, None)));
     }
     for (name, pinned) in &world.catalogs {
         let missing = || MissingWorld::Record { catalog: name.clone() };
