@@ -58,12 +58,13 @@ impl Reserve {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
         file::owner_only(&mut options);
-        // Written, because a file system may promise room that it does not have.
+        // Written, because a file system may promise room that it does not have. The room counts
+        // as taken from then on, so nobody waits until it is on the disk.
         let written = options.open(&self.path).and_then(|mut file| {
             for _ in 0..limits::RESERVE_BYTES / ZEROS.len() {
                 file.write_all(&ZEROS)?;
             }
-            file.sync_data()
+            Ok(())
         });
         if written.is_err() {
             drop(fs::remove_file(&self.path));

@@ -22,7 +22,7 @@ fn a_directory_is_made_with_its_files() {
     assert_eq!(runs.directory(), data);
     assert!(!runs.has_failed());
     drop(runs);
-    assert_eq!(names(&data), ["chain.key", "runs.db", "runs.use"]);
+    assert_eq!(names(&data), ["chain.key", "runs.db", "runs.reserve", "runs.use"]);
 }
 
 #[cfg(unix)]
