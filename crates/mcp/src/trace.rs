@@ -48,6 +48,22 @@ pub(crate) fn request<T, E, F: Future<Output = Result<T, E>> + Send>(
     method: &str,
     work: F,
 ) -> impl Future<Output = Result<T, E>> + Send + use<T, E, F> {
+    observed(method, work, |_| true)
+}
+
+/// The same for one that `rmcp` answers should this fail: it is told of by whoever answers it.
+pub(crate) fn try_request<T, E, F: Future<Output = Result<T, E>> + Send>(
+    method: &str,
+    work: F,
+) -> impl Future<Output = Result<T, E>> + Send + use<T, E, F> {
+    observed(method, work, |outcome| outcome == Outcome::Ok)
+}
+
+fn observed<T, E, F: Future<Output = Result<T, E>> + Send>(
+    method: &str,
+    work: F,
+    is_told: fn(Outcome) -> bool,
+) -> impl Future<Output = Result<T, E>> + Send + use<T, E, F> {
     let (method, began) = (known(method), Instant::now());
     let (correlation, failed) = (Correlation::current(), Arc::new(AtomicBool::new(false)));
     let span = tracing::info_span!(target: TARGET, "request",
@@ -59,7 +75,9 @@ pub(crate) fn request<T, E, F: Future<Output = Result<T, E>> + Send>(
             (Ok(_), false) => Outcome::Ok,
             (Err(_), false) => Outcome::Fault,
         };
-        span.in_scope(|| answered(method, outcome, began));
+        if is_told(outcome) {
+            span.in_scope(|| answered(method, outcome, began));
+        }
         done
     })
 }

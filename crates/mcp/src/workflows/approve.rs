@@ -319,7 +319,7 @@ impl WorkflowServer {
         for _ in 0..limits::QUESTIONS_A_CALL {
             let Some(run) = shown(calling.operation.name, &answer)? else { break };
             let Some(question) = self.unasked(&run.run_id, &run.waiting, client) else { break };
-            if client.leaves_question() {
+            if client.leaves_it() {
                 break;
             }
             let pending = Pending::of(&question, run.run_id, &answer, &calling.arguments)?;

@@ -20,13 +20,13 @@ use crate::version::Revision;
 pub(crate) struct AtOnce {
     revision: Revision,
     principal: Option<String>,
-    /// Somebody has to be asked before there is an answer.
-    has_question: AtomicBool,
+    /// Somebody has to be asked, or it fails.
+    is_left: AtomicBool,
 }
 
 impl AtOnce {
     pub(crate) fn new(revision: Revision, principal: Option<String>) -> AtOnce {
-        AtOnce { revision, principal, has_question: AtomicBool::new(false) }
+        AtOnce { revision, principal, is_left: AtomicBool::new(false) }
     }
 
     pub(super) fn revision(&self) -> Revision {
@@ -37,8 +37,8 @@ impl AtOnce {
         self.principal.as_deref()
     }
 
-    pub(super) fn leave_question(&self) {
-        self.has_question.store(true, Ordering::Relaxed);
+    pub(super) fn leave(&self) {
+        self.is_left.store(true, Ordering::Relaxed);
     }
 }
 
@@ -68,14 +68,13 @@ impl WorkflowServer {
             Some(arguments) => arguments.as_object()?.clone(),
         };
         let request = CallToolRequestParams::new(operation.name).with_arguments(arguments);
-        let work = trace::request("tools/call", self.call(McpClient::AtOnce(client), request));
+        let work = trace::try_request("tools/call", self.call(McpClient::AtOnce(client), request));
         let mut work = pin!(work);
         let poll = || work.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         // A panic ends this try alone; the way through `rmcp` reports it.
         match catch_unwind(AssertUnwindSafe(poll)) {
             Ok(Poll::Ready(Ok(CallToolResponse::Complete(mut result))))
-                if result.is_error != Some(true)
-                    && !client.has_question.load(Ordering::Relaxed) =>
+                if result.is_error != Some(true) && !client.is_left.load(Ordering::Relaxed) =>
             {
                 // Clients that shake hands do not know it.
                 result.result_type = None;

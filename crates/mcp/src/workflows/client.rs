@@ -31,11 +31,11 @@ impl<'c> McpClient<'c> {
         }
     }
 
-    /// Notes a question for a client that is answered on the spot, and so cannot be asked; whether
-    /// it is one.
-    pub(super) fn leaves_question(self) -> bool {
+    /// Leaves a call that was to be answered on the spot to `rmcp`: somebody has to be asked, or it
+    /// fails. Whether it is such a call.
+    pub(super) fn leaves_it(self) -> bool {
         if let McpClient::AtOnce(client) = self {
-            client.leave_question();
+            client.leave();
         }
         matches!(self, McpClient::AtOnce(_))
     }

@@ -262,6 +262,11 @@ impl ServerHandler for WorkflowServer {
     }
 }
 
+/// Nobody sees it: a call that was tried on the spot is left to `rmcp`.
+fn left() -> ErrorData {
+    ErrorData::internal_error("the call is not answered on the spot", None)
+}
+
 impl WorkflowServer {
     /// What a called name means.
     pub(super) fn meant(&self, name: &str) -> Option<Meant> {
@@ -324,6 +329,9 @@ impl WorkflowServer {
         if self.only_works()
             && let Some(problem) = only_for_authors(&arguments)
         {
+            if client.leaves_it() {
+                return Err(left());
+            }
             return self.failed(operation, &arguments, &problem, false);
         }
         let calling = Calling {
@@ -336,6 +344,8 @@ impl WorkflowServer {
         };
         // Apart: every request would carry the room for it.
         match Box::pin(self.act(calling)).await {
+            // Failures are counted and told of once.
+            Acted::Done(_, Err(_)) if client.leaves_it() => Err(left()),
             Acted::Done(arguments, done) => {
                 self.answered(operation, &arguments, done, client).await
             }
