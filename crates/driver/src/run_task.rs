@@ -215,20 +215,34 @@ impl RunTask {
                 continue;
             }
             match message.signal {
-                Ok(signal) => match self.moves(&signal).await {
-                    Ok(_) if self.pins_text(&signal).await.is_err() => {}
-                    Ok(before) => {
-                        self.handle(Input::Signal { id, signal }).await?;
-                        self.settle_world(before);
-                    }
-                    Err(error) => self.refuse(id, children::failure_of(&error)).await?,
-                },
+                Ok(signal) => self.told(id, signal).await?,
                 Err(reason) => {
                     let hint = "say it with the same version of the program";
                     self.refuse(id, Failure::new(Code::ParamsInvalid, reason, hint)).await?;
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Takes in one message. A run that does not go on as it says stays what and where it was.
+    async fn told(&mut self, id: String, signal: Signal) -> Result<(), JournalError> {
+        let before = match self.moves(&signal).await {
+            Ok(before) => before,
+            Err(error) => return self.refuse(id, children::failure_of(&error)).await,
+        };
+        match self.pins_text(&signal).await {
+            Ok(text) => {
+                self.handle(Input::Signal { id, signal }).await?;
+                if let Some((text_hash, flow)) = text
+                    && self.interpreter.state().head.text_hash == text_hash
+                {
+                    self.interpreter.set_flow(flow);
+                }
+            }
+            Err(error) => self.refuse(id, children::failure_of(&error)).await?,
+        }
+        self.settle_world(before);
         Ok(())
     }
 
@@ -259,18 +273,22 @@ impl RunTask {
         }
     }
 
-    /// Compiles the text that a resumption names, where that is another one.
-    async fn pins_text(&mut self, signal: &Signal) -> Result<(), crate::RunError> {
+    /// Compiles the text that a resumption names, where that is another one; returns the one before,
+    /// with its hash.
+    async fn pins_text(
+        &mut self,
+        signal: &Signal,
+    ) -> Result<Option<(String, Flow)>, crate::RunError> {
         let state = self.interpreter.state();
-        if let Signal::Resume { seq, resumption } = signal
-            && *seq == state.seq
-            && resumption.text_hash != state.head.text_hash
-        {
-            let (journal, run) = (&*self.driver.inner.journal, &self.lease.run);
-            let flow = load::flow(journal, run, &Pin::after(resumption)).await?;
-            self.interpreter.set_flow(flow);
+        let Signal::Resume { seq, resumption } = signal else { return Ok(None) };
+        if *seq != state.seq || resumption.text_hash == state.head.text_hash {
+            return Ok(None);
         }
-        Ok(())
+        let before = (state.head.text_hash.clone(), self.interpreter.flow().clone());
+        let (journal, run) = (&*self.driver.inner.journal, &self.lease.run);
+        let flow = load::flow(journal, run, &Pin::after(resumption)).await?;
+        self.interpreter.set_flow(flow);
+        Ok(Some(before))
     }
 
     async fn handle(&mut self, input: Input) -> Result<(), JournalError> {

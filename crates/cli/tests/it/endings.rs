@@ -340,5 +340,5 @@ fn nothing_is_left_of_a_process_that_is_done() {
     let left = std::fs::read_dir(data.join("wake")).expect("there is a folder");
     assert_eq!(left.count(), 0);
     let mark = std::fs::read_to_string(data.join("runs.use")).expect("there is a mark");
-    assert_eq!(mark, "done\n");
+    assert!(mark.starts_with("done\n"), "{mark}");
 }

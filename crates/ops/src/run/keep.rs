@@ -84,8 +84,8 @@ pub struct RestoreResponse {
     pub runs: u64,
     /// How many events of theirs; each was checked.
     pub events: u64,
-    /// How many files that they refer to.
-    pub blobs: u64,
+    /// Files of answers, and documents of catalogs.
+    pub files: u64,
 }
 
 impl Later for Restore {
@@ -127,7 +127,7 @@ impl Later for Restore {
             }
             error => of_journal(&error),
         })?;
-        Ok(RestoreResponse { runs: report.runs, events: report.events, blobs: report.files })
+        Ok(RestoreResponse { runs: report.runs, events: report.events, files: report.files })
     }
 
     fn example() -> RestoreRequest {

@@ -244,7 +244,10 @@ impl CatalogSender {
         };
         let called = sender.send_once(command, &request, transfer).await;
         Ok(match called {
-            Ok(called) => told_by(command, self.answered(&built, &called)?),
+            Ok(called) => match self.answered(&built, &called) {
+                Ok(outcome) => told_by(command, outcome),
+                Err(problem) => unkept(&problem),
+            },
             Err(error) => failed(&error, command),
         })
     }
@@ -669,6 +672,12 @@ fn unsendable(problem: &Problem) -> Outcome {
 
 fn unsent(problem: &Problem, trouble: Trouble) -> Outcome {
     Outcome::Failed { failure: failure_of(problem), trouble, unsent: true, retry_after_ms: None }
+}
+
+/// It was sent and answered, and the answer could not be kept: nobody may take it for unsent.
+fn unkept(problem: &Problem) -> Outcome {
+    let (failure, trouble) = (failure_of(problem), Trouble::Network);
+    Outcome::Failed { failure, trouble, unsent: false, retry_after_ms: None }
 }
 
 fn asked_pause(response: &Response) -> Option<u64> {

@@ -308,6 +308,7 @@ impl Runs {
     pub fn append_from_reserve(
         &self,
         what: Append,
+        pins: Pins,
         done: impl FnOnce(Result<Appended, RunsError>) + Send + 'static,
     ) {
         if let Err(error) = event::check_size(&what.events) {
@@ -317,7 +318,10 @@ impl Runs {
         let done = counted(what.events.len(), |_: &Appended| true, done);
         let write = move |db: Db<'_>, key: &ChainKey| {
             reserve.give_up();
-            event::write(db, key, what)
+            let run = what.lease.run.clone();
+            let appended = event::write(db, key, what)?;
+            pins::keep(db, &run, &pins)?;
+            Ok(appended)
         };
         self.submit(Manner::Durable, write, done);
     }

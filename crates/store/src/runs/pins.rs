@@ -47,7 +47,7 @@ pub(super) fn prepare(connection: &Connection) -> Result<(), RunsError> {
 }
 
 fn is_there(db: Db<'_>) -> Result<bool, RunsError> {
-    let sql = "SELECT 1 FROM sqlite_master WHERE name = 'run_refs_freed'";
+    let sql = "SELECT 1 FROM sqlite_master WHERE name = 'texts_referenced'";
     Ok(db.first(sql, [], |row| row.get::<_, u64>(0))?.is_some())
 }
 

@@ -7,15 +7,9 @@ CREATE TABLE IF NOT EXISTS run_refs(
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS run_refs_hash ON run_refs(hash);
 
--- A text stays while a run refers to it, whoever removes others, and goes with the last of them.
+-- A text stays while a run refers to it, whoever removes others.
 CREATE TRIGGER IF NOT EXISTS texts_referenced BEFORE DELETE ON texts
 WHEN EXISTS (SELECT 1 FROM run_refs WHERE hash = old.hash)
 BEGIN
   SELECT RAISE(IGNORE);
-END;
-CREATE TRIGGER IF NOT EXISTS run_refs_freed AFTER DELETE ON run_refs
-BEGIN
-  DELETE FROM texts WHERE hash = old.hash
-    AND NOT EXISTS (SELECT 1 FROM run_refs WHERE hash = old.hash)
-    AND NOT EXISTS (SELECT 1 FROM runs WHERE text = old.hash);
 END;

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use milepost_engine::ports::{PurgeFilter, PurgeReport, RunStatus};
 use milepost_model::digest::Digest;
+use milepost_model::document::hex;
 use milepost_model::id::WorkflowId;
 use rusqlite::params;
 
@@ -100,6 +101,13 @@ fn one(db: Db<'_>, key: u64, named: &mut Named) -> Result<PurgeReport, RunsError
     let found: Option<(Vec<u8>, u64)> =
         db.first(sql, [key], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let Some((text, ended_ms)) = found else { return Ok(PurgeReport::default()) };
+    // Texts go with the sweep: runs of earlier versions name some in their events alone.
+    let refs: Vec<Vec<u8>> =
+        db.all("SELECT hash FROM run_refs WHERE run = ?1", [key], |row| row.get(0))?;
+    for hash in refs.iter().chain([&text]) {
+        let at = named.entry(hex(hash)).or_default();
+        *at = ended_ms.max(*at);
+    }
     let sql = "SELECT e.data, b.bytes FROM events e LEFT JOIN blobs b ON b.hash = e.blob \
                WHERE e.run = ?1";
     db.each(sql, [key], |row| {
@@ -125,9 +133,6 @@ fn one(db: Db<'_>, key: u64, named: &mut Named) -> Result<PurgeReport, RunsError
     for hash in kept {
         report.blobs += db.execute(unused, [hash])? as u64;
     }
-    let unused = "DELETE FROM texts WHERE hash = ?1 \
-                  AND NOT EXISTS (SELECT 1 FROM runs WHERE text = ?1)";
-    report.texts += db.execute(unused, [text])? as u64;
     Ok(report)
 }
 
@@ -143,7 +148,8 @@ pub(super) fn sweep(
     let mut texts: Vec<Digest> = Vec::new();
     for digest in named.keys().filter_map(|hash| Digest::parse(hash)) {
         let sql = "SELECT 1 FROM texts WHERE hash = ?1 \
-                   AND NOT EXISTS (SELECT 1 FROM runs WHERE text = ?1)";
+                   AND NOT EXISTS (SELECT 1 FROM runs WHERE text = ?1) \
+                   AND NOT EXISTS (SELECT 1 FROM run_refs WHERE hash = ?1)";
         if db.first(sql, [digest.bytes()], |row| row.get::<_, u64>(0))?.is_some() {
             texts.push(digest);
         }

@@ -213,8 +213,10 @@ impl Journal for SqliteJournal {
 
     fn append_from_reserve(&self, what: ports::Append) -> Answer<'_, ()> {
         Box::pin(async move {
+            let pins = Pins::of(&what.entries, Vec::new());
             let append = appended(what)?;
-            self.write(move |runs, done| runs.append_from_reserve(append, done)).await.map(drop)
+            let write = move |runs: &Runs, done| runs.append_from_reserve(append, pins, done);
+            self.write(write).await.map(drop)
         })
     }
 
