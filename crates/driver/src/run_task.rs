@@ -273,8 +273,8 @@ impl RunTask {
         }
     }
 
-    /// Compiles the text that a resumption names, where that is another one; returns the one before,
-    /// with its hash.
+    /// Compiles the text that a resumption names, where that is another one; returns the one
+    /// before, with its hash.
     async fn pins_text(
         &mut self,
         signal: &Signal,

@@ -24,6 +24,7 @@ mod next;
 pub mod ports;
 pub mod resume;
 mod retry;
+mod sent_request;
 mod sentinel;
 pub mod signal;
 pub mod state;
