@@ -89,8 +89,6 @@ pub(crate) const PROGRESS_FILE_BYTES: usize = 1024 * 1024;
 pub(crate) const PROGRESS_FILES: usize = 10_000;
 /// Bytes of what tells one start of the machine from another.
 pub(crate) const BOOT_ID_BYTES: usize = 64;
-/// Commits behind a damaged place of the log that are compared with the database.
-pub(crate) const UNREACHED_COMMITS: usize = 100_000;
 /// Bytes on the disk that are kept for the ends of requests under way when it is full.
 pub const RESERVE_BYTES: usize = 1024 * 1024;
 /// How long a write waits for the writes of other processes.

@@ -13,7 +13,7 @@ use super::error::RunsError;
 use super::lease;
 use super::look::RunsReader;
 use super::recovery::{self, Evidence, SetAside};
-use super::{run, usage, wake};
+use super::{run, wake};
 use crate::limits;
 
 /// What was found.
@@ -39,7 +39,7 @@ impl RunsReader {
     pub fn examine(&self, now_ms: u64) -> Result<Examination, RunsError> {
         let (readers, key, directory) = self.parts();
         // Before anything is read from the database: whoever drives a run goes on meanwhile.
-        let evidence = Evidence::gather(directory, usage::last_boot(directory).as_deref());
+        let evidence = Evidence::gather(directory);
         let report = check::check(readers, key)?;
         if !report.file.is_empty() {
             // What a damaged file says beyond that is not worth telling.

@@ -36,7 +36,6 @@ mod sqlite_journal;
 mod tally;
 mod usage;
 mod wake;
-mod wal_scan;
 mod writer;
 
 use std::collections::BTreeSet;
@@ -144,9 +143,9 @@ impl Runs {
     /// crash the file is looked at in the background.
     pub fn open(directory: &Path, options: OpenOptions) -> Result<Runs, RunsError> {
         file::make_directory(directory, file::Readers::Owner)?;
-        let (mut usage, before, last_boot) = Usage::begin(directory)?;
+        let (mut usage, before, _) = Usage::begin(directory)?;
         let is_first = before != Before::GoesOn;
-        let evidence = is_first.then(|| Evidence::gather(directory, last_boot.as_deref()));
+        let evidence = is_first.then(|| Evidence::gather(directory));
         let (connection, key) = schema::open(directory)?;
         if let Some(pages) = options.pages_max {
             connection.pragma_update(None, "max_page_count", pages)?;
@@ -466,9 +465,9 @@ impl Runs {
 
     /// Bytes of the database and its log.
     fn size(&self) -> u64 {
-        let database = self.inner.directory.join(schema::FILE);
+        let directory = &self.inner.directory;
         let bytes = |path: PathBuf| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-        bytes(wal_scan::path(&database)) + bytes(database)
+        bytes(schema::log(directory)) + bytes(directory.join(schema::FILE))
     }
 
     /// Makes the file as small as what is in it, and waits. No other process that does the same,

@@ -1,24 +1,24 @@
 //! What is found out about the last use of the runs before they are used again.
 //!
-//! Whoever is the first one in reads the log and the notes of those who are gone before `SQLite`
-//! recovers the log, and compares them with what is there afterwards. A run that had come further
+//! Whoever is the first one in reads the notes of those who are gone before `SQLite` recovers the
+//! log, and compares them with what is there afterwards. The log itself is not asked: frames that
+//! are whole behind one that is not may be those of a commit that a killed process never finished,
+//! which others wrote over. A run that had come further
 //! is set aside: what it was told and did since is unknown, and sending it again could be wrong.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use milepost_engine::ports::Durability;
 use milepost_model::id::RunId;
 use rusqlite::Connection;
 use rusqlite::params;
 use rusqlite::wal::CheckpointMode;
 
-use super::chain::{ChainKey, Mac};
+use super::chain::ChainKey;
 use super::db::Db;
 use super::error::RunsError;
 use super::progress::{self, Behind, Note};
 use super::schema;
-use super::wal_scan::{self, Unreached};
 use crate::limits;
 
 /// Why a run was set aside, by the number that its row has.
@@ -32,75 +32,19 @@ pub(super) enum SetAside {
 
 /// What tells how far runs had come, read before anything is changed.
 pub(super) struct Evidence {
-    unreached: Unreached,
     notes: Vec<Note>,
-    /// Whether the machine was not started anew since the log was written.
-    same_boot: bool,
 }
 
 impl Evidence {
-    /// Reads it. The boot is that of the last use.
-    pub(super) fn gather(directory: &Path, last_boot: Option<&str>) -> Evidence {
+    /// Reads it.
+    pub(super) fn gather(directory: &Path) -> Evidence {
         let key = ChainKey::read(directory).ok().flatten();
-        let notes = key.map(|key| progress::read(directory, &key)).unwrap_or_default();
-        let now = progress::boot();
-        Evidence {
-            unreached: wal_scan::scan(&directory.join(schema::FILE)),
-            notes,
-            same_boot: now.is_some() && now.as_deref() == last_boot,
-        }
+        Evidence { notes: key.map(|key| progress::read(directory, &key)).unwrap_or_default() }
     }
 
     /// The runs that are not as far as they had come.
     pub(super) fn behind(&self, db: Db<'_>) -> Result<Vec<Behind>, RunsError> {
-        let mut found = progress::behind(db, &self.notes)?;
-        for behind in self.behind_log(db)? {
-            if !found.iter().any(|known| known.run == behind.run) {
-                found.push(behind);
-            }
-        }
-        Ok(found)
-    }
-
-    /// The runs that commits of the log had brought further. After a loss of power, commits that
-    /// nobody had synced may be torn anywhere: only what was written before another commit began,
-    /// and was synced by then, is known to have been on the disk.
-    fn behind_log(&self, db: Db<'_>) -> Result<Vec<Behind>, RunsError> {
-        let mut known: BTreeMap<RunId, Option<(u64, Mac)>> = BTreeMap::new();
-        let (mut behind, mut proven) = (Vec::new(), 0);
-        let last = self.unreached.commits.len();
-        for (at, commit) in self.unreached.commits.iter().enumerate() {
-            for image in commit {
-                let there = match known.get(&image.run) {
-                    Some(there) => *there,
-                    None => end_of(db, &image.run)?,
-                };
-                let comes_further = match there {
-                    Some((seq, _)) => image.seq > seq,
-                    None => !progress::is_purged(db, &image.run)?,
-                };
-                if comes_further {
-                    known.insert(image.run.clone(), Some((image.seq, image.head)));
-                    behind.push(Behind { run: image.run.clone(), seq: image.seq });
-                }
-                let synced = image.durability == Durability::Full && at + 1 < last;
-                if comes_further && (self.same_boot || synced) {
-                    proven = behind.len();
-                }
-            }
-        }
-        behind.truncate(proven);
-        Ok(behind)
-    }
-}
-
-/// How far a run has come.
-fn end_of(db: Db<'_>, run: &RunId) -> Result<Option<(u64, Mac)>, RunsError> {
-    let sql = "SELECT last_seq, head FROM runs WHERE id = ?1";
-    match db.first(sql, [run.as_str()], |row| Ok((row.get(0)?, row.get(1)?))) {
-        // Whoever reads it is told, and sets it aside for that.
-        Err(error) if error.is_damage() => Ok(Some((u64::MAX, super::chain::ORIGIN))),
-        found => found,
+        progress::behind(db, &self.notes)
     }
 }
 
@@ -115,8 +59,7 @@ pub(super) fn settle(
     let behind = evidence.behind(db)?;
     let purged = "SELECT 1 FROM purged_runs LIMIT 1";
     let purged = db.first(purged, [], |row| row.get::<_, u64>(0))?.is_some();
-    // Frames that nobody reaches must not be found again by the next one.
-    if !behind.is_empty() || purged || !evidence.unreached.commits.is_empty() {
+    if !behind.is_empty() || purged {
         let transaction = connection.unchecked_transaction()?;
         for Behind { run, seq } in &behind {
             set_aside(Db::reading(&transaction), run, *seq)?;

@@ -1,7 +1,7 @@
 //! The tables, and how a database of an earlier version becomes one of this version.
 
 use std::fs::OpenOptions;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
@@ -31,6 +31,11 @@ const ADDED: &str = "
 /// Below this one, `SQLite` could lose what was committed when a log was reset while another
 /// process wrote to it.
 const SQLITE_LEAST: (i32, &str) = (3_051_003, "3.51.3");
+
+/// The log of the database of a directory.
+pub(super) fn log(directory: &Path) -> PathBuf {
+    directory.join(format!("{FILE}-wal"))
+}
 
 /// Opens the database of a directory, which is made if there is none, with its key.
 pub(super) fn open(directory: &Path) -> Result<(Connection, ChainKey), RunsError> {

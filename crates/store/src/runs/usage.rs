@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Instant;
 
-use super::{progress, schema, wal_scan};
+use super::{progress, schema};
 use crate::file::{self, FileError};
 use crate::limits;
 
@@ -74,19 +74,13 @@ impl Usage {
     pub(super) fn end(mut self) {
         // A mark that stays costs the next one a look at the database, and nothing else.
         if self.file.unlock().is_ok() && self.file.try_lock().is_ok() {
-            let log = wal_scan::path(&self.directory.join(schema::FILE));
+            let log = schema::log(&self.directory);
             if fs::metadata(log).map_or(true, |log| log.len() == 0) {
                 progress::remove_ended(&self.directory);
             }
             drop(mark(&mut self.file, DONE));
         }
     }
-}
-
-/// The start of the machine in which the runs of a directory were last used, if that is known.
-pub(super) fn last_boot(directory: &Path) -> Option<String> {
-    let (_, boot) = look_back(&mut File::open(directory.join(FILE)).ok()?).ok()?;
-    boot
 }
 
 /// How the last use ended, for the first one in, and in which start of the machine it was.

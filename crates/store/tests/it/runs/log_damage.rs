@@ -181,23 +181,6 @@ fn a_log_that_is_whole_accuses_nobody() {
     assert_eq!(check(root.path(), &acknowledged, "in order"), 0);
 }
 
-/// Without the notes, the frames behind the damage tell: a loss of power may have cost the notes.
-#[test]
-fn frames_behind_the_damage_tell_without_the_notes() {
-    let root = crate::in_memory();
-    let (runs, acknowledged) = busy(root.path(), &mut Dice(5));
-    let copy = copy_of(root.path());
-    drop(runs);
-    fs::remove_dir_all(copy.path().join("progress")).expect("removes");
-    let log = copy.path().join(format!("{FILE}-wal"));
-    let mut bytes = fs::read(&log).expect("reads");
-    // In the middle of a page, some frames before the last ones.
-    let middle = 32 + (bytes.len() - 32) / 4120 * 3 / 4 * 4120 + 2_000;
-    bytes[middle] ^= 4;
-    fs::write(&log, &bytes).expect("writes");
-    assert!(check(copy.path(), &acknowledged, "without notes") > 0);
-}
-
 /// Commits that nobody had synced may be torn anywhere by a loss of power.
 #[test]
 fn an_unsynced_end_that_power_took_is_no_damage() {
