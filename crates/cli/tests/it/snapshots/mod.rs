@@ -218,6 +218,12 @@ fn settled(place: &Place, text: &str) -> String {
     };
     let lines = text.lines().map(|line| match timed(line) {
         true if line.starts_with("HTTP ") => "HTTP 000 · 0 ms".to_owned(),
+        // A disk may have room for more digits, or for fewer.
+        true if line.contains(" MiB are free") => {
+            let (before, after) = line.split_once(" MiB are free").unwrap_or((line, ""));
+            let before = before.trim_end_matches(|c: char| c.is_ascii_digit());
+            format!("{before}00000 MiB are free{after}")
+        }
         true => digits(line),
         false => line.to_owned(),
     });
