@@ -1,7 +1,7 @@
 //! Events as bytes, and how an event of an earlier version becomes one of this version.
 //!
 //! A field that is added has a default and needs no version. A change that no default can express
-//! adds one to [`VERSION`] and a function to [`UPCASTS`]: the bytes on disk are never edited.
+//! adds one to [`VERSION`] and a function to `UPCASTS`: the bytes on disk are never edited.
 
 use serde_json::Value;
 

@@ -34,16 +34,6 @@ pub(crate) const EXEMPT: &[Exempt] = &[
     ("crates/store/src/runs/chain.rs::KEY_BYTES", "the key size of the algorithm"),
     ("crates/store/src/runs/kept_files.rs::NAME_CHARS", "the form of a hash"),
     ("crates/store/src/runs/progress.rs::NOTE_BYTES", "the layout of a file"),
-    ("crates/store/src/runs/wal_scan.rs::HEADER", "the layout of SQLite's files"),
-    ("crates/store/src/runs/wal_scan.rs::FRAME_HEADER", "the layout of SQLite's files"),
-    ("crates/store/src/runs/wal_scan.rs::PAGE_LEAST", "the layout of SQLite's files"),
-    ("crates/store/src/runs/wal_scan.rs::PAGE_MOST", "the layout of SQLite's files"),
-    ("crates/store/src/runs/wal_scan.rs::PAGE_DEFAULT", "the layout of SQLite's files"),
-    ("crates/store/src/runs/wal_scan.rs::LEAF_HEADER", "the layout of SQLite's files"),
-    ("crates/store/src/runs/wal_scan.rs::RUN_ID", "an index"),
-    ("crates/store/src/runs/wal_scan.rs::DURABILITY", "an index"),
-    ("crates/store/src/runs/wal_scan.rs::LAST_SEQ", "an index"),
-    ("crates/store/src/runs/wal_scan.rs::HEAD", "an index"),
     ("crates/store/src/workflows/files.rs::DIRECTORY", "an index"),
 ];
 
