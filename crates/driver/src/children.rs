@@ -16,6 +16,7 @@ use milepost_model::problem::Code;
 use crate::active::WrittenRun;
 use crate::driver::Driver;
 use crate::error::RunError;
+use crate::heartbeat::Permit;
 use crate::limits;
 
 /// A workflow that a step runs.
@@ -30,6 +31,8 @@ pub(crate) struct Child {
     pub(crate) rest: BTreeMap<Budget, u64>,
     /// The run did not succeed and is to go on: how often its step was begun again.
     pub(crate) again: Option<u32>,
+    /// Without it, the run is looked for and not begun.
+    pub(crate) permit: Option<Permit>,
 }
 
 /// The end of a run that a step started.
@@ -152,7 +155,12 @@ impl Driver {
             durability: above.durability(),
             above: context(&child.parent, &above.flow, &above.state),
         });
-        self.start_run(prepared.await?).await.map(drop).map_err(of)
+        let prepared = prepared.await?;
+        // One that is not begun is begun when the run above is driven on.
+        if child.permit.as_ref().is_some_and(Permit::holds) {
+            self.start_run(prepared).await.map_err(of)?;
+        }
+        Ok(())
     }
 
     /// Tells a run that the run of one of its steps has ended.

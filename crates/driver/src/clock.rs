@@ -24,6 +24,27 @@ fn skew_ms() -> i64 {
 /// A clock in milliseconds since 1970: the system's, or that of a test.
 pub type WallClock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
+/// A clock that only ever goes on, also while the machine sleeps; where it begins does not matter.
+pub type MonotonicClock = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// The system's clock that only ever goes on.
+///
+/// That of `Instant` stands still on Linux while the machine sleeps: a laptop that is opened again
+/// after a night would believe that its last sign of life is fresh.
+pub fn monotonic() -> Duration {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+        Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        static BEGAN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+        BEGAN.get_or_init(std::time::Instant::now).elapsed()
+    }
+}
+
 /// The clock of one run while it is driven.
 ///
 /// A machine whose clock is set back would wait for the time it has been to come again. What a

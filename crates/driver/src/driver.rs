@@ -2,28 +2,31 @@
 //! of other processes.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use milepost_engine::event::{Entry, Event, RunCreated};
 use milepost_engine::interpreter::{Decision, Input, Interpreter};
 use milepost_engine::ports::{
-    BoxFuture, Created, Dispatch, HolderId, Journal, Message, MessageId, NewRun, OpenWorld,
-    PinnedText, PreparedRun, RequestSender, RunFilter, RunPage, Subscription, Tally, WorldPin,
+    BoxFuture, Created, Dispatch, HolderId, Journal, JournalError, Message, MessageId, NewRun,
+    OpenWorld, PinnedText, PreparedRun, RequestSender, RunFilter, RunPage, Subscription, Tally,
+    WorldPin,
 };
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{State, StepStatus};
 use milepost_engine::world::RunWorld;
 use milepost_engine::{Key, view};
 use milepost_model::id::RunId;
+use tokio::sync::{OnceCell, RwLock};
 use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::active::{ActiveRun, WrittenRun};
 use crate::children::failure_of;
-use crate::clock::{RunClock, WallClock};
+use crate::clock::{MonotonicClock, RunClock, WallClock};
 use crate::error::RunError;
+use crate::heartbeat::{Heartbeat, Permit};
 use crate::no_world::NoWorld;
 use crate::run_task::{RunHold, RunTask};
 use crate::service::{Answer, News, RunReader, RunService, Tell, Wait};
@@ -49,6 +52,8 @@ pub struct DriverPorts {
     pub watcher: Arc<RunWatcher>,
     /// The time.
     pub clock: WallClock,
+    /// A clock that only ever goes on, and does so while the machine sleeps.
+    pub monotonic: MonotonicClock,
 }
 
 impl fmt::Debug for DriverPorts {
@@ -65,11 +70,13 @@ pub(crate) struct Inner {
     clock: WallClock,
     holder: HolderId,
     /// Whether others know of this process.
-    announced: AtomicBool,
+    announced: OnceCell<()>,
     /// Whether this process is about to end, so that nothing new begins in it.
     ends: AtomicBool,
-    /// When it last said that it is alive.
-    beaten_ms: AtomicU64,
+    /// Whether it may still begin something.
+    heartbeat: Arc<Heartbeat>,
+    /// Read while a lease is on its way to a task: what is held and not driven then is not lost.
+    acquiring: RwLock<()>,
     /// Runs that nobody drives and whose world is not here, at the last look.
     stranded: AtomicUsize,
     subscription: Mutex<Option<Subscription>>,
@@ -84,7 +91,7 @@ impl fmt::Debug for Inner {
 impl Drop for Inner {
     /// A process that ends in an orderly way leaves nothing behind that others have to look at.
     fn drop(&mut self) {
-        if *self.announced.get_mut() {
+        if self.announced.initialized() {
             self.journal.withdraw(&self.holder);
         }
     }
@@ -94,7 +101,8 @@ impl Driver {
     /// A driver over these ports. Nothing is opened, and nobody hears of it, before the first run
     /// is driven.
     pub fn new(ports: DriverPorts) -> Result<Driver, RunError> {
-        let DriverPorts { journal, dispatch, sender, watcher, clock } = ports;
+        let DriverPorts { journal, dispatch, sender, watcher, clock, monotonic } = ports;
+        let heartbeat = Arc::new(Heartbeat::new(monotonic, Arc::clone(&clock)));
         let inner = Inner {
             journal,
             dispatch,
@@ -102,9 +110,10 @@ impl Driver {
             watcher,
             clock,
             holder: ids::new_holder()?,
-            announced: AtomicBool::new(false),
+            announced: OnceCell::new(),
             ends: AtomicBool::new(false),
-            beaten_ms: AtomicU64::new(0),
+            heartbeat,
+            acquiring: RwLock::default(),
             stranded: AtomicUsize::new(0),
             subscription: Mutex::default(),
         };
@@ -122,7 +131,8 @@ impl Driver {
 
     pub(crate) async fn start_run(&self, prepared: PreparedRun) -> Result<RunId, RunError> {
         let inner = &self.inner;
-        self.announce().await;
+        let _acquiring = inner.acquiring.read().await;
+        let permit = self.permit().await?;
         let now = self.now_ms();
         let event = Event::RunCreated(Box::new(prepared.created));
         let first = Entry { seq: 1, at_ms: now, event };
@@ -148,7 +158,6 @@ impl Driver {
             standing: load::standing(&interpreter),
             entries: entries.clone(),
         };
-        self.beat();
         let Created { already, lease } = inner.journal.create(new, &inner.holder).await?;
         trace::started(&prepared.id, &interpreter.state().head.workflow, already);
         if let Some(lease) = lease.filter(|_| !already) {
@@ -159,7 +168,7 @@ impl Driver {
             let id = prepared.id.clone();
             let written = WrittenRun::new(id, flow, state, prepared.durability).with(entries);
             let hold = RunHold { lease, sender, durability: prepared.durability };
-            self.spawn(hold, interpreter, left, written);
+            self.spawn(hold, permit, interpreter, left, written);
         }
         Ok(prepared.id)
     }
@@ -178,14 +187,16 @@ impl Driver {
             Err(error) => self.without_world(run, error).await?,
             opened => opened?,
         };
-        self.announce().await;
-        self.beat();
-        let lease = self.inner.journal.take(run, &self.inner.holder).await?;
+        let _acquiring = self.inner.acquiring.read().await;
+        // What follows from the lease may begin for as long as this holds, which is before it.
+        let permit = self.permit().await?;
+        let takeover = self.inner.heartbeat.takeover();
+        let lease = self.inner.journal.take(run, &self.inner.holder, takeover).await?;
         let Some(lease) = lease else { return Ok(false) };
         match self.take_over(run, &head, world).await {
             Ok((interpreter, decision, written, sender)) => {
                 let hold = RunHold { lease, sender, durability: written.durability() };
-                self.spawn(hold, interpreter, decision, written);
+                self.spawn(hold, permit, interpreter, decision, written);
                 Ok(true)
             }
             Err(error) => {
@@ -258,6 +269,7 @@ impl Driver {
     fn spawn(
         &self,
         hold: RunHold,
+        permit: Permit,
         interpreter: Interpreter,
         decision: Decision,
         written: WrittenRun,
@@ -270,7 +282,7 @@ impl Driver {
         let task = async move {
             let shown = Arc::clone(&active);
             let run_task = RunTask::new(driver.clone(), hold, interpreter, shown);
-            let last = run_task.drive(decision).await;
+            let last = run_task.drive(permit, decision).await;
             driver.inner.watcher.leave(&run, &active, last);
         };
         tokio::spawn(task.instrument(span));
@@ -342,45 +354,85 @@ impl Driver {
         });
     }
 
-    /// Says that this process is alive, unless it has just done so.
-    fn beat(&self) {
-        let now_ms = self.now_ms();
-        let period = u64::try_from(limits::BEAT.as_millis()).unwrap_or(u64::MAX);
-        let last = self.inner.beaten_ms.load(Ordering::Relaxed);
-        // A clock that was set back says nothing about how fresh it is.
-        if last <= now_ms && now_ms - last < period / 2 {
-            return;
+    /// The right to begin something now. Where the last sign of life has run out, another one is
+    /// acknowledged first.
+    pub(crate) async fn permit(&self) -> Result<Permit, JournalError> {
+        self.announce().await?;
+        loop {
+            if let Some(permit) = self.inner.heartbeat.permit() {
+                return Ok(permit);
+            }
+            self.beat().await?;
         }
-        self.inner.beaten_ms.store(now_ms, Ordering::Relaxed);
-        self.inner.journal.beat(&self.inner.holder);
+    }
+
+    /// Says that this process is alive, and waits until that is known.
+    async fn beat(&self) -> Result<(), JournalError> {
+        let Inner { heartbeat, journal, holder, .. } = &*self.inner;
+        let sent = heartbeat.sends();
+        let counts_for = journal.beat(holder).await?;
+        heartbeat.acknowledged(sent, counts_for);
+        Ok(())
     }
 
     /// Lets others know of this process, and listens for them, from the first run on.
-    async fn announce(&self) {
-        let inner = &self.inner;
-        if inner.announced.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        inner.beaten_ms.store(self.now_ms(), Ordering::Relaxed);
-        inner.journal.announce(&inner.holder);
-        let weak = Arc::downgrade(inner);
+    async fn announce(&self) -> Result<(), JournalError> {
+        let first = || async {
+            let Inner { heartbeat, journal, holder, .. } = &*self.inner;
+            let sent = heartbeat.sends();
+            let counts_for = journal.announce(holder).await?;
+            heartbeat.acknowledged(sent, counts_for);
+            self.go_on_beating();
+            self.subscribe().await;
+            Ok(())
+        };
+        self.inner.announced.get_or_try_init(first).await.map(drop)
+    }
+
+    /// Says that this process is alive for as long as it drives something, and notices when it was
+    /// away.
+    fn go_on_beating(&self) {
+        let weak = Arc::downgrade(&self.inner);
         tokio::spawn(async move {
             while let Some(inner) = weak.upgrade() {
                 let driver = Driver { inner };
-                if !driver.inner.watcher.is_empty() {
-                    driver.beat();
-                }
+                driver.tick().await;
+                let period = driver.inner.heartbeat.period();
                 drop(driver);
-                tokio::time::sleep(limits::BEAT).await;
+                tokio::time::sleep(period).await;
             }
         });
+    }
+
+    async fn tick(&self) {
+        let Inner { heartbeat, watcher, journal, holder, acquiring, .. } = &*self.inner;
+        heartbeat.looks();
+        if watcher.is_empty()
+            && let Ok(_nobody) = acquiring.try_write()
+        {
+            heartbeat.rests();
+        }
+        if !watcher.is_empty() {
+            // One that cannot be written is missed; what may not begin without it waits for one.
+            let _ = self.beat().await;
+        }
+        if heartbeat.has_returned() {
+            let _nobody = acquiring.write().await;
+            // Whatever is held and not driven was taken by a request whose answer was lost. What
+            // cannot be given back now is taken by others when this process ends.
+            let _ = journal.disown(holder, watcher.driven_runs()).await;
+        }
+    }
+
+    /// Listens for wake-ups. Without it, messages are found by looking now and then.
+    async fn subscribe(&self) {
+        let inner = &self.inner;
         let weak = Arc::downgrade(&inner.watcher);
         let wake = Arc::new(move || {
             if let Some(watcher) = weak.upgrade() {
                 watcher.wake();
             }
         });
-        // Without it, messages are found by looking now and then.
         if let Ok(subscription) = inner.dispatch.subscribe(&inner.holder, wake).await {
             let mut kept = inner.subscription.lock().unwrap_or_else(PoisonError::into_inner);
             *kept = Some(subscription);
@@ -415,7 +467,9 @@ impl RunService for Driver {
             // Runs whose world is not here come first every time, and take no others' place.
             let stranded = self.inner.stranded.load(Ordering::Relaxed).min(limits::STRANDED);
             let mut without_world = 0;
-            for run in self.inner.journal.orphaned(limits::ADOPTED + stranded).await? {
+            let takeover = self.inner.heartbeat.takeover();
+            let limit = limits::ADOPTED + stranded;
+            for run in self.inner.journal.orphaned(limit, takeover).await? {
                 // A run that cannot be acquired is reported when somebody asks for it.
                 let acquired = self.acquire_run(&run).await;
                 without_world +=

@@ -9,6 +9,7 @@ mod children;
 pub mod clock;
 mod driver;
 mod error;
+mod heartbeat;
 mod ids;
 pub mod limits;
 mod load;

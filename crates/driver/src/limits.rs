@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-/// How often a process that drives something says that it is alive.
-pub const BEAT: Duration = Duration::from_secs(2);
+/// How often a process that drives something says that it is alive, at most; it does so three times
+/// for as long as a sign of life counts.
+pub const BEAT_LEAST: Duration = Duration::from_millis(20);
+/// By how much the wall clock may drift from the monotonic one between two signs of life.
+pub const CLOCK_JUMP: Duration = Duration::from_secs(3);
 /// How often whoever waits for the answer of another process looks for it.
 pub const ANSWER_POLL: Duration = Duration::from_millis(15);
 /// How long whoever has an answer waits until its consequences can be seen.

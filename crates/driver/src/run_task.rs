@@ -24,6 +24,7 @@ use crate::active::ActiveRun;
 use crate::children::{self, Child, ChildEnd};
 use crate::clock::RunClock;
 use crate::driver::Driver;
+use crate::heartbeat::Permit;
 use crate::load::Pin;
 use crate::{limits, load, trace};
 
@@ -93,8 +94,12 @@ impl RunTask {
 
     /// Drives until the run ends, waits for somebody, or belongs to another process. What is
     /// returned is the run as it is on disk, unless it is another's now.
-    pub(crate) async fn drive(mut self, decision: Decision) -> Option<(Flow, State)> {
-        if self.commit(decision).await.is_err() || self.hear().await.is_err() {
+    pub(crate) async fn drive(
+        mut self,
+        permit: Permit,
+        decision: Decision,
+    ) -> Option<(Flow, State)> {
+        if self.commit(&permit, decision).await.is_err() || self.hear().await.is_err() {
             return self.give_up();
         }
         while !self.is_done() {
@@ -200,7 +205,8 @@ impl RunTask {
         let again = step.filter(|_| inner.is_some_and(|inner| inner.continues));
         let again = again.map(|step| step.generation);
         let rest = inner.map(|inner| inner.rest.clone()).unwrap_or_default();
-        Child { parent, key, run, workflow, inputs: serde_json::Map::new(), rest, again }
+        let (inputs, permit) = (serde_json::Map::new(), None);
+        Child { parent, key, run, workflow, inputs, rest, again, permit }
     }
 
     /// Takes in what others told the run.
@@ -248,7 +254,8 @@ impl RunTask {
 
     async fn refuse(&mut self, id: String, failure: Failure) -> Result<(), JournalError> {
         let answers = vec![(id, Reply::Refused { failure })];
-        self.commit(Decision { answers, ..Decision::default() }).await
+        let permit = self.permit().await?;
+        self.commit(&permit, Decision { answers, ..Decision::default() }).await
     }
 
     /// Opens the world that a resumption names, where that is another one; returns the one before.
@@ -293,17 +300,38 @@ impl RunTask {
 
     async fn handle(&mut self, input: Input) -> Result<(), JournalError> {
         let after_read = matches!(&input, Input::Called { key, .. } if self.reads(key));
+        // What is decided now belongs to this incarnation of the process, whenever it would begin.
+        let permit = self.permit().await?;
         let now_ms = self.clock.now_ms();
         match self.interpreter.handle(input, now_ms, &*self.requests) {
             Ok(mut decision) => {
                 if after_read {
-                    self.send_reads(&mut decision).await;
+                    self.send_reads(&permit, &mut decision).await;
                 }
-                self.commit(decision).await
+                self.commit(&permit, decision).await
             }
             // What the interpreter decides always fits; a run that disagrees is not driven on.
             Err(_) => Err(JournalError::Quarantined { run: self.lease.run.clone() }),
         }
+    }
+
+    /// The right to begin what is decided from now on. Outcomes that come in while this process
+    /// cannot say that it is alive wait for their turn.
+    async fn permit(&self) -> Result<Permit, JournalError> {
+        loop {
+            match self.driver.permit().await {
+                Err(JournalError::Full) => self.stall().await,
+                Err(JournalError::Busy) => tokio::time::sleep(limits::WRITE_AGAIN).await,
+                permit => return permit,
+            }
+        }
+    }
+
+    /// Waits for room on the disk. Nothing was done that changes anything, so the run stands still.
+    async fn stall(&self) {
+        self.active.stalled.store(true, Ordering::Relaxed);
+        self.active.moved.notify_waiters();
+        tokio::time::sleep(limits::WRITE_AGAIN).await;
     }
 
     /// Whether the request of a step is under way, or about to be, and only reads.
@@ -316,7 +344,7 @@ impl RunTask {
     /// the answer of a request that only read as well. Should the process end before it is, nothing
     /// is lost but two requests that are sent again. They are not counted then, which no budget
     /// would allow.
-    async fn send_reads(&mut self, decision: &mut Decision) {
+    async fn send_reads(&mut self, permit: &Permit, decision: &mut Decision) {
         let relaxed = self.durability == Durability::Relaxed && decision.answers.is_empty();
         if !relaxed || !self.interpreter.state().head.budget.is_empty() {
             return;
@@ -325,14 +353,14 @@ impl RunTask {
             |effect: &mut Effect| matches!(effect, Effect::Call { key, .. } if self.reads(key));
         let reads: Vec<Effect> = decision.effects.extract_if(.., reads).collect();
         if !reads.is_empty() {
-            reads.into_iter().for_each(|effect| self.perform(effect));
+            reads.into_iter().for_each(|effect| self.perform(permit, effect));
             // They are on their way before this thread has something else to do.
             tokio::task::yield_now().await;
         }
     }
 
     /// Writes down what was decided, then does it.
-    async fn commit(&mut self, decision: Decision) -> Result<(), JournalError> {
+    async fn commit(&mut self, permit: &Permit, decision: Decision) -> Result<(), JournalError> {
         let Decision { mut entries, answers, mut effects } = decision;
         self.pause_children(&effects).await;
         {
@@ -360,7 +388,7 @@ impl RunTask {
             self.active.turned.notify_waiters();
         }
         for effect in effects {
-            self.perform(effect);
+            self.perform(permit, effect);
         }
         self.active.moved.notify_waiters();
         Ok(())
@@ -471,13 +499,21 @@ impl RunTask {
         self.active.moved.notify_waiters();
     }
 
-    fn perform(&mut self, effect: Effect) {
+    fn perform(&mut self, permit: &Permit, effect: Effect) {
         match effect {
             Effect::Call { key, attempt, number, call, idempotency_key, digest } => {
                 let span = trace::step(&key, &call.command, number);
                 let state = self.interpreter.state();
                 let context = children::context(&self.lease.run, self.interpreter.flow(), state);
-                let sending = Sending { context, call, digest, attempt: number, idempotency_key };
+                let (attempt_number, permit) = (number, permit.of_sending());
+                let sending = Sending {
+                    context,
+                    call,
+                    digest,
+                    attempt: attempt_number,
+                    idempotency_key,
+                    permit,
+                };
                 self.send(key, attempt, sending, span);
             }
             Effect::Abort { key, attempt } => {
@@ -494,7 +530,8 @@ impl RunTask {
             }
             Effect::StartChild { key, run, workflow, inputs, rest } => {
                 let Ok(run) = RunId::parse(&run) else { return };
-                let child = Child { inputs, rest, ..self.child(key, run, workflow) };
+                let permit = Some(permit.clone());
+                let child = Child { inputs, rest, permit, ..self.child(key, run, workflow) };
                 let driver = self.driver.clone();
                 self.driver.deliver(async move { driver.child(child).await });
             }
@@ -513,7 +550,10 @@ impl RunTask {
         let own = key.clone();
         let task = async move {
             let mock = sending.context.mock;
-            let outcome = requests.send(sending).await;
+            let outcome = match sending.permit.holds() {
+                true => requests.send(sending).await,
+                false => Outcome::lapsed(),
+            };
             trace::called(&outcome, mock);
             // Without a receiver nobody drives the run here any more.
             let _ = sender.send(Ended { key: own, attempt, outcome }).await;

@@ -385,6 +385,11 @@ impl RunWatcher {
         self.driven().is_empty()
     }
 
+    /// The runs that this process drives.
+    pub(crate) fn driven_runs(&self) -> Vec<RunId> {
+        self.driven().keys().cloned().collect()
+    }
+
     /// Something is on its way to a run, until the delivery is dropped.
     pub(crate) fn deliver(self: &Arc<RunWatcher>) -> Delivery {
         self.in_flight.begun.fetch_add(1, Ordering::SeqCst);

@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 
 use milepost_model::document::hex;
+use milepost_model::problem::Code;
 use milepost_model::step::Action;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -126,6 +127,16 @@ pub enum Outcome {
         /// What the server asked for.
         retry_after_ms: Option<u64>,
     },
+}
+
+impl Outcome {
+    /// Of a request that was not sent, because its process was away for too long.
+    pub fn lapsed() -> Outcome {
+        let message = "the request was not sent: this process had been stopped for too long";
+        let failure = Failure::new(Code::UpstreamFailed, message, "it is sent again by itself");
+        let (trouble, retry_after_ms) = (Trouble::Lapsed, None);
+        Outcome::Failed { failure, trouble, unsent: true, retry_after_ms }
+    }
 }
 
 /// Something to do once what was decided is on disk.
@@ -696,7 +707,7 @@ impl Turn<'_> {
             Outcome::Failed { failure, trouble: Trouble::Withheld, .. } => {
                 self.withheld(key, failure)
             }
-            Outcome::Failed { failure, trouble: Trouble::Changed, .. } => {
+            Outcome::Failed { failure, trouble: Trouble::Changed | Trouble::Lapsed, .. } => {
                 let retry_at_ms = Some(self.now_ms.max(self.state().now_ms));
                 self.record(Event::AttemptFailed { key, failure, retry_at_ms, interrupted: true })
             }
@@ -706,7 +717,7 @@ impl Turn<'_> {
                     Trouble::Status(status) => {
                         step.is_none_or(|step| !retry::is_ambiguous(step, status))
                     }
-                    Trouble::Withheld | Trouble::Changed => true,
+                    Trouble::Withheld | Trouble::Changed | Trouble::Lapsed => true,
                     // An answer that cannot be used says nothing about the effect either.
                     Trouble::Unsendable | Trouble::Network | Trouble::Timeout => unsent,
                 };

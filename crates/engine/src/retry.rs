@@ -26,6 +26,9 @@ pub enum Trouble {
     /// It would no longer be the request that was recorded, so it was not sent: it is decided on
     /// again.
     Changed,
+    /// The process was away for so long that the run might have been another's, so it was not sent:
+    /// whoever drives the run decides on it again.
+    Lapsed,
 }
 
 /// A failed try.
@@ -72,7 +75,11 @@ fn is_worth_it(retry: Option<&Retry>, trouble: Trouble) -> bool {
         return match trouble {
             Trouble::Network => true,
             Trouble::Status(status) => retry::STATUSES.contains(&status),
-            Trouble::Timeout | Trouble::Unsendable | Trouble::Withheld | Trouble::Changed => false,
+            Trouble::Timeout
+            | Trouble::Unsendable
+            | Trouble::Withheld
+            | Trouble::Changed
+            | Trouble::Lapsed => false,
         };
     };
     on.iter().any(|on| match (on, trouble) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use milepost_driver::clock::now_ms;
+use milepost_driver::clock::{monotonic, now_ms};
 use milepost_driver::{Driver, DriverPorts, RunService};
 use milepost_engine::ports::RequestSender;
 use milepost_model::id::CatalogId;
@@ -111,6 +111,7 @@ impl Writer {
             sender: Arc::clone(&sender) as Arc<dyn RequestSender>,
             watcher: Arc::clone(&ports.watcher),
             clock: Arc::new(now_ms),
+            monotonic: Arc::new(monotonic),
         });
         let runs = runs.map_err(|error| of_run(&error))?;
         Ok(self.service.get_or_init(|| Service { runs, sender }))

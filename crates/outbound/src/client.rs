@@ -18,6 +18,7 @@ use crate::fault::{of_body, of_request};
 use crate::guard::{Policy, Reach};
 use crate::limits;
 use crate::outgoing::{Credentials, Outgoing, masked_url};
+use crate::permit::Permit;
 use crate::redirect;
 use crate::resolver::{Guarded, Lookup, SystemLookup};
 use crate::trace;
@@ -60,6 +61,8 @@ pub struct Sending {
     pub attempt: u32,
     /// Nothing is told of it: what carries the log away must not fill it.
     pub untold: bool,
+    /// Whether it may still be sent; it may, unless somebody is to be asked.
+    pub permit: Option<Permit>,
 }
 
 impl Default for Sending {
@@ -73,6 +76,7 @@ impl Default for Sending {
             route: None,
             attempt: 1,
             untold: false,
+            permit: None,
         }
     }
 }
@@ -230,13 +234,30 @@ impl Client {
     ) -> Result<reqwest::Response, Failure> {
         let not_sent = |fault| (fault, Delivery::NotSent);
         let reach = self.policy.check(&request.url).map_err(|why| not_sent(Fault::Refused(why)))?;
+        let body = request.body.clone();
         let request = match &sending.credentials {
             Some(credentials) => build(&credentials.placed_on(request)),
             None => build(request),
         };
-        let request = request.map_err(|why| not_sent(Fault::Invalid(why)))?;
+        let mut request = request.map_err(|why| not_sent(Fault::Invalid(why)))?;
         let client = self.connections(reach, request.url()).await.map_err(not_sent)?;
-        client.execute(request).await.map_err(|error| of_request(&error))
+        let Some(permit) = &sending.permit else {
+            return client.execute(request).await.map_err(|error| of_request(&error));
+        };
+        let withheld = request.body().is_some().then(|| {
+            let (guarded, withheld) = permit.guarded(body);
+            *request.body_mut() = Some(guarded);
+            withheld
+        });
+        if !permit.begins() {
+            return Err(not_sent(Fault::Lapsed));
+        }
+        client.execute(request).await.map_err(|error| {
+            match withheld.is_some_and(|withheld| withheld.is_so()) {
+                true => not_sent(Fault::Lapsed),
+                false => of_request(&error),
+            }
+        })
     }
 
     async fn connections(&self, reach: Reach, url: &Url) -> Result<&reqwest::Client, Fault> {
@@ -267,7 +288,10 @@ fn without_tls(lookup: impl Fn() -> Guarded) -> Result<reqwest::Client, Fault> {
 fn builder(lookup: Guarded) -> reqwest::ClientBuilder {
     // Fails only when one is installed already, which is as good.
     drop(rustls::crypto::ring::default_provider().install_default());
-    reqwest::Client::builder()
+    let builder = reqwest::Client::builder();
+    #[cfg(any(target_os = "android", target_os = "linux"))]
+    let builder = builder.tcp_user_timeout(limits::UNDELIVERED);
+    builder
         .user_agent(concat!("milepost/", env!("CARGO_PKG_VERSION")))
         .dns_resolver(lookup)
         .redirect(reqwest::redirect::Policy::none())

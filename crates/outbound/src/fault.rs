@@ -122,6 +122,9 @@ pub enum Fault {
         /// What the library says.
         detail: String,
     },
+    /// Nobody may send it any more: its process was away for too long.
+    #[error("not sent: this process had been stopped for too long")]
+    Lapsed,
     /// The client could not be set up.
     #[error("the HTTP client cannot be set up{}", colon(detail))]
     Setup {
@@ -146,6 +149,7 @@ impl Fault {
             | Fault::TooLarge { .. }
             | Fault::Protocol { .. }
             | Fault::Unpack { .. }
+            | Fault::Lapsed
             | Fault::Setup { .. } => false,
         }
     }
@@ -173,7 +177,10 @@ impl Fault {
             | Fault::Protocol { detail }
             | Fault::Unpack { detail }
             | Fault::Setup { detail } => hide(detail),
-            Fault::TooManyRedirects { .. } | Fault::Timeout { .. } | Fault::TooLarge { .. } => {}
+            Fault::TooManyRedirects { .. }
+            | Fault::Timeout { .. }
+            | Fault::TooLarge { .. }
+            | Fault::Lapsed => {}
         }
         self
     }

@@ -131,6 +131,27 @@ pub const VIOLATIONS_LISTED: usize = 20;
 pub const LISTENERS: usize = 1_000;
 /// For how long a process counts as alive without a sign of life.
 pub const HOLDER_TTL: Duration = Duration::from_secs(6);
+/// For how many of these a process is believed whose lock is held: it lives, and may only be
+/// stopped.
+pub const HELD_TTLS: u32 = 10;
+
+/// [`HOLDER_TTL`], which a test may shorten; no release build asks.
+pub fn holder_ttl() -> Duration {
+    #[cfg(debug_assertions)]
+    {
+        let text = std::env::var("MILEPOST_LEASE_MS").unwrap_or_default();
+        if let Ok(ms) = text.parse() {
+            return Duration::from_millis(ms);
+        }
+    }
+    HOLDER_TTL
+}
+
+/// For how long a process is believed whose lock is held and whose heartbeat stands still.
+pub fn held_ttl() -> Duration {
+    holder_ttl().saturating_mul(HELD_TTLS)
+}
+
 /// How long a process waits for a wake-up before it looks whether anybody still listens.
 pub const LISTEN: Duration = Duration::from_mins(1);
 

@@ -52,6 +52,8 @@ mod shells;
 mod side_by_side;
 mod snapshots;
 mod status;
+#[cfg(unix)]
+mod stopped;
 mod storage;
 mod validate;
 mod walks;

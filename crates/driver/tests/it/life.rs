@@ -24,6 +24,14 @@ pub(crate) struct Life {
     inner: Arc<Inner>,
 }
 
+struct Last(Box<dyn FnOnce() + Send>);
+
+impl std::fmt::Debug for Last {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Last")
+    }
+}
+
 #[derive(Debug)]
 struct Inner {
     death: Option<Death>,
@@ -32,6 +40,8 @@ struct Inner {
     fading: AtomicBool,
     dead: AtomicBool,
     over: Notify,
+    /// What the system does when the process ends.
+    last: Mutex<Vec<Last>>,
     /// How long writes take, when that is a matter of chance.
     pace: Option<Mutex<Chance>>,
 }
@@ -44,6 +54,7 @@ impl Life {
             fading: AtomicBool::new(false),
             dead: AtomicBool::new(false),
             over: Notify::new(),
+            last: Mutex::default(),
             pace: pace.map(Mutex::new),
         };
         Life { inner: Arc::new(inner) }
@@ -58,8 +69,16 @@ impl Life {
         self.inner.writes.load(Ordering::SeqCst)
     }
 
+    /// Does something when the process ends.
+    pub(crate) fn at_the_end(&self, last: impl FnOnce() + Send + 'static) {
+        let mut all = self.inner.last.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(Last(Box::new(last)));
+    }
+
     pub(crate) fn die(&self) {
         self.inner.dead.store(true, Ordering::SeqCst);
+        let last = self.inner.last.lock().map(|mut last| std::mem::take(&mut *last));
+        last.unwrap_or_default().into_iter().for_each(|Last(end)| end());
         self.inner.over.notify_waiters();
         self.inner.over.notify_one();
     }

@@ -6,20 +6,23 @@ use std::fmt;
 use std::future::ready;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
-use milepost_driver::clock::WallClock;
+use milepost_driver::clock::{MonotonicClock, WallClock};
 use milepost_engine::event::Entry;
 use milepost_engine::ports::{
     Answer, Append, Created, Cursor, Dispatch, Events, HolderId, Journal, JournalError, Lease,
     Message, MessageId, NewRun, RunFilter, RunPage, RunRecord, RunStatus, Sent, Subscription,
-    Tally, Wake,
+    Takeover, Tally, Wake,
 };
 use milepost_engine::signal::{Reply, Signal};
 use milepost_model::digest::Digest;
 use milepost_model::id::RunId;
 
 /// For how long a sign of life counts.
-const TTL_MS: u64 = 6_000;
+const TTL: Duration = Duration::from_secs(6);
+/// For how long a process is believed that is known to live.
+const HELD: Duration = Duration::from_mins(1);
 
 /// What outlives processes.
 #[derive(Default)]
@@ -48,12 +51,15 @@ struct Tables {
     order: Vec<RunId>,
     texts: BTreeMap<Digest, String>,
     inbox: Vec<InboxRow>,
-    /// Until when holders count as alive.
-    holders: BTreeMap<HolderId, u64>,
+    /// When holders last gave a sign of life, on the one clock that never jumps.
+    holders: BTreeMap<HolderId, Duration>,
     /// Those whose process is known to have ended.
     gone: BTreeSet<HolderId>,
     listeners: Vec<(Weak<()>, Wake)>,
 }
+
+/// A moment, and from whom runs may be taken at it.
+type Glance = (Duration, Takeover);
 
 struct Row {
     record: RunRecord,
@@ -78,12 +84,14 @@ impl Tables {
         self.runs.get_mut(run).ok_or_else(|| JournalError::NotFound { run: run.clone() })
     }
 
-    fn is_alive(&self, holder: &HolderId, now_ms: u64) -> bool {
-        !self.gone.contains(holder) && self.holders.get(holder).is_some_and(|until| *until > now_ms)
+    fn is_alive(&self, holder: &HolderId, glance: Glance) -> bool {
+        let (now, takeover) = glance;
+        let last = self.holders.get(holder).filter(|_| !self.gone.contains(holder));
+        last.is_some_and(|last| takeover == Takeover::Free || now.saturating_sub(*last) < HELD)
     }
 
-    fn is_driven(&self, row: &Row, now_ms: u64) -> bool {
-        row.holder.as_ref().is_some_and(|holder| self.is_alive(holder, now_ms))
+    fn is_driven(&self, row: &Row, glance: Glance) -> bool {
+        row.holder.as_ref().is_some_and(|holder| self.is_alive(holder, glance))
     }
 
     fn is_due(&self, row: &Row, now_ms: u64) -> bool {
@@ -158,10 +166,10 @@ impl Tables {
         &mut self,
         run: &RunId,
         holder: &HolderId,
-        now_ms: u64,
+        glance: Glance,
     ) -> Result<Option<Lease>, JournalError> {
         let row = self.row(run)?;
-        if row.holder.as_ref() != Some(holder) && self.is_driven(row, now_ms) {
+        if row.holder.as_ref() != Some(holder) && self.is_driven(row, glance) {
             return Ok(None);
         }
         let row = self.row_mut(run)?;
@@ -235,6 +243,7 @@ fn follow(after: u64, entries: &[Entry]) {
 pub(crate) struct MemoryJournal {
     store: Arc<MemoryStore>,
     clock: WallClock,
+    monotonic: MonotonicClock,
     holders: Mutex<Vec<HolderId>>,
 }
 
@@ -256,8 +265,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl MemoryJournal {
-    pub(crate) fn new(store: Arc<MemoryStore>, clock: WallClock) -> MemoryJournal {
-        MemoryJournal { store, clock, holders: Mutex::default() }
+    pub(crate) fn new(
+        store: Arc<MemoryStore>,
+        clock: WallClock,
+        monotonic: MonotonicClock,
+    ) -> MemoryJournal {
+        MemoryJournal { store, clock, monotonic, holders: Mutex::default() }
     }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {
@@ -282,8 +295,13 @@ impl Journal for MemoryJournal {
         done(self.tables().append(what))
     }
 
-    fn take<'a>(&'a self, run: &'a RunId, holder: &'a HolderId) -> Answer<'a, Option<Lease>> {
-        done(self.tables().take(run, holder, self.now_ms()))
+    fn take<'a>(
+        &'a self,
+        run: &'a RunId,
+        holder: &'a HolderId,
+        takeover: Takeover,
+    ) -> Answer<'a, Option<Lease>> {
+        done(self.tables().take(run, holder, ((self.monotonic)(), takeover)))
     }
 
     fn release(&self, lease: Lease) -> Answer<'_, ()> {
@@ -295,14 +313,24 @@ impl Journal for MemoryJournal {
         }))
     }
 
-    fn announce(&self, holder: &HolderId) {
+    fn announce<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration> {
         lock(&self.holders).push(holder.clone());
-        self.beat(holder);
+        self.beat(holder)
     }
 
-    fn beat(&self, holder: &HolderId) {
-        let until = self.now_ms() + TTL_MS;
-        self.tables().holders.insert(holder.clone(), until);
+    fn beat<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration> {
+        self.tables().holders.insert(holder.clone(), (self.monotonic)());
+        done(Ok(TTL))
+    }
+
+    fn disown<'a>(&'a self, holder: &'a HolderId, driven: Vec<RunId>) -> Answer<'a, ()> {
+        let mut tables = self.tables();
+        for row in tables.runs.values_mut().filter(|row| row.holder.as_ref() == Some(holder)) {
+            if !driven.contains(&row.record.id) {
+                row.holder = None;
+            }
+        }
+        done(Ok(()))
     }
 
     fn leave<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, ()> {
@@ -335,16 +363,18 @@ impl Journal for MemoryJournal {
         done(Ok(tables.inbox.iter().find(|one| one.id == *id).and_then(|one| one.answer.clone())))
     }
 
-    fn orphaned(&self, limit: usize) -> Answer<'_, Vec<RunId>> {
+    fn orphaned(&self, limit: usize, takeover: Takeover) -> Answer<'_, Vec<RunId>> {
         let (tables, now_ms) = (self.tables(), self.now_ms());
+        let glance = ((self.monotonic)(), takeover);
         let rows = tables.order.iter().filter_map(|run| tables.runs.get(run));
-        let due = rows.filter(|row| !tables.is_driven(row, now_ms) && tables.is_due(row, now_ms));
+        let due = rows.filter(|row| !tables.is_driven(row, glance) && tables.is_due(row, now_ms));
         done(Ok(due.take(limit).map(|row| row.record.id.clone()).collect()))
     }
 
     fn is_driven<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool> {
         let tables = self.tables();
-        done(tables.row(run).map(|row| tables.is_driven(row, self.now_ms())))
+        let glance = ((self.monotonic)(), Takeover::Silent);
+        done(tables.row(run).map(|row| tables.is_driven(row, glance)))
     }
 
     fn run<'a>(&'a self, run: &'a RunId) -> Answer<'a, RunRecord> {

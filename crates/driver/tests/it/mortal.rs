@@ -6,10 +6,11 @@
 use std::pin::pin;
 use std::sync::mpsc;
 use std::task::Poll;
+use std::time::Duration;
 
 use milepost_engine::ports::{
     Answer, Append, Created, Dispatch, Events, HolderId, Journal, Lease, Message, MessageId,
-    NewRun, RunFilter, RunPage, RunRecord, Sent, Subscription, Tally, Wake,
+    NewRun, RunFilter, RunPage, RunRecord, Sent, Subscription, Takeover, Tally, Wake,
 };
 use milepost_engine::signal::{Reply, Signal};
 use milepost_model::digest::Digest;
@@ -80,24 +81,29 @@ impl<J: Journal> Journal for Mortal<J> {
         self.write(move || self.journal.append(what))
     }
 
-    fn take<'a>(&'a self, run: &'a RunId, holder: &'a HolderId) -> Answer<'a, Option<Lease>> {
-        self.write(move || self.journal.take(run, holder))
+    fn take<'a>(
+        &'a self,
+        run: &'a RunId,
+        holder: &'a HolderId,
+        takeover: Takeover,
+    ) -> Answer<'a, Option<Lease>> {
+        self.write(move || self.journal.take(run, holder, takeover))
     }
 
     fn release(&self, lease: Lease) -> Answer<'_, ()> {
         self.write(move || self.journal.release(lease))
     }
 
-    fn announce(&self, holder: &HolderId) {
-        if !self.life.is_dead() {
-            self.journal.announce(holder);
-        }
+    fn announce<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration> {
+        self.read(move || self.journal.announce(holder))
     }
 
-    fn beat(&self, holder: &HolderId) {
-        if !self.life.is_dead() {
-            self.journal.beat(holder);
-        }
+    fn beat<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration> {
+        self.read(move || self.journal.beat(holder))
+    }
+
+    fn disown<'a>(&'a self, holder: &'a HolderId, driven: Vec<RunId>) -> Answer<'a, ()> {
+        self.read(move || self.journal.disown(holder, driven))
     }
 
     fn leave<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, ()> {
@@ -128,8 +134,8 @@ impl<J: Journal> Journal for Mortal<J> {
         self.read(move || self.journal.answer(id))
     }
 
-    fn orphaned(&self, limit: usize) -> Answer<'_, Vec<RunId>> {
-        self.read(move || self.journal.orphaned(limit))
+    fn orphaned(&self, limit: usize, takeover: Takeover) -> Answer<'_, Vec<RunId>> {
+        self.read(move || self.journal.orphaned(limit, takeover))
     }
 
     fn is_driven<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use milepost_driver::clock::{WallClock, now_ms};
+use milepost_driver::clock::{MonotonicClock, WallClock, monotonic, now_ms};
 use milepost_driver::{Driver, DriverPorts, RunService, RunWatcher};
 use milepost_engine::ports::{Dispatch, Journal, RequestSender};
 use milepost_model::id::RunId;
@@ -38,6 +38,7 @@ pub(crate) trait Backend {
 pub(crate) struct Process {
     pub(crate) sender: Arc<dyn RequestSender>,
     pub(crate) clock: WallClock,
+    pub(crate) monotonic: MonotonicClock,
     pub(crate) life: Life,
 }
 
@@ -55,8 +56,8 @@ impl InMemory {
 
 impl Backend for InMemory {
     fn open(&self, process: &Process) -> Arc<dyn RunService> {
-        let journal = MemoryJournal::new(Arc::clone(&self.store), Arc::clone(&process.clock));
-        driver(journal, process)
+        let (clock, monotonic) = (Arc::clone(&process.clock), Arc::clone(&process.monotonic));
+        driver(MemoryJournal::new(Arc::clone(&self.store), clock, monotonic), process)
     }
 }
 
@@ -82,14 +83,27 @@ impl OnDisk {
 impl Backend for OnDisk {
     fn open(&self, process: &Process) -> Arc<dyn RunService> {
         CLOCK.set(Some(Arc::clone(&process.clock)));
-        let options = JournalOptions { clock: Some(told_time), ..JournalOptions::default() };
-        driver(SqliteJournal::at(self.root.clone(), options), process)
+        MONOTONIC.set(Some(Arc::clone(&process.monotonic)));
+        let options = JournalOptions {
+            clock: Some(told_time),
+            monotonic: Some(told_monotonic),
+            ..JournalOptions::default()
+        };
+        let journal = SqliteJournal::at(self.root.clone(), options);
+        let own = journal.clone();
+        process.life.at_the_end(move || own.die());
+        driver(journal, process)
     }
 }
 
 thread_local! {
     /// The clock of the process that lives on this thread, for a journal that takes a function.
     static CLOCK: RefCell<Option<WallClock>> = const { RefCell::new(None) };
+    static MONOTONIC: RefCell<Option<MonotonicClock>> = const { RefCell::new(None) };
+}
+
+fn told_monotonic() -> Duration {
+    MONOTONIC.with_borrow(|clock| clock.as_ref().map_or_else(monotonic, |clock| clock()))
 }
 
 fn told_time() -> u64 {
@@ -109,6 +123,7 @@ pub(crate) fn driver(
         sender: Arc::clone(&process.sender),
         watcher: Arc::new(RunWatcher::new(watched)),
         clock: Arc::clone(&process.clock),
+        monotonic: Arc::clone(&process.monotonic),
     });
     Arc::new(driver.expect("there are random numbers"))
 }
@@ -151,7 +166,10 @@ impl Place {
             let clock: WallClock = Arc::new(move || {
                 began_ms + u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
             });
-            let here = Here::open(self, life, &clock);
+            // Of all processes at this place, which live one after the other.
+            let monotonic: MonotonicClock =
+                Arc::new(move || Duration::from_millis(began_ms) + began.elapsed());
+            let here = Here::open(self, life, &(clock.clone(), monotonic));
             let done = tokio::select! {
                 biased;
                 () = life.ended() => None,
@@ -168,7 +186,8 @@ impl Place {
         let runtime = builder.worker_threads(2).enable_time().build().expect("starts");
         let clock: WallClock = Arc::new(now_ms);
         runtime.block_on(async {
-            body(Here::open(self, &Life::new(None, None), &clock)).await;
+            let monotonic: MonotonicClock = Arc::new(monotonic);
+            body(Here::open(self, &Life::new(None, None), &(clock, monotonic))).await;
         });
     }
 
@@ -179,32 +198,37 @@ impl Place {
     }
 }
 
+/// Both clocks of a process.
+type Clocks = (WallClock, MonotonicClock);
+
 /// The inside of a process.
 #[derive(Clone)]
 pub(crate) struct Here<'p> {
     place: &'p Place,
-    clock: WallClock,
+    clocks: Clocks,
     pub(crate) caller: Arc<Caller>,
     pub(crate) life: Life,
     runs: Arc<dyn RunService>,
 }
 
 impl<'p> Here<'p> {
-    fn open(place: &'p Place, life: &Life, clock: &WallClock) -> Here<'p> {
+    fn open(place: &'p Place, life: &Life, clocks: &Clocks) -> Here<'p> {
+        let (clock, monotonic) = clocks;
         let (servers, life) = (Arc::clone(&place.servers), life.clone());
         let caller = Arc::new(Caller { servers, life: life.clone(), clock: Arc::clone(clock) });
         let process = Process {
             sender: Arc::clone(&caller) as Arc<dyn RequestSender>,
             clock: Arc::clone(clock),
+            monotonic: Arc::clone(monotonic),
             life: life.clone(),
         };
         let runs = place.backend.open(&process);
-        Here { place, clock: Arc::clone(clock), caller, life, runs }
+        Here { place, clocks: clocks.clone(), caller, life, runs }
     }
 
     /// Another process at the same place and time.
     pub(crate) fn beside(&self, life: &Life) -> Here<'p> {
-        Here::open(self.place, life, &self.clock)
+        Here::open(self.place, life, &self.clocks)
     }
 
     pub(crate) fn runs(&self) -> &dyn RunService {
@@ -216,7 +240,7 @@ impl<'p> Here<'p> {
     }
 
     pub(crate) fn now_ms(&self) -> u64 {
-        (self.clock)()
+        (self.clocks.0)()
     }
 
     /// Takes up runs that nobody drives, from now on.

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use milepost_model::digest::Digest;
 use milepost_model::id::{RunId, WorkflowId};
@@ -12,8 +13,8 @@ use super::{Answer, PinnedText};
 use crate::event::Entry;
 use crate::signal::{Reply, Signal};
 
-/// Where runs are kept. Every write is atomic, and durable when it is acknowledged. The clock of
-/// the journal decides whether a holder's time has run out.
+/// Where runs are kept. Every write is atomic, and durable when it is acknowledged. Whether a
+/// holder is alive is the journal's to judge, and never by comparing the clocks of two processes.
 pub trait Journal: Send + Sync + fmt::Debug {
     /// Records a run with its text and first events, and gives its lease to the holder.
     fn create<'a>(&'a self, run: NewRun, holder: &'a HolderId) -> Answer<'a, Created>;
@@ -29,16 +30,27 @@ pub trait Journal: Send + Sync + fmt::Debug {
 
     /// Takes the lease of a run; `None` when another holder that is alive has it. A lease that the
     /// taker had before is void.
-    fn take<'a>(&'a self, run: &'a RunId, holder: &'a HolderId) -> Answer<'a, Option<Lease>>;
+    fn take<'a>(
+        &'a self,
+        run: &'a RunId,
+        holder: &'a HolderId,
+        takeover: Takeover,
+    ) -> Answer<'a, Option<Lease>>;
 
     /// Gives a lease back.
     fn release(&self, lease: Lease) -> Answer<'_, ()>;
 
-    /// Says for the first time that a holder is alive, before it drives anything.
-    fn announce(&self, holder: &HolderId);
+    /// Says for the first time that a holder is alive, before it drives anything. Answers as
+    /// [`Journal::beat`] does.
+    fn announce<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration>;
 
-    /// Says that a holder is still alive. Nobody waits for it.
-    fn beat(&self, holder: &HolderId);
+    /// Says that a holder is still alive. Once it is acknowledged, nobody takes the holder's runs
+    /// for this long from the moment at which it was *sent*.
+    fn beat<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration>;
+
+    /// Gives back whatever a holder has but for these runs: a lease whose answer was lost is held
+    /// by somebody who does not know it.
+    fn disown<'a>(&'a self, holder: &'a HolderId, driven: Vec<RunId>) -> Answer<'a, ()>;
 
     /// Gives all leases of a holder back at once.
     fn leave<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, ()>;
@@ -62,7 +74,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
     fn answer<'a>(&'a self, id: &'a MessageId) -> Answer<'a, Option<Reply>>;
 
     /// Runs that have something to do, or messages, and that no living holder drives.
-    fn orphaned(&self, limit: usize) -> Answer<'_, Vec<RunId>>;
+    fn orphaned(&self, limit: usize, takeover: Takeover) -> Answer<'_, Vec<RunId>>;
 
     /// Whether a living holder drives a run.
     fn is_driven<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool>;
@@ -205,6 +217,16 @@ impl fmt::Display for HolderId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// From whom a run may be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takeover {
+    /// From nobody but those whose process has certainly ended: whoever was away itself cannot tell
+    /// that others are.
+    Free,
+    /// Also from those who have not been heard of for too long.
+    Silent,
 }
 
 /// The right to write to the journal of a run.

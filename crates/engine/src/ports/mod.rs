@@ -18,11 +18,11 @@ pub use history::{
 pub use journal::{
     Append, Created, Cursor, Durability, Events, HolderId, InvalidMessageId, Journal, JournalError,
     Lease, Message, MessageId, NewRun, RunFilter, RunPage, RunRecord, RunStatus, Sent, Standing,
-    Tally,
+    Takeover, Tally,
 };
 pub use sender::{
-    ChildRun, OpenWorld, Opened, PinnedText, PreparedRun, RequestSender, RunContext, Sending,
-    WorldPin,
+    ChildRun, OpenWorld, Opened, PinnedText, PreparedRun, RequestSender, RunContext, SendPermit,
+    Sending, WorldPin,
 };
 
 /// A future that a port returns.

@@ -90,6 +90,33 @@ pub struct Sending {
     pub attempt: u32,
     /// Tells a server that two requests are one.
     pub idempotency_key: String,
+    /// Whether it may still begin.
+    pub permit: SendPermit,
+}
+
+/// Whether a request may still begin. It is asked directly before the first byte leaves: a process
+/// can be stopped anywhere before that, and the run may be another's when it wakes.
+#[derive(Clone)]
+pub struct SendPermit {
+    holds: Arc<dyn Fn() -> bool + Send + Sync>,
+}
+
+impl SendPermit {
+    /// One that holds for as long as this says so.
+    pub fn new(holds: impl Fn() -> bool + Send + Sync + 'static) -> SendPermit {
+        SendPermit { holds: Arc::new(holds) }
+    }
+
+    /// Whether the request may begin now.
+    pub fn holds(&self) -> bool {
+        (self.holds)()
+    }
+}
+
+impl fmt::Debug for SendPermit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SendPermit")
+    }
 }
 
 /// A run that a step starts.

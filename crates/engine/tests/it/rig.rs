@@ -62,9 +62,11 @@ pub(crate) fn ok(output: Value) -> Reaction {
 fn failed(trouble: Trouble, unsent: bool, effect: bool) -> Reaction {
     let code = match trouble {
         Trouble::Timeout => Code::UpstreamTimeout,
-        Trouble::Network | Trouble::Unsendable | Trouble::Withheld | Trouble::Changed => {
-            Code::UpstreamFailed
-        }
+        Trouble::Network
+        | Trouble::Unsendable
+        | Trouble::Withheld
+        | Trouble::Changed
+        | Trouble::Lapsed => Code::UpstreamFailed,
         Trouble::Status(_) => Code::UpstreamRejected,
     };
     let failure = Failure::new(code, format!("{trouble:?}"), "look at the API");

@@ -10,7 +10,7 @@ use std::time::Duration;
 use milepost_catalog::command::{Command, Method};
 use milepost_catalog::mock::{Documented, Mock, MockRequest, Settings};
 use milepost_catalog::request::{Arguments, Payload, Prepared as PreparedCommand, Request};
-use milepost_driver::clock::now_ms;
+use milepost_driver::clock::{monotonic, now_ms};
 use milepost_engine::command::Call as StepCall;
 use milepost_engine::event::{Answer, RunCreated};
 use milepost_engine::interpreter::{Outcome, Prepared, World};
@@ -27,7 +27,8 @@ use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::{Mask, Secret};
 use milepost_model::workflow::Workflow;
 use milepost_outbound::{
-    CallError, Called, Fault, Outcome as Tried, Outgoing, Oversize, Response, Sending as Transfer,
+    CallError, Called, Fault, Outcome as Tried, Outgoing, Oversize, Permit, Response,
+    Sending as Transfer,
 };
 use milepost_store::SealedInputs;
 use milepost_store::catalogs::Idempotency;
@@ -235,8 +236,10 @@ impl CatalogSender {
             return self.mocked(context, loaded, &built, &request);
         }
         let sender = command::run::sender(self.writer(), loaded, None).await?;
+        let timeout = Duration::from_millis(call.timeout_ms);
         let transfer = Transfer {
-            timeout: Duration::from_millis(call.timeout_ms),
+            timeout,
+            permit: Some(permit(sending, timeout)),
             oversize: Oversize::Cut,
             mask,
             attempt: sending.attempt,
@@ -248,6 +251,7 @@ impl CatalogSender {
                 Ok(outcome) => told_by(command, outcome),
                 Err(problem) => unkept(&problem),
             },
+            Err(CallError::Send(error)) if error.fault == Fault::Lapsed => Outcome::lapsed(),
             Err(error) => failed(&error, command),
         })
     }
@@ -652,6 +656,13 @@ fn told_by(command: &Command, outcome: Outcome) -> Outcome {
     }
 }
 
+/// A request begins for as long as its run is this process's, and goes on until its time is up: a
+/// timer alone would let what is ready go first when a process wakes.
+fn permit(sending: &Sending, timeout: Duration) -> Permit {
+    let (own, until) = (sending.permit.clone(), monotonic() + timeout);
+    Permit::new(move || own.holds(), move || monotonic() < until)
+}
+
 fn failed(error: &CallError, command: &Command) -> Outcome {
     let problem = problems::of_call(error).context("command", command.id.to_string());
     let trouble = match error {
@@ -697,6 +708,8 @@ mod tests {
 
     use milepost_store::Locations;
     use milepost_store::secrets::Environment;
+
+    use milepost_engine::ports::SendPermit;
 
     use super::*;
     use crate::catalog::import::Import;
@@ -792,6 +805,7 @@ mod tests {
             digest,
             attempt: 1,
             idempotency_key: "run_1/list".to_owned(),
+            permit: SendPermit::new(|| true),
         }
     }
 

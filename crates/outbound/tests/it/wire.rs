@@ -1,7 +1,11 @@
 //! What goes over the wire, byte for byte.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+
 use bytes::Bytes;
-use milepost_outbound::{Fault, Invalid, Outgoing, Sending};
+use milepost_outbound::{Delivery, Fault, Invalid, Outgoing, Permit, Sending};
 
 use crate::server::{Server, ok};
 use crate::{client, send};
@@ -100,4 +104,25 @@ async fn nothing_can_be_smuggled_into_a_header_or_method() {
         assert!(matches!(error.fault, Fault::Invalid(Invalid::Method { .. })), "{method}");
     }
     assert_eq!(server.connections(), 0);
+}
+
+/// A process that is stopped and wakes asks again at the last moment: when the body is about to
+/// leave, which is after the connection was made.
+#[tokio::test]
+async fn nothing_leaves_once_the_permit_is_gone() {
+    let server = Server::replies(vec![ok("once")]).await;
+    for (asked, holds) in [(0, false), (1, false), (2, true)] {
+        let left = Arc::new(AtomicUsize::new(asked));
+        let begins = move || left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok();
+        let permit = Some(Permit::new(begins, || true));
+        let sending = Sending { permit, ..Sending::default() };
+        let sent = client(&[&server]).send(&request(&server, "POST", "/", "pay"), &sending).await;
+        assert_eq!(sent.is_ok(), holds, "asked {asked} times: {sent:?}");
+        if let Err(error) = sent {
+            assert_eq!((error.fault, error.delivery), (Fault::Lapsed, Delivery::NotSent));
+        }
+    }
+    let bodies: Vec<_> =
+        server.received().iter().map(|one| one.headers("content-length")).collect();
+    assert_eq!(bodies, [["3"]], "one request, with its length and not in chunks");
 }

@@ -1,8 +1,9 @@
-//! Whether a holder is gone before its time runs out.
+//! What the lock of a holder says about it.
 //!
 //! A holder keeps a lock on a file of its own. The system lets go of it when the process ends,
-//! however it ends: who can have the lock knows that nobody drives the holder's runs any more. A
-//! holder without a file is believed for as long as its heartbeat says.
+//! however it ends: who can have the lock knows that nobody drives the holder's runs any more, and
+//! who cannot knows that the process lives, even if it is stopped. A holder without a file is
+//! believed for as long as its heartbeat goes on.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -87,15 +88,35 @@ pub(super) fn ended(directory: &Path) -> usize {
     files.filter(|file| free(file).is_some()).count()
 }
 
+/// What the lock of a holder says about its process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// Its process has ended.
+    Free,
+    /// Its process lives.
+    Held,
+    /// Nothing: there is no file, or it cannot be looked at.
+    Missing,
+}
+
+pub(super) fn sign(directory: &Path, holder: &HolderId) -> Sign {
+    let Ok(file) = File::open(path(directory, holder)) else { return Sign::Missing };
+    // Shared, so that those who look do not take each other for the holder.
+    match file.try_lock_shared() {
+        Ok(()) => Sign::Free,
+        Err(TryLockError::WouldBlock) => Sign::Held,
+        Err(TryLockError::Error(_)) => Sign::Missing,
+    }
+}
+
 /// Whether a holder is certainly gone.
 pub(super) fn is_gone(directory: &Path, holder: &HolderId) -> bool {
-    free(&path(directory, holder)).is_some()
+    sign(directory, holder) == Sign::Free
 }
 
 /// Whether a holder is certainly alive.
 pub(super) fn is_held(directory: &Path, holder: &HolderId) -> bool {
-    let file = File::open(path(directory, holder));
-    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    sign(directory, holder) == Sign::Held
 }
 
 /// The file, locked, if nobody holds it.

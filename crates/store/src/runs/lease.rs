@@ -1,8 +1,8 @@
 //! Who drives a run: one process at a time, and the next one when that is gone.
 //!
-//! A holder is alive for as long as its heartbeat says. Every change of hands raises the epoch of
-//! the lease, and what a holder writes names its epoch: one that was away too long and comes back
-//! finds that nothing it says counts any more.
+//! Whether a holder is alive is for its lock and its heartbeat to say: [`Observer`](super::observer).
+//! Every change of hands raises the epoch of the lease, and what a holder writes names its epoch:
+//! one that was away too long and comes back finds that nothing it says counts any more.
 
 use milepost_engine::ports::{HolderId, Lease};
 use milepost_model::id::RunId;
@@ -33,11 +33,12 @@ pub struct Beat {
     pub ttl_ms: u64,
 }
 
+/// Writes a sign of life. Each differs from all before it, even when a clock is set back: that it
+/// does is what others go by, and not the time in it.
 pub(super) fn beat(db: Db<'_>, beat: &Beat) -> Result<(), RunsError> {
-    // A holder that is not there is a holder that is gone: the dead need no rows.
-    db.execute("DELETE FROM holders WHERE expires_ms <= ?1", [beat.now_ms])?;
     let sql = "INSERT INTO holders(id, pid, expires_ms) VALUES (?1, ?2, ?3) \
-               ON CONFLICT (id) DO UPDATE SET expires_ms = excluded.expires_ms";
+               ON CONFLICT (id) DO UPDATE SET expires_ms = \
+               max(excluded.expires_ms, holders.expires_ms + 1)";
     let expires = beat.now_ms.saturating_add(beat.ttl_ms);
     db.execute(sql, params![beat.holder.as_str(), beat.pid, expires]).map(drop)
 }
@@ -49,20 +50,29 @@ pub(super) fn first(db: Db<'_>, row: &RunRow, holder: HolderId) -> Result<Lease,
     Ok(Lease { run: row.id.clone(), holder, epoch: 1 })
 }
 
-/// Takes the lease of a run that nobody alive has but perhaps the taker itself.
+/// Takes the lease of a run that nobody alive has but perhaps the taker itself. `is_alive` is told
+/// a holder and its heartbeat.
 pub(super) fn take(
     db: Db<'_>,
     run: &RunId,
     holder: HolderId,
-    now_ms: u64,
+    is_alive: impl FnOnce(&HolderId, Option<u64>) -> bool,
 ) -> Result<Option<Lease>, RunsError> {
     let row = run::number(db, run)?;
+    let sql = "SELECT l.holder, h.expires_ms FROM leases l \
+               LEFT JOIN holders h ON h.id = l.holder WHERE l.run = ?1 AND l.holder <> ?2";
+    let other = db.first(sql, params![row, holder.as_str()], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, Option<u64>>(1)?))
+    })?;
+    if let Some((id, mark)) = other
+        && HolderId::parse(&id).is_some_and(|other| is_alive(&other, mark))
+    {
+        return Ok(None);
+    }
     let sql = "INSERT INTO leases(run, holder, epoch) VALUES (?1, ?2, 1) \
                ON CONFLICT (run) DO UPDATE SET holder = excluded.holder, epoch = epoch + 1 \
-               WHERE holder IS NULL OR holder = excluded.holder OR NOT EXISTS \
-               (SELECT 1 FROM holders WHERE id = leases.holder AND expires_ms > ?3) \
                RETURNING epoch";
-    let epoch = db.first(sql, params![row, holder.as_str(), now_ms], |row| row.get(0))?;
+    let epoch = db.first(sql, params![row, holder.as_str()], |row| row.get(0))?;
     Ok(epoch.map(|epoch| Lease { run: run.clone(), holder, epoch }))
 }
 
@@ -88,12 +98,25 @@ pub(super) fn leave(db: Db<'_>, holder: &HolderId) -> Result<(), RunsError> {
     db.execute("DELETE FROM holders WHERE id = ?1", [holder.as_str()]).map(drop)
 }
 
+/// Gives back what a holder has but for these runs.
+pub(super) fn disown(db: Db<'_>, holder: &HolderId, driven: &[RunId]) -> Result<(), RunsError> {
+    let sql = "UPDATE leases SET holder = NULL WHERE holder = ?1 AND run NOT IN \
+               (SELECT key FROM runs WHERE id IN (SELECT value FROM json_each(?2)))";
+    let driven = quoted(driven.iter().map(RunId::as_str));
+    db.execute(sql, params![holder.as_str(), driven]).map(drop)
+}
+
+/// Ids as JSON: nothing in them has to be escaped.
+fn quoted<'i>(ids: impl Iterator<Item = &'i str>) -> String {
+    let ids: Vec<String> = ids.map(|id| format!("\"{id}\"")).collect();
+    format!("[{}]", ids.join(","))
+}
+
 const ADRIFT: &str = "
 SELECT r.id FROM runs r
   LEFT JOIN leases l ON l.run = r.key
-  LEFT JOIN holders h ON h.id = l.holder AND h.expires_ms > ?1
-    AND h.id NOT IN (SELECT value FROM json_each(?3))
-WHERE h.id IS NULL AND r.quarantined = 0 AND r.key IN (
+WHERE (l.holder IS NULL OR l.holder IN (SELECT value FROM json_each(?3)))
+  AND r.quarantined = 0 AND r.key IN (
   SELECT key FROM runs WHERE status IN ('pending', 'running')
   UNION SELECT key FROM runs WHERE wake_ms IS NOT NULL AND wake_ms <= ?1
   UNION SELECT run FROM inbox WHERE answer IS NULL)
@@ -105,21 +128,36 @@ pub(super) fn adrift(
     db: Db<'_>,
     now_ms: u64,
     limit: usize,
-    gone: &[HolderId],
+    dead: &[HolderId],
 ) -> Result<Vec<RunId>, RunsError> {
     let limit = limit.min(limits::RUNS_AT_ONCE);
-    // They are hexadecimal digits: nothing in them has to be escaped.
-    let gone: Vec<String> = gone.iter().map(|holder| format!("\"{holder}\"")).collect();
-    let gone = format!("[{}]", gone.join(","));
-    db.all(ADRIFT, params![now_ms, limit, gone], |row| run::run_id(&row.get::<_, String>(0)?))
+    let dead = quoted(dead.iter().map(HolderId::as_str));
+    db.all(ADRIFT, params![now_ms, limit, dead], |row| run::run_id(&row.get::<_, String>(0)?))
 }
 
-/// Who has the lease of a run, and whose time has not run out.
-pub(super) fn holder(db: Db<'_>, run: &RunId, now_ms: u64) -> Result<Option<HolderId>, RunsError> {
-    let sql = "SELECT h.id FROM runs r JOIN leases l ON l.run = r.key \
-               JOIN holders h ON h.id = l.holder AND h.expires_ms > ?2 WHERE r.id = ?1";
-    let found = db.first(sql, params![run.as_str(), now_ms], |row| row.get(0))?;
-    Ok(found.and_then(|id: String| HolderId::parse(&id)))
+/// Everybody who has a lease or is on the list, with their heartbeat.
+pub(super) fn known(db: Db<'_>) -> Result<Vec<(HolderId, Option<u64>)>, RunsError> {
+    let sql = "SELECT id, expires_ms FROM holders UNION ALL \
+               SELECT DISTINCT holder, NULL FROM leases WHERE holder IS NOT NULL \
+               AND holder NOT IN (SELECT id FROM holders) LIMIT ?1";
+    let found = db.all(sql, [limits::LISTENERS], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, Option<u64>>(1)?))
+    })?;
+    let parse = |(id, mark): (String, Option<u64>)| Some((HolderId::parse(&id)?, mark));
+    Ok(found.into_iter().filter_map(parse).collect())
+}
+
+/// Who has the lease of a run, with the heartbeat.
+pub(super) fn holder_of(
+    db: Db<'_>,
+    run: &RunId,
+) -> Result<Option<(HolderId, Option<u64>)>, RunsError> {
+    let sql = "SELECT l.holder, h.expires_ms FROM runs r JOIN leases l ON l.run = r.key \
+               LEFT JOIN holders h ON h.id = l.holder WHERE r.id = ?1 AND l.holder IS NOT NULL";
+    let found = db.first(sql, [run.as_str()], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, Option<u64>>(1)?))
+    })?;
+    Ok(found.and_then(|(id, mark)| Some((HolderId::parse(&id)?, mark))))
 }
 
 /// Every holder whose time has not run out.
@@ -127,9 +165,4 @@ pub(super) fn holders(db: Db<'_>, now_ms: u64) -> Result<Vec<HolderId>, RunsErro
     let sql = "SELECT id FROM holders WHERE expires_ms > ?1 LIMIT ?2";
     let found = db.all(sql, params![now_ms, limits::LISTENERS], |row| row.get::<_, String>(0))?;
     Ok(found.iter().filter_map(|id| HolderId::parse(id)).collect())
-}
-
-/// Takes a holder off the list.
-pub(super) fn bury(db: Db<'_>, holder: &HolderId) -> Result<(), RunsError> {
-    db.execute("DELETE FROM holders WHERE id = ?1", [holder.as_str()]).map(drop)
 }

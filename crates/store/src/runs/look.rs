@@ -7,7 +7,7 @@ use std::{fmt, fs, io};
 use milepost_engine::ports::{RunFilter, Tally};
 use milepost_model::id::RunId;
 
-use super::alive;
+use super::alive::{self, Sign};
 use super::chain::ChainKey;
 use super::db::{Access, Db, Readers};
 use super::error::RunsError;
@@ -76,10 +76,15 @@ impl RunsReader {
         self.reading(|db, key| events(db, key, run, (after_seq, limit)))
     }
 
-    /// Whether somebody alive drives a run.
+    /// Whether somebody alive drives a run, as far as one look tells: a holder without a lock is
+    /// believed for as long as its heartbeat says.
     pub fn is_driven(&self, run: &RunId, now_ms: u64) -> Result<bool, RunsError> {
-        let holder = self.reading(|db, _| lease::holder(db, run, now_ms))?;
-        Ok(holder.is_some_and(|holder| !alive::is_gone(&self.inner.directory, &holder)))
+        let holder = self.reading(|db, _| lease::holder_of(db, run))?;
+        Ok(holder.is_some_and(|(holder, mark)| match alive::sign(&self.inner.directory, &holder) {
+            Sign::Free => false,
+            Sign::Held => true,
+            Sign::Missing => mark.is_some_and(|until| until > now_ms),
+        }))
     }
 
     /// The text of a workflow that a run was started with.

@@ -25,6 +25,7 @@ mod known;
 mod lease;
 mod list;
 mod look;
+mod observer;
 mod pins;
 mod progress;
 mod purge;
@@ -65,8 +66,10 @@ pub use list::Page;
 pub use look::RunsReader;
 pub use milepost_engine::ports::{
     Created, Cursor, Durability, Forgetting, Forgotten, HolderId, Lease, MessageId, PurgeFilter,
-    PurgeReport, RememberedInputs, RestoreReport, RunFilter, RunStatus, Sent, Standing, Tally,
+    PurgeReport, RememberedInputs, RestoreReport, RunFilter, RunStatus, Sent, Standing, Takeover,
+    Tally,
 };
+pub use observer::Glance;
 pub use pins::Pins;
 pub use recovery::noted_runs;
 pub use run::{NewRun, RunRow};
@@ -76,6 +79,7 @@ pub use wake::Listener;
 
 use chain::ChainKey;
 use db::{Access, Db, Readers};
+use observer::Observer;
 use progress::Progress;
 use recovery::Evidence;
 use reserve::Reserve;
@@ -130,6 +134,7 @@ struct Inner {
     writer: Writer,
     reserve: Arc<Reserve>,
     integrity: Arc<Mutex<Integrity>>,
+    observer: Arc<Observer>,
 }
 
 impl fmt::Debug for Runs {
@@ -169,7 +174,8 @@ impl Runs {
         let writer = Writer::start(connection, options.faults, mark, progress, end)?;
         let reserve = Arc::new(Reserve::of(directory));
         let directory = directory.to_owned();
-        let inner = Inner { directory, key, readers, writer, reserve, integrity };
+        let observer = Arc::default();
+        let inner = Inner { directory, key, readers, writer, reserve, integrity, observer };
         Ok(Runs { inner: Arc::new(inner) })
     }
 
@@ -364,11 +370,16 @@ impl Runs {
         &self,
         run: RunId,
         holder: HolderId,
-        now_ms: u64,
+        glance: Glance,
         done: impl FnOnce(Result<Option<Lease>, RunsError>) + Send + 'static,
     ) {
-        self.bury(now_ms);
-        let take = move |db: Db<'_>, _: &ChainKey| lease::take(db, &run, holder, now_ms);
+        let (directory, observer) =
+            (self.inner.directory.clone(), Arc::clone(&self.inner.observer));
+        let take = move |db: Db<'_>, _: &ChainKey| {
+            lease::take(db, &run, holder, |other, mark| {
+                observer.is_alive(&directory, other, mark, glance)
+            })
+        };
         // A loss of power that takes it back takes all back that was written with it, too.
         self.submit(Manner::Relaxed, take, done);
     }
@@ -378,9 +389,20 @@ impl Runs {
         &self,
         run: RunId,
         holder: HolderId,
-        now_ms: u64,
+        glance: Glance,
     ) -> Result<Option<Lease>, RunsError> {
-        wait(|done| self.take(run, holder, now_ms, done))
+        wait(|done| self.take(run, holder, glance, done))
+    }
+
+    /// Gives back what a holder has but for these runs.
+    pub fn disown(
+        &self,
+        holder: HolderId,
+        driven: Vec<RunId>,
+        done: impl FnOnce(Result<(), RunsError>) + Send + 'static,
+    ) {
+        let disown = move |db: Db<'_>, _: &ChainKey| lease::disown(db, &holder, &driven);
+        self.submit(Manner::Relaxed, disown, done);
     }
 
     /// Gives a lease back.
@@ -596,38 +618,52 @@ impl Runs {
     }
 
     /// Runs that somebody has to drive and nobody alive does.
-    pub fn adrift(&self, now_ms: u64, limit: usize) -> Result<Vec<RunId>, RunsError> {
-        let gone = self.gone(now_ms);
-        self.reading(|db, _| lease::adrift(db, now_ms, limit, &gone))
+    pub fn adrift(
+        &self,
+        now_ms: u64,
+        limit: usize,
+        glance: Glance,
+    ) -> Result<Vec<RunId>, RunsError> {
+        let dead = self.dead(glance)?;
+        self.reading(|db, _| lease::adrift(db, now_ms, limit, &dead))
     }
 
     /// Tells others from now on at once when the process of a holder has ended. Has to be done
     /// before its first sign of life.
-    pub fn claim(&self, holder: &HolderId, now_ms: u64) -> Result<Alive, RunsError> {
-        let listed = self.reading(|db, _| lease::holders(db, now_ms))?;
-        alive::tidy(&self.inner.directory, &listed);
-        Ok(Alive::claim(&self.inner.directory, holder)?)
-    }
-
-    /// Holders whose time has not run out, but whose process has ended.
-    fn gone(&self, now_ms: u64) -> Vec<HolderId> {
-        let holders = self.reading(|db, _| lease::holders(db, now_ms)).unwrap_or_default();
+    pub fn claim(&self, holder: &HolderId) -> Result<Alive, RunsError> {
+        let known = self.reading(|db, _| lease::known(db))?;
         let directory = &self.inner.directory;
-        holders.into_iter().filter(|holder| alive::is_gone(directory, holder)).collect()
+        let (ended, listed): (Vec<_>, Vec<_>) = known
+            .into_iter()
+            .map(|(holder, _)| holder)
+            .partition(|holder| alive::is_gone(directory, holder));
+        ended.into_iter().for_each(|holder| self.bury(holder));
+        alive::tidy(directory, &listed);
+        Ok(Alive::claim(directory, holder)?)
     }
 
-    /// Takes holders off the list whose process has ended. What cannot be done now is done by the
-    /// next one, or by time.
-    fn bury(&self, now_ms: u64) {
-        for holder in self.gone(now_ms) {
-            let directory = self.inner.directory.clone();
-            let bury = move |db: Db<'_>, _: &ChainKey| {
-                lease::bury(db, &holder)?;
-                alive::clear(&directory, &holder);
-                Ok(())
-            };
-            self.submit(Manner::Relaxed, bury, drop);
-        }
+    /// Holders that are not to be believed alive.
+    fn dead(&self, glance: Glance) -> Result<Vec<HolderId>, RunsError> {
+        let Inner { directory, observer, .. } = &*self.inner;
+        let known = self.reading(|db, _| lease::known(db))?.into_iter();
+        let dead =
+            known.filter(|(holder, mark)| !observer.is_alive(directory, holder, *mark, glance));
+        Ok(dead.map(|(holder, _)| holder).collect())
+    }
+
+    /// Takes a holder off the list whose process has ended, with all it held. What cannot be done
+    /// now is done by the next one.
+    fn bury(&self, holder: HolderId) {
+        let directory = self.inner.directory.clone();
+        self.inner.observer.forget(&holder);
+        let gone = holder.clone();
+        let leave = move |db: Db<'_>, _: &ChainKey| lease::leave(db, &holder);
+        // While it is on the list, its file has to tell that it is gone.
+        self.submit(Manner::Relaxed, leave, move |left| {
+            if left.is_ok() {
+                alive::clear(&directory, &gone);
+            }
+        });
     }
 
     /// Frees what processes hold that are gone, and clears away their files; how many they were.

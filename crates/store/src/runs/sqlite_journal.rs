@@ -8,13 +8,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use milepost_engine::event::{Entry, Event as RunEvent};
 use milepost_engine::ports::{
     self, Answer, Created, Dispatch, Events, Forgetting, Forgotten, History, HolderId, Journal,
     JournalError, Lease, Message, MessageId, PurgeFilter, PurgeReport, RememberedInputs,
-    RestoreReport, RunFilter, RunPage, RunRecord, Sent, Subscription, Tally, Wake,
+    RestoreReport, RunFilter, RunPage, RunRecord, Sent, Subscription, Takeover, Tally, Wake,
 };
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::upcast::{self, DecodeError};
@@ -23,7 +23,7 @@ use milepost_model::id::{InputName, RunId, WorkflowId};
 use tokio::sync::oneshot;
 
 use super::{
-    Alive, Append, Beat, Event, InboxRow, Listener, NewEvent, NewRun, OpenOptions, Pins, Runs,
+    Alive, Append, Beat, Event, Glance, InboxRow, Listener, NewEvent, NewRun, OpenOptions, Pins, Runs,
     RunsError, RunsReader, schema,
 };
 use crate::documents::KeptDocuments;
@@ -33,8 +33,10 @@ use crate::limits;
 /// How the journal of a directory is opened.
 #[derive(Debug, Clone, Default)]
 pub struct JournalOptions {
-    /// The clock that leases are measured by, in milliseconds since 1970; the system's by default.
+    /// The clock that says which runs are due, in milliseconds since 1970; the system's by default.
     pub clock: Option<fn() -> u64>,
+    /// The clock that others are watched by, which only ever goes on; the system's by default.
+    pub monotonic: Option<fn() -> Duration>,
     /// How its database is opened.
     pub open: OpenOptions,
 }
@@ -55,6 +57,7 @@ struct Inner {
     opening: Mutex<()>,
     /// Tells others at once when this process has ended, where the system has such a thing.
     alive: Mutex<Option<Alive>>,
+    began: Instant,
 }
 
 impl SqliteJournal {
@@ -62,7 +65,8 @@ impl SqliteJournal {
     pub fn at(directory: PathBuf, options: JournalOptions) -> SqliteJournal {
         let (reader, writer) = (OnceLock::new(), OnceLock::new());
         let (opening, alive) = (Mutex::default(), Mutex::default());
-        let inner = Inner { directory, options, reader, writer, opening, alive };
+        let began = Instant::now();
+        let inner = Inner { directory, options, reader, writer, opening, alive, began };
         SqliteJournal { inner: Arc::new(inner) }
     }
 
@@ -72,6 +76,19 @@ impl SqliteJournal {
         }
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Lets go of the lock as the system does when a process ends, for tests whose processes die
+    /// together in one.
+    #[doc(hidden)]
+    pub fn die(&self) {
+        self.inner.alive.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// A look at other holders, now.
+    fn glance(&self, takeover: Takeover) -> Glance {
+        let at = self.inner.options.monotonic.map_or_else(|| self.inner.began.elapsed(), |at| at());
+        Glance { at, takeover }
     }
 
     /// What is written with, opened at the first write.
@@ -220,31 +237,42 @@ impl Journal for SqliteJournal {
         })
     }
 
-    fn take<'a>(&'a self, run: &'a RunId, holder: &'a HolderId) -> Answer<'a, Option<Lease>> {
-        let now_ms = self.now_ms();
-        self.write(move |runs, done| runs.take(run.clone(), holder.clone(), now_ms, done))
+    fn take<'a>(
+        &'a self,
+        run: &'a RunId,
+        holder: &'a HolderId,
+        takeover: Takeover,
+    ) -> Answer<'a, Option<Lease>> {
+        let glance = self.glance(takeover);
+        self.write(move |runs, done| runs.take(run.clone(), holder.clone(), glance, done))
     }
 
     fn release(&self, lease: Lease) -> Answer<'_, ()> {
         self.write(move |runs, done| runs.release(lease, done))
     }
 
-    fn announce(&self, holder: &HolderId) {
+    fn announce<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration> {
         // Without it, a process that ends is believed to be alive until its time has run out.
         if let Ok(writer) = self.writer() {
             let mut alive = self.inner.alive.lock().unwrap_or_else(PoisonError::into_inner);
-            *alive = writer.claim(holder, self.now_ms()).ok();
+            *alive = writer.claim(holder).ok();
         }
-        self.beat(holder);
+        self.beat(holder)
     }
 
-    fn beat(&self, holder: &HolderId) {
-        let ttl_ms = u64::try_from(limits::HOLDER_TTL.as_millis()).unwrap_or(u64::MAX);
+    fn beat<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration> {
+        let counts_for = limits::holder_ttl();
+        let ttl_ms = u64::try_from(counts_for.as_millis()).unwrap_or(u64::MAX);
         let (pid, now_ms) = (std::process::id(), self.now_ms());
-        // It need not survive a loss of power, so nobody waits for it.
-        if let Ok(writer) = self.writer() {
-            writer.beat(Beat { holder: holder.clone(), pid, now_ms, ttl_ms }, drop);
-        }
+        let beat = Beat { holder: holder.clone(), pid, now_ms, ttl_ms };
+        Box::pin(async move {
+            self.write(move |runs, done| runs.beat(beat, done)).await?;
+            Ok(counts_for)
+        })
+    }
+
+    fn disown<'a>(&'a self, holder: &'a HolderId, driven: Vec<RunId>) -> Answer<'a, ()> {
+        self.write(move |runs, done| runs.disown(holder.clone(), driven, done))
     }
 
     fn leave<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, ()> {
@@ -289,8 +317,9 @@ impl Journal for SqliteJournal {
         })
     }
 
-    fn orphaned(&self, limit: usize) -> Answer<'_, Vec<RunId>> {
-        ready(self.writer().and_then(|writer| writer.adrift(self.now_ms(), limit)))
+    fn orphaned(&self, limit: usize, takeover: Takeover) -> Answer<'_, Vec<RunId>> {
+        let glance = self.glance(takeover);
+        ready(self.writer().and_then(|writer| writer.adrift(self.now_ms(), limit, glance)))
     }
 
     fn is_driven<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool> {

@@ -131,9 +131,11 @@ fn a_row_that_is_changed_while_it_is_driven_is_not_sealed_anew() {
     assert!(matches!(error, RunsError::Corrupt { seq: 0, .. }), "{error:?}");
     let error = runs.append_now(append(&lease, 1, &["x"])).expect_err("is set aside");
     assert!(matches!(error, RunsError::Quarantined { .. }), "{error:?}");
-    let error = runs.take_now(lease.run.clone(), super::holder(), 1).expect_err("is set aside");
+    let error = runs
+        .take_now(lease.run.clone(), super::holder(), super::glance())
+        .expect_err("is set aside");
     assert!(matches!(error, RunsError::Quarantined { .. }), "{error:?}");
-    assert!(runs.adrift(1, 10).expect("asks").is_empty(), "nobody is to drive it");
+    assert!(runs.adrift(1, 10, super::glance()).expect("asks").is_empty(), "nobody is to drive it");
 }
 
 #[test]

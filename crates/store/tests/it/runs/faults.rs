@@ -112,7 +112,7 @@ fn play(runs: &Runs, told: &mut Told) -> Result<(), RunsError> {
     let created = runs.create_now(new_run(&run), Some(holder()))?;
     told.done();
     runs.release_now(created.lease.expect("was asked for"))?;
-    let lease = runs.take_now(run.clone(), holder(), 1)?.expect("is free");
+    let lease = runs.take_now(run.clone(), holder(), super::glance())?.expect("is free");
     for number in 0..3 {
         let known = told.events.len() as u64;
         told.begin(&["one", "two"]);
@@ -305,7 +305,10 @@ fn a_database_that_is_really_full_is_told() {
     assert!(runs.check().expect("checks").is_sound());
     drop(runs);
     let runs = open(root.path());
-    let taken = runs.take_now(lease.run.clone(), holder(), 1).expect("asks").expect("is free");
+    let taken = runs
+        .take_now(lease.run.clone(), holder(), super::glance())
+        .expect("asks")
+        .expect("is free");
     let what = Append { events: vec![large], ..append(&taken, known + 1, &[]) };
     runs.append_now(what).expect("there is room again");
 }

@@ -72,7 +72,10 @@ fn what_this_process_changed_is_seen() {
     runs.release_now(lease.clone()).expect("gives it back");
     let error = runs.append_now(append(&lease, 3, &["c"])).expect_err("is not held");
     assert!(matches!(error, RunsError::Fenced { .. }), "{error:?}");
-    let taken = runs.take_now(lease.run.clone(), lease.holder, 1).expect("takes").expect("is free");
+    let taken = runs
+        .take_now(lease.run.clone(), lease.holder, super::glance())
+        .expect("takes")
+        .expect("is free");
     runs.append_now(append(&taken, 3, &["c"])).expect("appends");
     assert_eq!(texts(&runs, &taken.run), ["created", "a", "b", "c"]);
 }

@@ -1,35 +1,104 @@
 //! One process at a time drives a run, and the next one when that is gone.
 
 use std::slice;
+use std::time::Duration;
 
 use milepost_store::runs::{
-    Append, Beat, HolderId, InboxRow, Lease, MessageId, NewRun, RunStatus, Runs, RunsError,
-    RunsReader, Standing,
+    Append, Beat, Glance, HolderId, InboxRow, Lease, MessageId, NewRun, RunStatus, Runs, RunsError,
+    RunsReader, Standing, Takeover,
 };
 
 use super::{append, begun, end, fresh, holder, id, new_run, standing, texts};
 
 const TTL: u64 = 1_000;
+/// For how long a process is believed whose lock says nothing, on the clock of whoever watches it.
+const BELIEVED: u64 = 6_000;
+/// The same for one whose lock is held.
+const HELD: u64 = 60_000;
 
 fn beat(runs: &Runs, holder: &HolderId, now_ms: u64) {
     let beat = Beat { holder: holder.clone(), pid: 1, now_ms, ttl_ms: TTL };
     runs.beat_now(beat).expect("beats");
 }
 
-fn take(runs: &Runs, lease: &Lease, holder: &HolderId, now_ms: u64) -> Option<Lease> {
-    runs.take_now(lease.run.clone(), holder.clone(), now_ms).expect("asks")
+fn at(ms: u64) -> Glance {
+    Glance { at: Duration::from_millis(ms), takeover: Takeover::Silent }
+}
+
+fn take(runs: &Runs, lease: &Lease, holder: &HolderId, at_ms: u64) -> Option<Lease> {
+    runs.take_now(lease.run.clone(), holder.clone(), at(at_ms)).expect("asks")
+}
+
+/// Looks again and again until some time has passed, as whoever watches others does.
+fn watched(runs: &Runs, lease: &Lease, from_ms: u64, for_ms: u64) -> Option<Lease> {
+    let other = holder();
+    let mut looks = (0..=for_ms).step_by(1_000);
+    looks.find_map(|passed| take(runs, lease, &other, from_ms + passed))
 }
 
 #[test]
-fn nobody_takes_the_run_of_a_holder_that_is_alive() {
+fn a_holder_without_a_lock_is_believed_until_its_heartbeat_stands_still() {
     let (_root, runs) = fresh();
     let lease = begun(&runs);
     beat(&runs, &lease.holder, 100);
+    assert_eq!(watched(&runs, &lease, 0, BELIEVED - 1_000), None);
+    // Another sign of life, whatever time it names: the clock of the holder may be anything.
+    beat(&runs, &lease.holder, 1);
+    assert_eq!(watched(&runs, &lease, BELIEVED, BELIEVED - 1_000), None);
+    let taken = watched(&runs, &lease, 2 * BELIEVED, BELIEVED).expect("the holder is gone");
+    assert_eq!(taken.epoch, 2);
+}
+
+/// A process that is stopped lives: its lock says so, for ten times as long.
+#[test]
+fn a_holder_whose_lock_is_held_is_alive() {
+    let (_root, runs) = fresh();
+    let lease = begun(&runs);
+    let _alive = runs.claim(&lease.holder).expect("claims");
+    beat(&runs, &lease.holder, 100);
+    assert_eq!(watched(&runs, &lease, 0, HELD - 1_000), None);
+    let taken = watched(&runs, &lease, HELD, 2_000).expect("it does not come back");
+    assert_eq!(taken.epoch, 2);
+}
+
+/// Not even when a process of an earlier version, with its clock ahead, took it off the list.
+#[test]
+fn a_holder_whose_lock_is_held_need_not_be_on_the_list() {
+    let (_root, runs) = fresh();
+    let lease = begun(&runs);
+    let _alive = runs.claim(&lease.holder).expect("claims");
+    assert_eq!(watched(&runs, &lease, 0, HELD / 2), None);
+}
+
+/// Time in which nobody looked proves nothing: whoever watches may have been stopped as well.
+#[test]
+fn who_did_not_look_has_seen_nothing() {
+    let (_root, runs) = fresh();
+    let lease = begun(&runs);
+    let _alive = runs.claim(&lease.holder).expect("claims");
+    beat(&runs, &lease.holder, 100);
     let other = holder();
-    assert_eq!(take(&runs, &lease, &other, 100), None);
-    assert_eq!(take(&runs, &lease, &other, 100 + TTL - 1), None);
-    let taken = take(&runs, &lease, &other, 100 + TTL).expect("the holder is gone");
-    assert_eq!((taken.epoch, &taken.holder), (2, &other));
+    assert_eq!(take(&runs, &lease, &other, 0), None);
+    assert_eq!(take(&runs, &lease, &other, 10 * HELD), None);
+    let away = Glance { takeover: Takeover::Free, ..at(11 * HELD) };
+    let taken = runs.take_now(lease.run.clone(), other, away).expect("asks");
+    assert_eq!(taken, None, "and who was away judges nobody");
+}
+
+/// A lease whose answer was lost is held by a holder that does not know it.
+#[test]
+fn what_is_held_and_not_driven_is_given_back() {
+    let (_root, runs) = fresh();
+    let (driven, lost) = (begun(&runs), begun(&runs));
+    let me = holder();
+    let _alive = runs.claim(&me).expect("claims");
+    let driven = take(&runs, &driven, &me, 0).expect("is free");
+    let lost = take(&runs, &lost, &me, 0).expect("is free");
+    let (done, outcome) = std::sync::mpsc::channel();
+    runs.disown(me, vec![driven.run.clone()], move |result| done.send(result).expect("waits"));
+    outcome.recv().expect("answers").expect("disowns");
+    runs.append_now(append(&driven, 1, &["x"])).expect("is still held");
+    runs.append_now(append(&lost, 1, &["x"])).expect_err("is not");
 }
 
 /// A holder whose process has ended is gone, whatever its last sign of life promised.
@@ -37,7 +106,7 @@ fn nobody_takes_the_run_of_a_holder_that_is_alive() {
 fn the_run_of_a_process_that_ended_is_free_at_once() {
     let (_root, runs) = fresh();
     let lease = begun(&runs);
-    let alive = runs.claim(&lease.holder, 100).expect("claims");
+    let alive = runs.claim(&lease.holder).expect("claims");
     beat(&runs, &lease.holder, 100);
     let other = holder();
     let reader = RunsReader::open(runs.directory()).expect("looks").expect("there are runs");
@@ -45,14 +114,14 @@ fn the_run_of_a_process_that_ended_is_free_at_once() {
     assert_eq!(take(&runs, &lease, &other, 100), None);
     drop(alive);
     assert!(!reader.is_driven(&lease.run, 100).expect("reads"));
-    assert_eq!(runs.adrift(100, 10).expect("reads"), slice::from_ref(&lease.run));
+    assert_eq!(runs.adrift(100, 10, at(0)).expect("reads"), slice::from_ref(&lease.run));
     assert_eq!(take(&runs, &lease, &other, 100).expect("it is gone").epoch, 2);
     // What is left behind is cleared away by whoever comes next.
     let dead = holder();
     let left = runs.directory().join("wake").join(format!("{dead}.alive"));
     std::fs::write(&left, "").expect("writes");
     let next = holder();
-    let _alive = runs.claim(&next, 100).expect("claims");
+    let _alive = runs.claim(&next).expect("claims");
     assert!(!left.exists());
 }
 
@@ -105,7 +174,7 @@ fn what_is_given_back_is_free_and_its_epoch_grows() {
 #[test]
 fn a_run_that_is_not_there_is_not_taken() {
     let (_root, runs) = fresh();
-    let error = runs.take_now(id(), holder(), 1).expect_err("there is none");
+    let error = runs.take_now(id(), holder(), at(1)).expect_err("there is none");
     assert!(matches!(error, RunsError::NotFound { .. }), "{error:?}");
 }
 
@@ -122,10 +191,10 @@ fn runs_are_adrift_when_there_is_something_to_do_and_nobody_to_do_it() {
     let waiting = of(standing(RunStatus::Waiting));
     let woken = of(Standing { wake_ms: Some(500), ..standing(RunStatus::Waiting) });
     let ended = of(standing(RunStatus::Succeeded));
-    assert_eq!(runs.adrift(499, 10).expect("asks"), [pending.clone(), running.clone()]);
+    assert_eq!(runs.adrift(499, 10, at(0)).expect("asks"), [pending.clone(), running.clone()]);
     let now = [pending.clone(), running.clone(), woken.clone()];
-    assert_eq!(runs.adrift(500, 10).expect("asks"), now);
-    assert_eq!(runs.adrift(500, 2).expect("asks"), now[..2]);
+    assert_eq!(runs.adrift(500, 10, at(0)).expect("asks"), now);
+    assert_eq!(runs.adrift(500, 2, at(0)).expect("asks"), now[..2]);
     for run in [&waiting, &ended] {
         let message = InboxRow {
             id: MessageId::parse(run.as_str()).expect("is one"),
@@ -135,26 +204,30 @@ fn runs_are_adrift_when_there_is_something_to_do_and_nobody_to_do_it() {
         };
         runs.send_now(message).expect("sends");
     }
-    assert_eq!(runs.adrift(500, 10).expect("asks").len(), 5);
+    assert_eq!(runs.adrift(500, 10, at(0)).expect("asks").len(), 5);
     // Driven by somebody alive, they are not.
     let driver = holder();
     beat(&runs, &driver, 500);
     for run in [&pending, &running, &waiting, &woken, &ended] {
-        runs.take_now(run.clone(), driver.clone(), 500).expect("asks").expect("is free");
+        runs.take_now(run.clone(), driver.clone(), at(0)).expect("asks").expect("is free");
     }
-    assert!(runs.adrift(500, 10).expect("asks").is_empty());
-    assert_eq!(runs.adrift(500 + TTL, 10).expect("asks").len(), 5, "the driver is gone");
+    assert!(runs.adrift(500, 10, at(0)).expect("asks").is_empty());
+    for at_ms in (0..BELIEVED).step_by(1_000) {
+        assert!(runs.adrift(500 + TTL, 10, at(at_ms)).expect("asks").is_empty());
+    }
+    let gone = runs.adrift(500, 10, at(BELIEVED)).expect("asks");
+    assert_eq!(gone.len(), 5, "the driver is gone");
 }
 
 #[test]
 fn a_run_that_ended_is_not_adrift() {
     let (_root, runs) = fresh();
     let lease = begun(&runs);
-    assert_eq!(runs.adrift(1, 10).expect("asks"), slice::from_ref(&lease.run));
+    assert_eq!(runs.adrift(1, 10, at(0)).expect("asks"), slice::from_ref(&lease.run));
     end(&runs, &lease, 1, RunStatus::Succeeded);
-    assert!(runs.adrift(1, 10).expect("asks").is_empty());
+    assert!(runs.adrift(1, 10, at(0)).expect("asks").is_empty());
     let again =
         Append { standing: Some(standing(RunStatus::Running)), ..append(&lease, 2, &["resumed"]) };
     runs.append_now(again).expect("appends");
-    assert_eq!(runs.adrift(1, 10).expect("asks"), [lease.run]);
+    assert_eq!(runs.adrift(1, 10, at(0)).expect("asks"), [lease.run]);
 }

@@ -43,6 +43,12 @@ fn id() -> RunId {
     Runs::new_id().expect("is random")
 }
 
+/// One look at who holds what.
+fn glance() -> milepost_store::runs::Glance {
+    let takeover = milepost_store::runs::Takeover::Silent;
+    milepost_store::runs::Glance { at: std::time::Duration::ZERO, takeover }
+}
+
 fn holder() -> HolderId {
     milepost_store::runs::new_holder().expect("is random")
 }

@@ -98,7 +98,8 @@ fn check(folder: &Path, run: &RunId, at: usize, moments: &[Moment]) {
     assert_eq!(there, whole.texts, "cut at {at}");
     assert!(runs.check().expect("checks").is_sound(), "cut at {at}");
     // Another one takes it up where it stands, and a new one begins.
-    let taken = runs.take_now(run.clone(), holder(), 1).expect("asks").expect("is free");
+    let taken =
+        runs.take_now(run.clone(), holder(), super::glance()).expect("asks").expect("is free");
     end(&runs, &taken, there.len() as u64, RunStatus::Succeeded);
     runs.create_now(new_run(&super::id()), None).expect("begins");
     drop(runs);

@@ -1,0 +1,135 @@
+//! A process that is stopped and wakes, with writes in flight and other processes beside it that
+//! look for runs to take up: whoever lives keeps its runs, whatever the clocks say.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::Place;
+use crate::runs::depot;
+use crate::server::{Server, json as answer};
+
+/// When something that has to happen counts as not happening. No test measures time by it.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+fn workflow(writes: u64) -> String {
+    let each: Vec<u64> = (0..writes).collect();
+    format!(
+        "workflow: many\nconcurrency: {writes}\nsteps:\n  \
+         - {{id: w, for_each: \"${{{{ {each:?} }}}}\", as: n, concurrency: {writes}, \
+         run: depot parts:create, body: {{name: \"${{{{ string(n) }}}}\"}}}}\n  \
+         - {{id: last, run: depot parts:create, body: {{name: last}}, depends_on: [w]}}\n"
+    )
+}
+
+/// Writes by their key, and a server that answers each after a while.
+struct Ledger {
+    writes: Arc<Mutex<BTreeMap<String, usize>>>,
+    server: Server,
+}
+
+impl Ledger {
+    fn new(after: Duration) -> Ledger {
+        let writes: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
+        let kept = Arc::clone(&writes);
+        let server = Server::start(move |request| {
+            let key = request.header("idempotency-key").unwrap_or_default().to_owned();
+            *kept.lock().expect("nobody panics").entry(key).or_insert(0) += 1;
+            std::thread::sleep(after);
+            answer(201, &json!({"id": "p1"}))
+        });
+        Ledger { writes, server }
+    }
+
+    fn writes(&self) -> BTreeMap<String, usize> {
+        self.writes.lock().expect("nobody panics").clone()
+    }
+
+    fn until(&self, writes: u64) {
+        let began = Instant::now();
+        while (self.writes().len() as u64) < writes {
+            assert!(began.elapsed() < PATIENCE, "only {:?}", self.writes());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// Processes that stay and take up whatever nobody drives, with clocks of their own.
+struct Beside(Vec<Child>);
+
+impl Beside {
+    fn start(place: &Place, lease_ms: Option<u64>) -> Beside {
+        let clocks = ["0", "10000", "3600000"].into_iter();
+        let children = clocks.map(|clock| {
+            let mut command = place.command();
+            command.arg("mcp").env("MILEPOST_CLOCK", clock);
+            lease_ms.map(|ms| command.env("MILEPOST_LEASE_MS", ms.to_string()));
+            command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+            command.spawn().expect("starts")
+        });
+        Beside(children.collect())
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            drop(child.kill());
+            drop(child.wait());
+        }
+    }
+}
+
+fn signal(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(child.id()).expect("fits")).expect("is one");
+    kill_process(pid, signal).expect("is there");
+}
+
+fn count(variable: &str, usual: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|count| count.parse().ok()).unwrap_or(usual)
+}
+
+/// The events of the one run of a place.
+fn events(place: &Place) -> Vec<Value> {
+    let runs = place.run(["runs", "--json"]).ends(0).json();
+    let run = runs["runs"][0]["run_id"].as_str().expect("a run").to_owned();
+    let logs = place.run(["logs", &run, "--json"]).ends(0);
+    logs.out.lines().map(|line| serde_json::from_str(line).expect("is JSON")).collect()
+}
+
+/// Stopped for longer than a sign of life counts, with all answers in its sockets: they are
+/// recorded, nobody is asked about any of them, and nothing is sent twice.
+#[test]
+fn a_process_that_was_stopped_keeps_its_run() {
+    let (rounds, writes) = (count("MILEPOST_STOPS", 1), count("MILEPOST_STOP_WRITES", 8));
+    let stop = Duration::from_millis(count("MILEPOST_STOP_MS", 1_500));
+    // What is stopped for nine seconds is stopped as in real life.
+    let lease_ms = (stop < Duration::from_secs(6)).then_some(600);
+    for round in 0..rounds {
+        let ledger = Ledger::new(Duration::from_millis(300));
+        let place = depot(&ledger.server);
+        place.put("many.yaml", &workflow(writes));
+        let mut command = place.command();
+        lease_ms.map(|ms| command.env("MILEPOST_LEASE_MS", ms.to_string()));
+        command.args(["run", "many.yaml", "--json"]);
+        let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = piped.spawn().expect("starts");
+        let _beside = Beside::start(&place, lease_ms);
+        ledger.until(writes);
+        signal(&child, Signal::STOP);
+        std::thread::sleep(stop);
+        signal(&child, Signal::CONT);
+        let output = child.wait_with_output().expect("ends");
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "round {round}: {:?}\n{told}", output.status);
+        let took = ledger.writes();
+        assert_eq!(took.len() as u64, writes + 1, "round {round}: {took:?}");
+        assert!(took.values().all(|times| *times == 1), "round {round}: {took:?}");
+        let unknown = events(&place).iter().any(|event| event["event"] == "attempt_unknown");
+        assert!(!unknown, "round {round}: somebody was asked");
+    }
+}
