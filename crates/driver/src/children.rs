@@ -7,7 +7,7 @@ use milepost_engine::interpreter::World;
 use milepost_engine::ports::{ChildRun, JournalError, MessageId, RunContext};
 use milepost_engine::resume::{self, Needs, ResumePlan, ResumeRequest};
 use milepost_engine::signal::{Reply, Signal};
-use milepost_engine::state::{End, State};
+use milepost_engine::state::{End, Phase, State};
 use milepost_engine::{Failure, Flow, Key, Spent, engine};
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
@@ -92,7 +92,8 @@ impl Driver {
         let of = |error: RunError| failure_of(&error);
         let written = self.inner.watcher.written(&child.run).await.map_err(of)?;
         let Some(end) = ChildEnd::of(&written.state) else {
-            return self.acquire_run(&child.run).await.map(drop).map_err(of);
+            self.acquire_run(&child.run).await.map_err(of)?;
+            return self.align(child, &written.state).await.map_err(of);
         };
         let succeeded = matches!(end.outcome, ChildOutcome::Succeeded { .. });
         if let Some(generation) = child.again.filter(|_| !succeeded) {
@@ -139,9 +140,67 @@ impl Driver {
         }
     }
 
+    /// Brings the run of a step to what the run above it wants, should it not have heard of it: that
+    /// it pauses, or that it goes on after it was paused from there.
+    async fn align(&self, child: &Child, state: &State) -> Result<(), RunError> {
+        let above = self.inner.watcher.written(&child.parent).await?.state;
+        let by = engine("parent");
+        let signal = match (above.paused, state.paused) {
+            (true, false) => Signal::Pause { by },
+            (false, true) if state.paused_by.as_ref() == Some(&by) => Signal::Unpause { by },
+            _ => return Ok(()),
+        };
+        // In the same state, the same message.
+        let Ok(id) = message(&format!("align:{}:{}:{}", child.run, above.seq, state.seq)) else {
+            return Ok(());
+        };
+        self.tell(&child.run, &id, &signal, limits::CHILD_TOLD).await.map(drop)
+    }
+
+    /// Pauses the runs of a run's steps, at once; those that have not said within the time that
+    /// nothing new begins in them.
+    pub(crate) async fn pause_children(&self, parent: &RunId) -> Vec<RunId> {
+        let Ok(above) = self.inner.watcher.written(parent).await else { return Vec::new() };
+        if !above.state.paused {
+            return Vec::new();
+        }
+        let children = above.state.open().filter_map(|(_, step)| match &step.phase {
+            Phase::Child(run) => RunId::parse(run).ok(),
+            _ => None,
+        });
+        let mut telling = tokio::task::JoinSet::new();
+        for run in children {
+            let (driver, seq) = (self.clone(), above.state.seq);
+            telling.spawn(async move {
+                let paused = driver.pause_child(&run, seq).await;
+                (run, paused.unwrap_or(false))
+            });
+        }
+        let told = telling.join_all().await;
+        told.into_iter().filter(|(_, paused)| !paused).map(|(run, _)| run).collect()
+    }
+
+    /// Pauses the run of a step; whether it has it.
+    async fn pause_child(&self, run: &RunId, seq: u64) -> Result<bool, RunError> {
+        let last = match self.inner.journal.run(run).await {
+            Ok(record) => record.last_seq,
+            // It is not begun before the run above it goes on.
+            Err(JournalError::NotFound { .. }) => return Ok(true),
+            Err(error) => return Err(error.into()),
+        };
+        let Ok(id) = message(&format!("pause:{run}:{seq}:{last}")) else { return Ok(false) };
+        let signal = Signal::Pause { by: engine("parent") };
+        let told = self.tell(run, &id, &signal, limits::CHILD_TOLD).await?;
+        // One that has ended refuses, and nothing begins in it either.
+        Ok(matches!(told, Some(Reply::Done | Reply::Refused { .. })))
+    }
+
     async fn begin_child(&self, child: &Child) -> Result<(), Failure> {
         let of = |error: RunError| failure_of(&error);
         let above = self.inner.watcher.written(&child.parent).await.map_err(of)?;
+        if above.state.paused {
+            return Ok(());
+        }
         let head = &above.state.head;
         let depth = head.parent.as_ref().map_or(0, |parent| parent.depth) + 1;
         let sender = self.world(&child.parent, head).await.map_err(of)?.sender;

@@ -1,6 +1,6 @@
 //! Driving one run: what was decided is written down, then done; what comes back is decided on.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use milepost_engine::world::RunWorld;
 use milepost_engine::{Failure, Flow, Key, Trouble, engine};
 use milepost_model::id::RunId;
 use milepost_model::problem::Code;
-use tokio::sync::mpsc;
+use tokio::sync::{RwLock, mpsc};
 use tokio::task::AbortHandle;
 use tracing::{Instrument, Span};
 
@@ -49,6 +49,13 @@ pub(crate) struct RunTask {
     outcomes: mpsc::Receiver<Ended>,
     /// The disk is full: what is under way is taken in, and nothing new begins until there is room.
     full: bool,
+    /// Messages that are answered once the runs of its steps have heard of them.
+    postponed: HashSet<String>,
+    acknowledge: mpsc::Sender<(String, Reply)>,
+    acknowledged: mpsc::Receiver<(String, Reply)>,
+    /// Written while the runs of its steps are paused: what is begun or told before that has arrived
+    /// by then.
+    telling: Arc<RwLock<()>>,
 }
 
 /// What a run is driven with.
@@ -75,7 +82,9 @@ impl RunTask {
         let RunHold { lease, sender: requests, durability } = held;
         let (sender, outcomes) = mpsc::channel(limits::OUTCOMES);
         let (clock, told) = (driver.clock_of(interpreter.state().now_ms), None);
-        let calls = HashMap::new();
+        let (calls, postponed) = (HashMap::new(), HashSet::new());
+        let (acknowledge, acknowledged) = mpsc::channel(limits::OUTCOMES);
+        let telling = Arc::default();
         RunTask {
             driver,
             lease,
@@ -89,6 +98,10 @@ impl RunTask {
             sender,
             outcomes,
             full: false,
+            postponed,
+            acknowledge,
+            acknowledged,
+            telling,
         }
     }
 
@@ -118,6 +131,7 @@ impl RunTask {
                     }
                     done
                 }
+                Some((id, reply)) = self.acknowledged.recv() => self.answer(id, reply).await,
                 () = self.active.told.notified() => self.hear().await,
                 () = tokio::time::sleep(nap) => self.look().await,
             };
@@ -147,7 +161,7 @@ impl RunTask {
             .wakes_at()
             .is_some_and(|at| at < self.clock.now_ms() + limits::SOON_MS);
         let idle = self.calls.is_empty() && matches!(status, Status::Waiting | Status::Paused);
-        idle && !soon && self.children().is_empty()
+        idle && !soon && !self.has_children()
     }
 
     /// Begins nothing new. What may be sent again is given up: whoever goes on sends it.
@@ -180,21 +194,25 @@ impl RunTask {
         if self.full {
             return self.find_room().await;
         }
-        for (key, run) in self.children() {
-            let child = self.child(key, run, String::new());
-            let driver = self.driver.clone();
-            self.driver.deliver(async move { driver.child(child).await });
+        if self.has_children() {
+            let permit = self.permit().await?;
+            for effect in self.interpreter.children() {
+                self.perform(&permit, effect);
+            }
         }
         self.handle(Input::Tick).await?;
         self.hear().await
     }
 
-    fn children(&self) -> Vec<(Key, RunId)> {
-        let open = self.interpreter.state().open().filter_map(|(key, step)| match &step.phase {
-            Phase::Child(run) => Some((key.clone(), RunId::parse(run).ok()?)),
-            _ => None,
-        });
-        open.collect()
+    fn has_children(&self) -> bool {
+        self.interpreter.state().open().any(|(_, step)| matches!(step.phase, Phase::Child(_)))
+    }
+
+    /// Answers a message that those below have heard of by now.
+    async fn answer(&mut self, id: String, reply: Reply) -> Result<(), JournalError> {
+        self.postponed.remove(&id);
+        let permit = self.permit().await?;
+        self.commit(&permit, Decision { answers: vec![(id, reply)], ..Decision::default() }).await
     }
 
     fn child(&self, key: Key, run: RunId, workflow: String) -> Child {
@@ -217,7 +235,7 @@ impl RunTask {
         }
         for message in self.driver.inner.journal.pending(&self.lease.run).await? {
             let id = message.id.as_str().to_owned();
-            if self.interpreter.is_waited_for(&id) {
+            if self.interpreter.is_waited_for(&id) || self.postponed.contains(&id) {
                 continue;
             }
             match message.signal {
@@ -361,8 +379,8 @@ impl RunTask {
 
     /// Writes down what was decided, then does it.
     async fn commit(&mut self, permit: &Permit, decision: Decision) -> Result<(), JournalError> {
-        let Decision { mut entries, answers, mut effects } = decision;
-        self.pause_children(&effects).await;
+        let Decision { mut entries, mut answers, mut effects } = decision;
+        let mut told = self.postpone(&mut answers, &effects);
         {
             let active = Arc::clone(&self.active);
             let _writing = active.writing.lock().await;
@@ -373,6 +391,8 @@ impl RunTask {
                 let happened = entries.iter().rposition(|entry| is_outcome(&entry.event));
                 entries.truncate(happened.map_or(0, |last| last + 1));
                 effects.clear();
+                // A pause that is not written is heard again.
+                told.take().into_iter().flatten().for_each(|id| drop(self.postponed.remove(&id)));
                 self.write_outcomes(&entries).await?;
                 self.fall_back().await?;
             }
@@ -390,21 +410,45 @@ impl RunTask {
         for effect in effects {
             self.perform(permit, effect);
         }
+        if let Some(told) = told {
+            self.pause_children(told);
+        }
         self.active.moved.notify_waiters();
         Ok(())
     }
 
-    /// Puts what the runs of its steps are told into their inboxes before it is acknowledged:
-    /// should this process end, whoever drives them next finds it there.
-    async fn pause_children(&self, effects: &[Effect]) {
-        for effect in effects {
-            let Effect::PauseChild { run, resume, seq } = effect else { continue };
-            let (child, id) = (RunId::parse(run), MessageId::parse(&pausing(run, *seq)));
-            if let (Ok(child), Ok(id)) = (child, id) {
-                // A run that has not begun has no inbox; all are told once more after this.
-                let _ = self.driver.inner.journal.send(&child, &id, &pause(*resume)).await;
+    /// Whom a pause is acknowledged to once the runs of its steps have it; nothing when this is no
+    /// pause, or there are none.
+    fn postpone(
+        &mut self,
+        answers: &mut Vec<(String, Reply)>,
+        effects: &[Effect],
+    ) -> Option<Vec<String>> {
+        let pauses = |effect: &Effect| matches!(effect, Effect::PauseChild { resume: false, .. });
+        effects.iter().any(pauses).then(|| {
+            let done = answers.extract_if(.., |(_, reply)| *reply == Reply::Done);
+            let told: Vec<String> = done.map(|(id, _)| id).collect();
+            self.postponed.extend(told.iter().cloned());
+            told
+        })
+    }
+
+    /// Pauses the runs of its steps, then acknowledges it.
+    fn pause_children(&self, told: Vec<String>) {
+        let (driver, parent) = (self.driver.clone(), self.lease.run.clone());
+        let (telling, acknowledge) = (Arc::clone(&self.telling), self.acknowledge.clone());
+        self.driver.deliver(async move {
+            let runs = {
+                let _alone = telling.write().await;
+                driver.pause_children(&parent).await
+            };
+            for id in told {
+                let runs: Vec<String> = runs.iter().map(ToString::to_string).collect();
+                let reply = if runs.is_empty() { Reply::Done } else { Reply::Pausing { runs } };
+                // Without a receiver nobody drives the run here any more: the next one answers.
+                let _ = acknowledge.send((id, reply)).await;
             }
-        }
+        });
     }
 
     fn append(&self, entries: &[Entry], answers: &[(String, Reply)]) -> Append {
@@ -532,16 +576,22 @@ impl RunTask {
                 let Ok(run) = RunId::parse(&run) else { return };
                 let permit = Some(permit.clone());
                 let child = Child { inputs, rest, permit, ..self.child(key, run, workflow) };
-                let driver = self.driver.clone();
-                self.driver.deliver(async move { driver.child(child).await });
+                let (driver, telling) = (self.driver.clone(), Arc::clone(&self.telling));
+                self.driver.deliver(async move {
+                    let _telling = telling.read().await;
+                    driver.child(child).await;
+                });
             }
             Effect::CancelChild { run } => {
                 let signal = Signal::Cancel { by: engine("parent"), reason: None };
                 self.tell_child(&run, &format!("cancel:{run}"), signal);
             }
-            Effect::PauseChild { run, resume, seq } => {
-                self.tell_child(&run, &pausing(&run, seq), pause(resume));
+            Effect::PauseChild { run, resume: true, seq } => {
+                let signal = Signal::Unpause { by: engine("parent") };
+                self.tell_child(&run, &format!("resume:{run}:{seq}"), signal);
             }
+            // All of them together, before it is acknowledged.
+            Effect::PauseChild { resume: false, .. } => {}
         }
     }
 
@@ -565,8 +615,9 @@ impl RunTask {
     /// Tells the run of a step something; the same message is taken in once.
     fn tell_child(&self, run: &str, message: &str, signal: Signal) {
         let (Ok(run), Ok(id)) = (RunId::parse(run), MessageId::parse(message)) else { return };
-        let driver = self.driver.clone();
+        let (driver, telling) = (self.driver.clone(), Arc::clone(&self.telling));
         self.driver.deliver(async move {
+            let _telling = telling.read().await;
             let _ = driver.tell(&run, &id, &signal, limits::CHILD_TOLD).await;
         });
     }
@@ -605,16 +656,6 @@ fn is_outcome(event: &Event) -> bool {
         event,
         Event::AttemptSucceeded { .. } | Event::AttemptFailed { .. } | Event::AttemptUnknown { .. }
     )
-}
-
-/// What names the message that pauses the run of a step, or lets it go on.
-fn pausing(run: &str, seq: u64) -> String {
-    format!("pause:{run}:{seq}")
-}
-
-fn pause(resume: bool) -> Signal {
-    let by = engine("parent");
-    if resume { Signal::Unpause { by } } else { Signal::Pause { by } }
 }
 
 fn aborted() -> Outcome {

@@ -43,7 +43,8 @@ impl Snapshot {
     /// Whether it waits for somebody, itself or by the runs of its steps.
     pub(crate) fn waits_for_somebody(&self) -> bool {
         match self.status() {
-            Status::Waiting => true,
+            // Of one that is paused, too, somebody has to say that it goes on.
+            Status::Waiting | Status::Paused => true,
             Status::Running => !self.below.is_empty(),
             _ => false,
         }

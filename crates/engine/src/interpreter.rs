@@ -296,6 +296,40 @@ impl Interpreter {
         self.state.open().any(|(_, step)| step.awaiting.iter().any(|awaiting| awaiting == id))
     }
 
+    /// What the run wants of the runs of its steps, as it stands: that they begin, or go on, or end.
+    /// It follows from the state alone, so whoever drives the run derives it again. What is wanted
+    /// twice is done once.
+    pub fn children(&self) -> Vec<Effect> {
+        let children = self.state.open().filter_map(|(key, step)| match &step.phase {
+            Phase::Child(run) => Some((key, run, step)),
+            _ => None,
+        });
+        let mut effects = Vec::new();
+        for (key, run, step) in children {
+            let Some(Starting { workflow, inputs, .. }) = self.starting(key) else {
+                // It was started by a text that can no longer be told: its end is still awaited.
+                continue;
+            };
+            let rest = step.child.as_ref().map(|child| child.rest.clone()).unwrap_or_default();
+            let (key, run) = (key.clone(), run.clone());
+            let canceled = self.state.canceling.is_some() && !self.flow.is_finally(&key);
+            effects.push(Effect::StartChild { key, run: run.clone(), workflow, inputs, rest });
+            effects.extend(canceled.then_some(Effect::CancelChild { run }));
+        }
+        effects
+    }
+
+    /// The child of an execution, as it was started.
+    fn starting(&self, key: &Key) -> Option<Starting> {
+        let step = self.flow.of_key(key)?;
+        let look = Look::of(&self.flow, &self.state);
+        let names = look.locals(key, step);
+        match look.act(&crate::next::One { key, step, names }) {
+            Command::Child(starting) => Some(*starting),
+            _ => None,
+        }
+    }
+
     /// When the run goes on by itself.
     pub fn wakes_at(&self) -> Option<u64> {
         let state = &self.state;
@@ -368,43 +402,12 @@ impl Turn<'_> {
         for event in lost(self.state(), now) {
             self.record(event)?;
         }
-        let children = self.state().open().filter_map(|(key, step)| match &step.phase {
-            Phase::Child(run) => Some((key.clone(), run.clone())),
-            _ => None,
-        });
-        let children: Vec<(Key, String)> = children.collect();
-        for (key, run) in children {
-            let Some(Starting { workflow, inputs, .. }) = self.starting(&key) else {
-                // It was started by a text that can no longer be told: its end is still awaited.
-                continue;
-            };
-            let canceled =
-                self.state().canceling.is_some() && !self.interpreter.flow.is_finally(&key);
-            let child = self.state().step(&key).and_then(|step| step.child.as_ref());
-            let rest = child.map(|child| child.rest.clone()).unwrap_or_default();
-            self.decision.effects.push(Effect::StartChild {
-                key,
-                run: run.clone(),
-                workflow,
-                inputs,
-                rest,
-            });
-            if canceled {
-                self.decision.effects.push(Effect::CancelChild { run });
-            }
+        let children = self.interpreter.children();
+        self.decision.effects.extend(children);
+        if self.state().paused {
+            self.tell_children(false);
         }
         Ok(())
-    }
-
-    /// The child of an execution, as it was started.
-    fn starting(&self, key: &Key) -> Option<Starting> {
-        let step = self.interpreter.flow.of_key(key)?;
-        let look = Look::of(&self.interpreter.flow, self.state());
-        let names = look.locals(key, step);
-        match look.act(&crate::next::One { key, step, names }) {
-            Command::Child(starting) => Some(*starting),
-            _ => None,
-        }
     }
 
     /// What happens because of the time.
@@ -812,7 +815,7 @@ impl Turn<'_> {
                         let was_paused = self.state().paused;
                         let reply = self.done(Event::RunResumedFrom(resumption))?;
                         if was_paused {
-                            self.pause_children();
+                            self.tell_children(true);
                         }
                         reply
                     }
@@ -868,17 +871,17 @@ impl Turn<'_> {
         if self.state().end.is_some() {
             return Ok(Reply::Refused { failure: Cause::HasEnded.into() });
         }
-        if !changes {
-            return Ok(Reply::Done);
+        if changes {
+            self.record(event)?;
         }
-        let reply = self.done(event)?;
-        self.pause_children();
-        Ok(reply)
+        // Also where nothing changes here: whether those below have heard of it is not known.
+        self.tell_children(!self.state().paused);
+        Ok(Reply::Done)
     }
 
-    /// Tells the runs of its steps to pause, or to go on, as the run itself does now.
-    fn pause_children(&mut self) {
-        let (resume, seq) = (!self.state().paused, self.state().seq);
+    /// Tells the runs of its steps to pause, or to go on.
+    fn tell_children(&mut self, resume: bool) {
+        let seq = self.state().seq;
         let children = self.state().open().filter_map(|(_, step)| match &step.phase {
             Phase::Child(run) => Some(Effect::PauseChild { run: run.clone(), resume, seq }),
             _ => None,

@@ -165,6 +165,11 @@ pub enum Reply {
         /// Tries that are left.
         attempts_left: u32,
     },
+    /// Nothing new begins in the run itself; runs of its steps have not said the same yet.
+    Pausing {
+        /// Those runs.
+        runs: Vec<String>,
+    },
     /// It is not taken in.
     Refused {
         /// Why.

@@ -129,6 +129,8 @@ pub struct State {
     pub canceling: Option<Actor>,
     /// Nothing new begins.
     pub paused: bool,
+    /// Who paused it last, for as long as it is.
+    pub paused_by: Option<Actor>,
     /// Only this step runs.
     pub only: Option<Key>,
     /// How it ended.
@@ -176,6 +178,7 @@ impl State {
             parked: None,
             canceling: None,
             paused: false,
+            paused_by: None,
             only: None,
             end: None,
             names: names(created, entry.at_ms),
@@ -614,13 +617,13 @@ impl State {
             }
             Event::CancelRequested { by, .. } => {
                 self.canceling = Some(by.clone());
-                self.paused = false;
+                (self.paused, self.paused_by) = (false, None);
                 self.parked = None;
             }
             Event::Paused { .. } if self.paused => return Err("it is paused already".to_owned()),
             Event::Resumed { .. } if !self.paused => return Err("it is not paused".to_owned()),
-            Event::Paused { .. } => self.paused = true,
-            Event::Resumed { .. } => self.paused = false,
+            Event::Paused { by } => (self.paused, self.paused_by) = (true, Some(by.clone())),
+            Event::Resumed { .. } => (self.paused, self.paused_by) = (false, None),
             Event::RunResumedFrom(resumption) => {
                 self.forgettable(&resumption.reset)?;
                 self.forgettable(resumption.overrides.keys())?;
@@ -669,7 +672,7 @@ impl State {
         self.warned.clear();
         self.parked = None;
         self.canceling = None;
-        self.paused = false;
+        (self.paused, self.paused_by) = (false, None);
         self.end = None;
         self.only = resumption.only.then(|| Key::of_walk(&resumption.from));
     }

@@ -7,6 +7,7 @@ mod kills;
 mod life;
 mod memory;
 mod mortal;
+mod pauses;
 mod place;
 mod player;
 mod random_workflow;

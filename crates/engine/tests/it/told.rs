@@ -144,6 +144,7 @@ fn rest(event: &Event) -> String {
 /// An answer in one line.
 pub(crate) fn reply(reply: &Reply) -> String {
     match reply {
+        Reply::Pausing { runs } => format!("pausing {runs:?}"),
         Reply::Done => "done".to_owned(),
         Reply::Accepted { key } => format!("accepted {key}"),
         Reply::Rejected { key, issues, attempts_left } => {

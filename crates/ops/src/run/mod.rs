@@ -49,6 +49,7 @@ pub(crate) async fn tell(
 ) -> Result<(), Problem> {
     match send(runs, run, signal, limits::TAKEN_IN_WAIT).await? {
         Some(Reply::Refused { failure }) => Err(refused(&failure, run)),
+        Some(Reply::Pausing { runs }) => Err(pausing(run, &runs)),
         Some(_) => Ok(()),
         None => Err(not_taken_in(run)),
     }
@@ -63,6 +64,18 @@ pub(crate) async fn send(
 ) -> Result<Option<Reply>, Problem> {
     let tell = Tell { signal, id: None, text: None, patience };
     runs.send(run, tell).await.map_err(|error| of_run(&error))
+}
+
+/// The run itself is paused; runs of its steps have not taken it in.
+fn pausing(run: &RunId, below: &[String]) -> Problem {
+    let message = format!(
+        "run `{run}` is pausing: {} runs of its steps have not taken it in yet, `{}` among them",
+        below.len(),
+        below.first().map(String::as_str).unwrap_or_default(),
+    );
+    let hint = Hint::text("they pause as soon as they are driven; look with ")
+        .call(Invocation::of("workflow.status"));
+    Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 
 /// A run that is busy: the message is in its inbox.

@@ -85,7 +85,9 @@ impl Later for Submit {
         let reply = super::send(runs, &run, signal, limits::SUBMIT_WAIT).await?;
         let (accepted, issues, attempts_left) = match reply {
             None => (None, Vec::new(), None),
-            Some(Reply::Done | Reply::Accepted { .. }) => (Some(true), Vec::new(), None),
+            Some(Reply::Done | Reply::Accepted { .. } | Reply::Pausing { .. }) => {
+                (Some(true), Vec::new(), None)
+            }
             Some(Reply::Rejected { issues, attempts_left, .. }) => {
                 let issues = issues.into_iter().map(IssueView::of).collect();
                 (Some(false), issues, Some(attempts_left))
