@@ -394,6 +394,9 @@ pub struct Attempt {
     pub write: bool,
     /// Whether it may be sent again.
     pub repeatable: bool,
+    /// How long it may take; runs of earlier versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
     /// The request itself, as it may be shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Box<SentRequest>>,

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Presence;
 use crate::key::Key;
+use crate::time;
 
 /// Why something in a run failed, or was not accepted by it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -84,6 +85,11 @@ pub enum Cause {
     NotTheirs { key: Key, by: Vec<String> },
     #[error("the answer does not fit the form: {error}")]
     UnfitAnswer { error: String },
+    #[error(
+        "the request of `{key}` may still arrive: that it did not happen can be said from {} on",
+        time::rfc3339(*from_ms)
+    )]
+    MayStillArrive { key: Key, from_ms: u64 },
     #[error("nobody has to say what became of `{key}`")]
     NotUnknown { key: Key },
 }
@@ -127,6 +133,7 @@ impl Cause {
             | Cause::MovedOn
             | Cause::NotAsked { .. }
             | Cause::AskedAgain { .. }
+            | Cause::MayStillArrive { .. }
             | Cause::NotUnknown { .. } => Code::RunConflict,
             Cause::NoStep { .. } | Cause::UnknownStep { .. } => Code::StepNotFound,
             Cause::NotDue { .. }
@@ -204,6 +211,9 @@ impl Cause {
             Cause::Stale { .. } => "read what was wrong, then submit for that try",
             Cause::BeingChecked { .. } => "wait for its answer",
             Cause::AskedAgain { .. } => "look at it again, then decide",
+            Cause::MayStillArrive { .. } => {
+                "wait until then and look at the API again, or say what happened"
+            }
             Cause::Absent { .. } | Cause::Unsigned => "decide in a terminal of your own",
             Cause::NotTheirs { .. } => "ask one of them",
             Cause::UnfitAnswer { .. } => "give the answer as the form asks for it",

@@ -23,7 +23,7 @@ use crate::budget;
 use crate::command::{Asking, Call, Calling, Command, Starting};
 use crate::event::{
     Actor, ActorKind, Answer, Attempt, Budget, Change, Entry, Event, Presence, Request, Resumption,
-    SentRequest, ShownCall, Submission, Verdict,
+    SentRequest, Settlement, ShownCall, Submission, Verdict,
 };
 use crate::failure::Failure;
 use crate::failures::Cause;
@@ -53,6 +53,12 @@ pub trait World {
             timeout_ms: limits::ATTEMPT_MS,
         };
         self.prepare(&bare, mock).ok().map(|prepared| prepared.write)
+    }
+
+    /// How long after it was recorded a request may still take effect, whatever has become of the
+    /// process that sends it.
+    fn arrives_within_ms(&self, timeout_ms: u64) -> u64 {
+        timeout_ms.saturating_add(limits::ARRIVAL_MARGIN_MS)
     }
 
     /// A digest of the text of another workflow and of all that it runs; nothing without one.
@@ -518,6 +524,7 @@ impl Turn<'_> {
             request: prepared.request,
             write: prepared.write,
             repeatable,
+            timeout_ms: Some(call.timeout_ms),
             sent,
         }))?;
         let attempt = self.state().seq;
@@ -791,7 +798,11 @@ impl Turn<'_> {
             Signal::Settle { key, asked, by, decision, proof } => {
                 let text = settled_text(&self.state().head.run, &key, asked, &decision);
                 let proven = || judge::proven(self.state(), self.world, proof.as_ref(), &text);
-                match self.settled(&key, asked, &by).and_then(|()| proven()) {
+                let settled = self.settled(&key, asked, &by).and_then(|()| match decision {
+                    Settlement::DidNot => self.has_arrived(&key),
+                    Settlement::Happened { .. } | Settlement::GiveUp => Ok(()),
+                });
+                match settled.and_then(|()| proven()) {
                     Ok(()) => self.done(Event::OutcomeDecided { key, by, decision, proof })?,
                     Err(failure) => Reply::Refused { failure },
                 }
@@ -807,7 +818,9 @@ impl Turn<'_> {
             Signal::Resume { seq, resumption } => {
                 let touched = resumption.reset.iter().chain(resumption.overrides.keys());
                 let busy = touched.into_iter().any(|key| self.state().is_busy(key));
-                match self.proven(seq, &resumption) {
+                let mut again = resumption.reset.iter();
+                let arrived = again.try_for_each(|key| self.has_arrived(key));
+                match arrived.and_then(|()| self.proven(seq, &resumption)) {
                     _ if seq != self.state().seq || busy => {
                         Reply::Refused { failure: Cause::MovedOn.into() }
                     }
@@ -845,6 +858,21 @@ impl Turn<'_> {
             return Err(Cause::AskedAgain { key: key.clone() }.into());
         }
         Ok(())
+    }
+
+    /// Whether a request that nobody saw the end of can no longer take effect: before that, nobody
+    /// can know that it did not happen.
+    fn has_arrived(&self, key: &Key) -> Result<(), Failure> {
+        let step = self.state().step(key);
+        let unknown = step.filter(|step| matches!(step.phase, Phase::Unknown(_)));
+        let Some((at_ms, timeout_ms)) = unknown.and_then(|step| step.attempt_ms) else {
+            return Ok(());
+        };
+        let from_ms = at_ms.saturating_add(self.world.arrives_within_ms(timeout_ms));
+        match self.now_ms.max(self.state().now_ms) < from_ms {
+            true => Err(Cause::MayStillArrive { key: key.clone(), from_ms }.into()),
+            false => Ok(()),
+        }
     }
 
     /// Whether what only a person decides about how a run goes on is a person's word.

@@ -16,6 +16,9 @@ pub const BACKOFF_MAX_MS: u64 = 30_000;
 pub const RETRY_AFTER_MAX_MS: u64 = 600_000;
 /// How long one try may take, unless authored.
 pub const ATTEMPT_MS: u64 = 30_000;
+/// How long after its time was up a request may still arrive: it begins a moment after it is
+/// recorded, and the system goes on delivering what stands in a socket.
+pub const ARRIVAL_MARGIN_MS: u64 = 30_000;
 /// How long a run may take, unless authored.
 pub const RUN_MS: u64 = 24 * 60 * 60 * 1000;
 /// The pause between two passes of polling, unless authored.

@@ -43,7 +43,7 @@ use crate::event::{
 use crate::failure::Failure;
 use crate::failures::Cause;
 use crate::key::Key;
-use crate::time;
+use crate::{limits, time};
 
 use found::Found;
 use step::{ITEMS, is_closable, misfit};
@@ -438,7 +438,8 @@ impl State {
         }
         let seq = self.seq + 1;
         let step = self.from(&attempt.key, at, |phase| *phase == Phase::Pending)?;
-        (step.attempt_seq, step.attempt_ms) = (Some(seq), Some(at));
+        step.attempt_seq = Some(seq);
+        step.attempt_ms = Some((at, attempt.timeout_ms.unwrap_or(limits::ATTEMPT_MS)));
         step.attempts = attempt.attempt;
         step.phase = Phase::Calling(Box::new(attempt.clone()));
         self.spent.http_calls += 1;

@@ -165,6 +165,7 @@ impl Hunter<'_> {
             let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
             let line = format!("exec {} {}", env!("CARGO_BIN_EXE_milepost"), words.join(" "));
             command = Command::new("script");
+            command.env("MILEPOST_ARRIVES_MS", "0");
             command.args(["-qec", &line, "/dev/null"]).current_dir(place.path(""));
             command.env("HOME", place.root.path().join("home")).env("NO_COLOR", "1");
         } else {

@@ -19,6 +19,7 @@ fn at_terminal(place: &Place, line: &str, keys: &[&str]) -> Ran {
     let binary = env!("CARGO_BIN_EXE_milepost");
     let line = format!("{binary} {line}; code=$?; echo; stty -a; exit $code");
     let mut command = Command::new("script");
+    command.env("MILEPOST_ARRIVES_MS", "0");
     command
         .args(["-qec", &line, "/dev/null"])
         .current_dir(place.path(""))

@@ -234,6 +234,7 @@ steps:
 /// Runs a command in a terminal of its own, and types into it.
 pub(crate) fn in_terminal(place: &Place, line: &str, typed: &str) -> Ran {
     let mut command = Command::new("script");
+    command.env("MILEPOST_ARRIVES_MS", "0");
     let binary = env!("CARGO_BIN_EXE_milepost");
     command
         .args(["-qec", &format!("{binary} {line}"), "/dev/null"])
@@ -396,6 +397,7 @@ fn a_question_says_what_it_asks_for_and_whom() {
     let id = run["run_id"].as_str().expect("an id");
     let line = format!("{} approve {id} --answer answer.json", env!("CARGO_BIN_EXE_milepost"));
     let mut command = Command::new("script");
+    command.env("MILEPOST_ARRIVES_MS", "0");
     command.args(["-qec", &line, "/dev/null"]).current_dir(place.path(""));
     command.env("HOME", place.root.path().join("home")).env("USER", "somebody-else");
     let said = finish(&mut command, "y\n").ends(8);
@@ -630,6 +632,7 @@ fn who_ends_the_input_has_decided_nothing() {
     let run = last(&place.run(["run", "asks.yaml", "--json"]).ends(4));
     let id = run["run_id"].as_str().expect("an id");
     let mut script = Command::new("script");
+    script.env("MILEPOST_ARRIVES_MS", "0");
     let line = format!("{} approve {id}", env!("CARGO_BIN_EXE_milepost"));
     script.args(["-qec", &line, "/dev/null"]).current_dir(place.path(""));
     script.env("HOME", place.root.path().join("home"));

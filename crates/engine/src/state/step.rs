@@ -164,8 +164,8 @@ pub struct StepState {
     pub attempts: u32,
     /// The event that began the attempt on its way, which names it.
     pub attempt_seq: Option<u64>,
-    /// When that attempt began.
-    pub attempt_ms: Option<u64>,
+    /// When the last attempt began, and how long it may take, in milliseconds.
+    pub attempt_ms: Option<(u64, u64)>,
     /// The attempt of which somebody has to say what became of it.
     pub in_doubt: Option<Box<Attempt>>,
     /// Passes of polling that are over.

@@ -122,6 +122,7 @@ fn every() -> Vec<Cause> {
         Cause::BeingChecked { key: key.clone() },
         Cause::NotAsked { key: key.clone() },
         Cause::AskedAgain { key: key.clone() },
+        Cause::MayStillArrive { key: key.clone(), from_ms: 1_800_000_000_000 },
         Cause::NoPerson,
         Cause::Absent { least: Presence::Pin },
         Cause::Unsigned,

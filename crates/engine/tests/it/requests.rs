@@ -3,6 +3,7 @@
 use expect_test::{Expect, expect};
 use milepost_engine::Failure;
 use milepost_engine::event::{Budget, ChildOutcome, Parent, Proof, Settlement};
+use milepost_engine::signal::Signal;
 use milepost_engine::{Key, limits};
 use milepost_model::problem::Code;
 use serde_json::json;
@@ -326,6 +327,32 @@ fn a_person_says_what_became_of_it() {
         ["r/a"]
     "#]],
     );
+}
+
+/// A process that sleeps may wake and send what it was about to: before its time is up, nobody can
+/// know that it did not happen.
+#[test]
+fn that_it_did_not_happen_is_said_after_it_could_have() {
+    let mut rig = unknown();
+    rig.world.arrives_ms = 60_000;
+    let settle = |decision: Settlement| Signal::Settle {
+        key: Key::of_walk("a"),
+        asked: None,
+        by: person("ada"),
+        decision,
+        proof: Some(Proof::at_terminal()),
+    };
+    let early = told::reply(&rig.tell(settle(Settlement::DidNot)));
+    expect!["refused RUN_CONFLICT: the request of `a` may still arrive: that it did not happen can be said from 2027-01-15T08:01:00.000Z on"]
+        .assert_eq(&early);
+    assert_eq!(rig.world.sent.len(), 1);
+    rig.now_ms += 60_000;
+    assert_eq!(told::reply(&rig.tell(settle(Settlement::DidNot))), "done");
+    // That it happened, somebody may know at once.
+    let mut rig = unknown();
+    rig.world.arrives_ms = 60_000;
+    let happened = settle(Settlement::Happened { output: json!({"id": 9}) });
+    assert_eq!(told::reply(&rig.tell(happened)), "done");
 }
 
 #[test]

@@ -27,6 +27,11 @@ use serde_json::{Map, Value, json};
 pub(crate) struct Shop;
 
 impl World for Shop {
+    /// Whoever says that something did not happen need not wait, except where that is the matter.
+    fn arrives_within_ms(&self, _: u64) -> u64 {
+        0
+    }
+
     fn prepare(&self, call: &Call, _: bool) -> Result<Prepared, Failure> {
         let name = call.command.split(' ').next_back().unwrap_or_default();
         let write = !name.ends_with("get") && !name.ends_with("list");

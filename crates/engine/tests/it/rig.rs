@@ -109,6 +109,8 @@ pub(crate) struct Script {
     pub(crate) started: Vec<String>,
     /// A part of every digest: another catalog prepares another request.
     pub(crate) catalog: u32,
+    /// How long requests may still arrive after they were recorded.
+    pub(crate) arrives_ms: u64,
     /// The signature that a person has.
     pub(crate) signature: Option<String>,
     /// What decides when nothing is scripted: on answers, and on when the process dies.
@@ -184,6 +186,11 @@ fn method(command: &str) -> &'static str {
 }
 
 impl World for Script {
+    /// Whoever says that something did not happen need not wait, except where that is the matter.
+    fn arrives_within_ms(&self, _: u64) -> u64 {
+        self.arrives_ms
+    }
+
     fn prepare(&self, call: &Call, _: bool) -> Result<Prepared, Failure> {
         if call.command.ends_with(":gone") {
             let hint = "look for it with `milepost commands`";

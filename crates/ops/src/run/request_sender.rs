@@ -534,6 +534,13 @@ fn digest(request: &Outgoing) -> String {
 }
 
 impl World for CatalogSender {
+    /// Which a test may shorten; no release build asks.
+    #[cfg(debug_assertions)]
+    fn arrives_within_ms(&self, timeout_ms: u64) -> u64 {
+        let told = std::env::var("MILEPOST_ARRIVES_MS").ok().and_then(|ms| ms.parse().ok());
+        told.unwrap_or(timeout_ms + milepost_engine::limits::ARRIVAL_MARGIN_MS)
+    }
+
     fn prepare(&self, call: &StepCall, _mock: bool) -> Result<Prepared, Failure> {
         self.prepared(call).map_err(|problem| failure_of(&problem))
     }

@@ -482,7 +482,8 @@ impl WaitingView {
 fn in_doubt(state: &State, key: &Key) -> Option<Box<SentView>> {
     let step = state.step(key)?;
     let attempt = step.in_doubt.as_deref()?;
-    Some(Box::new(SentView::of(attempt, step.attempt_ms.unwrap_or(state.now_ms))))
+    let began_ms = step.attempt_ms.map_or(state.now_ms, |(began_ms, _)| began_ms);
+    Some(Box::new(SentView::of(attempt, began_ms)))
 }
 
 /// What the person of a run has to do at least. One with a PIN signs, whatever else is wanted.
