@@ -92,7 +92,10 @@ impl Driver {
         let of = |error: RunError| failure_of(&error);
         let written = self.inner.watcher.written(&child.run).await.map_err(of)?;
         let Some(end) = ChildEnd::of(&written.state) else {
-            self.acquire_run(&child.run).await.map_err(of)?;
+            // One that sleeps is woken in time.
+            if !self.inner.watcher.sleepers.contains(&child.run) {
+                self.acquire_run(&child.run).await.map_err(of)?;
+            }
             return self.align(child, &written.state).await.map_err(of);
         };
         let succeeded = matches!(end.outcome, ChildOutcome::Succeeded { .. });

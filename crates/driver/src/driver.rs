@@ -30,6 +30,7 @@ use crate::heartbeat::{Heartbeat, Permit};
 use crate::no_world::NoWorld;
 use crate::run_task::{RunHold, RunTask};
 use crate::service::{Answer, News, RunReader, RunService, Tell, Wait};
+use crate::sleepers::Due;
 use crate::snapshot::Snapshot;
 use crate::watcher::RunWatcher;
 use crate::{ids, limits, load, trace};
@@ -167,7 +168,8 @@ impl Driver {
             let (flow, state) = (interpreter.flow().clone(), interpreter.state().clone());
             let id = prepared.id.clone();
             let written = WrittenRun::new(id, flow, state, prepared.durability).with(entries);
-            let hold = RunHold { lease, sender, durability: prepared.durability };
+            let durability = prepared.durability;
+            let hold = RunHold { lease, sender, durability, least_ms: now };
             self.spawn(hold, permit, interpreter, left, written);
         }
         Ok(prepared.id)
@@ -175,6 +177,12 @@ impl Driver {
 
     /// Drives a run if nobody does; whether this process drives it now.
     pub(crate) async fn acquire_run(&self, run: &RunId) -> Result<bool, RunError> {
+        self.acquire_at(run, 0).await
+    }
+
+    /// The same at a time that it is for the run at the least: the wall clock may have been set
+    /// back while it slept.
+    async fn acquire_at(&self, run: &RunId, least_ms: u64) -> Result<bool, RunError> {
         if self.active(run).is_some() {
             return Ok(true);
         }
@@ -188,14 +196,16 @@ impl Driver {
             opened => opened?,
         };
         let _acquiring = self.inner.acquiring.read().await;
+        let least_ms = self.inner.watcher.sleepers.time_of(run).unwrap_or(0).max(least_ms);
         // What follows from the lease may begin for as long as this holds, which is before it.
         let permit = self.permit().await?;
         let takeover = self.inner.heartbeat.takeover();
         let lease = self.inner.journal.take(run, &self.inner.holder, takeover).await?;
         let Some(lease) = lease else { return Ok(false) };
-        match self.take_over(run, &head, world).await {
+        match self.take_over(run, least_ms, &head, world).await {
             Ok((interpreter, decision, written, sender)) => {
-                let hold = RunHold { lease, sender, durability: written.durability() };
+                let durability = written.durability();
+                let hold = RunHold { lease, sender, durability, least_ms };
                 self.spawn(hold, permit, interpreter, decision, written);
                 Ok(true)
             }
@@ -211,6 +221,7 @@ impl Driver {
     async fn take_over(
         &self,
         run: &RunId,
+        least_ms: u64,
         known: &RunCreated,
         mut world: OpenWorld,
     ) -> Result<(Interpreter, Decision, WrittenRun, Arc<dyn RequestSender>), RunError> {
@@ -222,7 +233,7 @@ impl Driver {
             world = self.world(run, head).await?;
         }
         let mut interpreter = Interpreter::load(written.flow.clone(), (*written.state).clone());
-        let now = self.clock_of(written.state.now_ms).now_ms();
+        let now = self.clock_of(written.state.now_ms).now_ms().max(least_ms);
         let OpenWorld { sender, pin } = world;
         // One that has ended gets its world with the event that lets it go on.
         let pin = match pin.filter(|_| written.state.end.is_none()) {
@@ -383,6 +394,7 @@ impl Driver {
             let counts_for = journal.announce(holder).await?;
             heartbeat.acknowledged(sent, counts_for);
             self.go_on_beating();
+            self.go_on_waking();
             self.subscribe().await;
             Ok(())
         };
@@ -424,6 +436,84 @@ impl Driver {
         }
     }
 
+    /// A run waits for a time from here on, and for nothing else.
+    pub(crate) fn put_to_sleep(&self, run: &RunId, wake_ms: u64, now_ms: u64) {
+        if !self.ends() {
+            self.inner.watcher.sleepers.add(run, wake_ms, now_ms, self.now_ms());
+        }
+    }
+
+    /// Wakes runs when their time comes: one timer for all of them.
+    fn go_on_waking(&self) {
+        let weak = Arc::downgrade(&self.inner);
+        let watcher = Arc::clone(&self.inner.watcher);
+        let clock = Arc::clone(&self.inner.clock);
+        tokio::spawn(async move {
+            loop {
+                match watcher.sleepers.nap(clock()) {
+                    Some(nap) => {
+                        let changed = watcher.sleepers.changed.notified();
+                        let _ = tokio::time::timeout(nap, changed).await;
+                    }
+                    None => watcher.sleepers.changed.notified().await,
+                }
+                let Some(inner) = weak.upgrade() else { return };
+                Driver { inner }.wake_due().await;
+            }
+        });
+    }
+
+    /// Wakes the runs whose time has come.
+    async fn wake_due(&self) {
+        let (due, others) = self.inner.watcher.sleepers.due(self.now_ms());
+        let mut waking = tokio::task::JoinSet::new();
+        for Due { run, wake_ms } in due {
+            let delivery = self.inner.watcher.deliver();
+            let driver = self.clone();
+            waking.spawn(async move {
+                // One that another process woke first is that one's.
+                let _ = driver.acquire_at(&run, wake_ms).await;
+                drop(delivery);
+            });
+            if waking.len() >= limits::WOKEN {
+                waking.join_next().await;
+            }
+        }
+        waking.join_all().await;
+        if others {
+            // Looked for again with the next sweep.
+            let _ = self.adopt().await;
+        }
+    }
+
+    /// Drives whatever nobody drives, and learns when the next run is due.
+    async fn adopt(&self) -> Result<(), RunError> {
+        if self.ends() {
+            return Ok(());
+        }
+        loop {
+            // Runs whose world is not here come first every time, and take no others' place.
+            let stranded = self.inner.stranded.load(Ordering::Relaxed).min(limits::STRANDED);
+            let (limit, takeover) = (limits::ADOPTED + stranded, self.inner.heartbeat.takeover());
+            let orphaned = self.inner.journal.orphaned(limit, takeover).await?;
+            let (mut adopted, mut without_world) = (0, 0);
+            for run in &orphaned {
+                // A run that cannot be acquired is reported when somebody asks for it.
+                match self.acquire_run(run).await {
+                    Ok(is_ours) => adopted += usize::from(is_ours),
+                    Err(RunError::WorldMissing { .. }) => without_world += 1,
+                    Err(_) => {}
+                }
+            }
+            self.inner.stranded.store(without_world, Ordering::Relaxed);
+            if adopted == 0 || orphaned.len() < limit {
+                break;
+            }
+        }
+        self.inner.watcher.sleepers.watch(self.inner.journal.next_wake().await?);
+        Ok(())
+    }
+
     /// Listens for wake-ups. Without it, messages are found by looking now and then.
     async fn subscribe(&self) {
         let inner = &self.inner;
@@ -463,21 +553,7 @@ impl RunService for Driver {
     }
 
     fn adopt_orphans(&self) -> Answer<'_, ()> {
-        Box::pin(async move {
-            // Runs whose world is not here come first every time, and take no others' place.
-            let stranded = self.inner.stranded.load(Ordering::Relaxed).min(limits::STRANDED);
-            let mut without_world = 0;
-            let takeover = self.inner.heartbeat.takeover();
-            let limit = limits::ADOPTED + stranded;
-            for run in self.inner.journal.orphaned(limit, takeover).await? {
-                // A run that cannot be acquired is reported when somebody asks for it.
-                let acquired = self.acquire_run(&run).await;
-                without_world +=
-                    usize::from(matches!(acquired, Err(RunError::WorldMissing { .. })));
-            }
-            self.inner.stranded.store(without_world, Ordering::Relaxed);
-            Ok(())
-        })
+        Box::pin(self.adopt())
     }
 
     fn idle(&self) -> BoxFuture<'_, ()> {

@@ -16,6 +16,7 @@ mod load;
 mod no_world;
 mod run_task;
 mod service;
+mod sleepers;
 mod snapshot;
 mod trace;
 mod watcher;

@@ -25,13 +25,21 @@ pub const OUTCOMES: usize = 64;
 /// How often a run looks for messages and for its children, should a wake-up be lost.
 pub const RUN_POLL: Duration = Duration::from_secs(5);
 /// A run that goes on by itself within this time is not released.
-pub const SOON_MS: u64 = 60_000;
+pub const SOON_MS: u64 = 1_500;
+/// How often a process that has put runs to sleep looks at the clock, which may be set.
+pub const ALARM_POLL: Duration = Duration::from_secs(5);
+/// Runs that one process wakes at the same time.
+pub const WOKEN: usize = 32;
+/// Sleeping runs that are looked at before a process ends: others may have ended them.
+pub const SLEEPERS_SEEN: usize = 16;
 /// How long a run waits before it writes again when the disk is full, or others keep it busy.
 pub const WRITE_AGAIN: Duration = Duration::from_secs(2);
 /// Events that are read at a time.
 pub const EVENTS_PAGE: usize = 1_000;
 /// How often whoever waits for a run of another process looks at it.
 pub const WATCH_POLL: Duration = Duration::from_millis(60);
+/// How often whoever waits for a run that sleeps looks at it, should another process end it.
+pub const SLEEPER_POLL: Duration = Duration::from_millis(500);
 /// How often a process that is about to end looks whether something is left to do, besides whenever
 /// something has been done.
 pub const IDLE_POLL: Duration = Duration::from_millis(5);

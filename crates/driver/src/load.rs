@@ -113,6 +113,8 @@ pub(crate) fn standing(interpreter: &Interpreter) -> Standing {
     let (state, status) = (interpreter.state(), interpreter.status());
     Standing {
         status: match status {
+            // Nobody has to drive it before its time comes.
+            Status::Running if interpreter.is_asleep() => RunStatus::Waiting,
             Status::Running => RunStatus::Running,
             Status::Waiting | Status::Paused => RunStatus::Waiting,
             Status::Succeeded => RunStatus::Succeeded,

@@ -63,6 +63,8 @@ pub(crate) struct RunHold {
     pub(crate) lease: Lease,
     pub(crate) sender: Arc<dyn RequestSender>,
     pub(crate) durability: Durability,
+    /// The least time it can be: it has been so late already.
+    pub(crate) least_ms: u64,
 }
 
 /// A request that came to its end.
@@ -79,9 +81,10 @@ impl RunTask {
         interpreter: Interpreter,
         active: Arc<ActiveRun>,
     ) -> RunTask {
-        let RunHold { lease, sender: requests, durability } = held;
+        let RunHold { lease, sender: requests, durability, least_ms } = held;
         let (sender, outcomes) = mpsc::channel(limits::OUTCOMES);
-        let (clock, told) = (driver.clock_of(interpreter.state().now_ms), None);
+        let clock = driver.clock_of(interpreter.state().now_ms.max(least_ms));
+        let told = None;
         let (calls, postponed) = (HashMap::new(), HashSet::new());
         let (acknowledge, acknowledged) = mpsc::channel(limits::OUTCOMES);
         let telling = Arc::default();
@@ -160,7 +163,8 @@ impl RunTask {
             .interpreter
             .wakes_at()
             .is_some_and(|at| at < self.clock.now_ms() + limits::SOON_MS);
-        let idle = self.calls.is_empty() && matches!(status, Status::Waiting | Status::Paused);
+        let rests = matches!(status, Status::Waiting | Status::Paused);
+        let idle = self.calls.is_empty() && (rests || self.interpreter.is_asleep());
         idle && !soon && !self.has_children()
     }
 
@@ -629,6 +633,12 @@ impl RunTask {
         let seq = state.seq;
         if self.interpreter.status().has_ended() {
             self.requests.forget(&self.lease.run);
+        }
+        if self.interpreter.is_asleep()
+            && let Some(wake_ms) = self.interpreter.wakes_at()
+        {
+            let now_ms = self.clock.now_ms();
+            self.driver.put_to_sleep(&self.lease.run, wake_ms, now_ms);
         }
         // A lease that is not given back runs out.
         let _ = self.driver.inner.journal.release(self.lease.clone()).await;

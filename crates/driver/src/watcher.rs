@@ -23,6 +23,7 @@ use crate::error::RunError;
 use crate::limits;
 use crate::load::{self, Pin};
 use crate::service::{Answer, News, RunReader, Until, Wait};
+use crate::sleepers::Sleepers;
 use crate::snapshot::{Progress, Snapshot, children};
 
 /// The runs of a journal, for those who look.
@@ -31,6 +32,10 @@ pub struct RunWatcher {
     journal: Arc<dyn Journal>,
     driven: Mutex<HashMap<RunId, Arc<ActiveRun>>>,
     in_flight: InFlight,
+    /// Runs that this process wakes.
+    pub(crate) sleepers: Sleepers,
+    /// This process drives another run.
+    begun: Notify,
     /// A run was released, or something arrived at one.
     done: Notify,
     /// Runs that were looked at, the last one last.
@@ -81,7 +86,8 @@ impl RunWatcher {
     /// Over a journal. Nothing is read yet.
     pub fn new(journal: Arc<dyn Journal>) -> RunWatcher {
         let (driven, recent, in_flight) = (Mutex::default(), Mutex::default(), InFlight::default());
-        RunWatcher { journal, driven, in_flight, done: Notify::new(), recent }
+        let (sleepers, begun, done) = (Sleepers::default(), Notify::new(), Notify::new());
+        RunWatcher { journal, driven, in_flight, sleepers, begun, done, recent }
     }
 
     /// A run by its id or a prefix of it.
@@ -138,7 +144,7 @@ impl RunWatcher {
     }
 
     async fn is_orphan(&self, run: &RunId) -> Result<bool, RunError> {
-        if self.active(run).is_some() {
+        if self.active(run).is_some() || self.sleepers.contains(run) {
             return Ok(false);
         }
         Ok(!self.journal.is_driven(run).await?)
@@ -262,13 +268,21 @@ impl RunWatcher {
                     let poll = if below { deadline.min(poll) } else { deadline };
                     let _ = tokio::time::timeout_at(poll, moved).await;
                 }
+                // It is woken here, unless another process does something with it before.
+                None if self.sleepers.contains(run) => {
+                    let woken = self.begun.notified();
+                    let poll = deadline.min(Instant::now() + limits::SLEEPER_POLL);
+                    let _ = tokio::time::timeout_at(poll, woken).await;
+                }
                 None => tokio::time::sleep(limits::WATCH_POLL).await,
             }
         }
     }
 
+    /// Whether a run goes on by itself, now or at a time.
     async fn is_moving(&self, run: &RunId) -> Result<bool, RunError> {
-        Ok(self.journal.run(run).await?.standing.status.is_moving())
+        let standing = self.journal.run(run).await?.standing;
+        Ok(standing.status.is_moving() || standing.is_asleep())
     }
 
     /// Waits for a moment while a run goes on here: who follows one that is quick need not be told
@@ -405,7 +419,11 @@ impl RunWatcher {
                 return;
             }
             // What a run waits for may change without anything being done here.
-            drop(tokio::time::timeout(limits::IDLE_POLL, done).await);
+            let poll = match self.sleepers.is_empty() {
+                true => limits::IDLE_POLL,
+                false => limits::SLEEPER_POLL,
+            };
+            drop(tokio::time::timeout(poll, done).await);
         }
     }
 
@@ -437,6 +455,9 @@ impl RunWatcher {
 
     async fn is_idle(&self) -> bool {
         let Some(begun) = self.deliveries() else { return false };
+        if !self.are_awake().await {
+            return false;
+        }
         let driven: Vec<(RunId, Arc<ActiveRun>)> =
             self.driven().iter().map(|(run, active)| (run.clone(), Arc::clone(active))).collect();
         for (run, active) in &driven {
@@ -452,6 +473,17 @@ impl RunWatcher {
         self.deliveries() == Some(begun)
     }
 
+    /// Whether no run is left that this process has to wake. Another one may have ended it.
+    async fn are_awake(&self) -> bool {
+        for run in self.sleepers.few().unwrap_or_default() {
+            let record = self.journal.run(&run).await;
+            if !record.is_ok_and(|record| record.standing.is_asleep()) {
+                self.sleepers.remove(&run);
+            }
+        }
+        self.sleepers.is_empty()
+    }
+
     /// Says to all that are driven that there may be something in their inbox.
     pub(crate) fn wake(&self) {
         self.driven().values().for_each(|active| active.told.notify_one());
@@ -459,7 +491,9 @@ impl RunWatcher {
 
     /// This process drives a run from now on.
     pub(crate) fn begin(&self, run: RunId, active: Arc<ActiveRun>) {
+        self.sleepers.remove(&run);
         self.driven().insert(run, active);
+        self.begun.notify_waiters();
     }
 
     /// This process has released a run, unless it acquired it again meanwhile. What its driver knew

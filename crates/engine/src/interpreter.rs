@@ -353,6 +353,16 @@ impl Interpreter {
     pub fn status(&self) -> Status {
         crate::view::status(&self.flow, &self.state)
     }
+
+    /// Whether the run goes on by itself and has nothing to do before a time.
+    pub fn is_asleep(&self) -> bool {
+        let busy = |phase: &Phase| matches!(phase, Phase::Calling(_) | Phase::Child(_));
+        let mut open = self.state.open();
+        !self.held
+            && self.status() == Status::Running
+            && !open.any(|(_, step)| busy(&step.phase))
+            && self.state.open().any(|(_, step)| step.phase.wakes_at().is_some())
+    }
 }
 
 /// One turn: an input and all that follows from it.

@@ -371,10 +371,21 @@ impl Journal for MemoryJournal {
         done(Ok(due.take(limit).map(|row| row.record.id.clone()).collect()))
     }
 
+    fn next_wake(&self) -> Answer<'_, Option<u64>> {
+        let (tables, now_ms) = (self.tables(), self.now_ms());
+        let times = tables.runs.values().filter_map(|row| row.record.standing.wake_ms);
+        done(Ok(times.filter(|at| *at > now_ms).min()))
+    }
+
     fn is_driven<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool> {
-        let tables = self.tables();
+        let (tables, now_ms) = (self.tables(), self.now_ms());
         let glance = ((self.monotonic)(), Takeover::Silent);
-        done(tables.row(run).map(|row| tables.is_driven(row, glance)))
+        done(tables.row(run).map(|row| {
+            let standing = &row.record.standing;
+            let asleep = standing.is_asleep() && standing.wake_ms.is_some_and(|at| at > now_ms);
+            let woken = || tables.holders.keys().any(|one| tables.is_alive(one, glance));
+            tables.is_driven(row, glance) || (row.holder.is_none() && asleep && woken())
+        }))
     }
 
     fn run<'a>(&'a self, run: &'a RunId) -> Answer<'a, RunRecord> {

@@ -138,6 +138,10 @@ impl<J: Journal> Journal for Mortal<J> {
         self.read(move || self.journal.orphaned(limit, takeover))
     }
 
+    fn next_wake(&self) -> Answer<'_, Option<u64>> {
+        self.read(move || self.journal.next_wake())
+    }
+
     fn is_driven<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool> {
         self.read(move || self.journal.is_driven(run))
     }

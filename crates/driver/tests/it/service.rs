@@ -408,3 +408,62 @@ fn deciding_on_a_run_loads_its_journal_once() {
     });
     assert_eq!(store.loads() - before, 1);
 }
+
+const SLEEPS: &str = "
+workflow: w
+steps:
+  - {id: a, run: api a:create}
+  - {id: w, wait: 10m}
+  - {id: b, run: api b:create, depends_on: [w]}
+";
+
+/// A run that waits for a time belongs to nobody, and goes on within a second of it.
+#[test]
+fn a_run_that_sleeps_belongs_to_nobody_and_wakes_in_time() {
+    everywhere(&async |here| {
+        let runs = here.runs();
+        let started = here.now_ms();
+        let run = here.start(Start::of(run_id(1), SLEEPS)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let record = runs.list(&RunFilter::default(), 1).await.expect("lists").runs.remove(0);
+        assert!(record.standing.is_asleep(), "{record:?}");
+        assert!(!runs.is_orphaned(&run).await.expect("asks"), "it is woken from here");
+        assert_eq!(runs.snapshot(&run).await.expect("looks").status(), Status::Running);
+        // Another process could drive it: nobody holds it.
+        let beside = here.beside(&Life::new(None, None));
+        let told = Signal::Pause { by: person() };
+        let told = beside.runs().send(&run, tell(told, None)).await.expect("is sent");
+        assert_eq!(told, Some(Reply::Done));
+        let go_on = Signal::Unpause { by: person() };
+        beside.runs().send(&run, tell(go_on, None)).await.expect("is sent");
+        drop(beside);
+        let last = settled(runs, &run).await;
+        assert_eq!(last.status(), Status::Succeeded);
+        let took = last.state.now_ms - started;
+        assert!((600_000..601_100).contains(&took), "{took} ms");
+    });
+}
+
+/// Whoever is there for all runs wakes what others put to sleep before they ended.
+#[test]
+fn a_run_is_woken_by_whoever_is_there() {
+    for (name, backend) in backends() {
+        let place = Place::new(backend, Servers::new(&[]));
+        let run = place.visit(async |here| {
+            let run = here.start(Start::of(run_id(1), SLEEPS)).await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            run
+        });
+        let began = place.visit(async |here| {
+            here.tend();
+            tokio::time::sleep(Duration::from_mins(5)).await;
+            let began = here.runs().snapshot(&run).await.expect("looks");
+            assert_eq!(began.status(), Status::Running, "{name}");
+            settled(here.runs(), &run).await
+        });
+        assert_eq!(began.status(), Status::Succeeded, "{name}");
+        let took = began.state.now_ms - began.state.began_ms;
+        assert!((600_000..601_100).contains(&took), "{name}: {took} ms");
+        place.servers.check_once(name);
+    }
+}

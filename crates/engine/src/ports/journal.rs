@@ -76,7 +76,10 @@ pub trait Journal: Send + Sync + fmt::Debug {
     /// Runs that have something to do, or messages, and that no living holder drives.
     fn orphaned(&self, limit: usize, takeover: Takeover) -> Answer<'_, Vec<RunId>>;
 
-    /// Whether a living holder drives a run.
+    /// When the next run is due by its time, of all that are not due yet.
+    fn next_wake(&self) -> Answer<'_, Option<u64>>;
+
+    /// Whether a living holder drives a run, or would wake it where it only waits for a time.
     fn is_driven<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool>;
 
     /// A run as the index has it.
@@ -188,6 +191,13 @@ pub struct Standing {
     pub ended_ms: Option<u64>,
     /// When this became so.
     pub updated_ms: u64,
+}
+
+impl Standing {
+    /// Whether the run waits for nothing but a time.
+    pub fn is_asleep(&self) -> bool {
+        self.status == RunStatus::Waiting && self.waiting.is_none() && self.wake_ms.is_some()
+    }
 }
 
 /// A process that drives runs.

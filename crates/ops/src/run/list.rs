@@ -92,7 +92,11 @@ impl Listed {
             run_id: row.id.as_str().to_owned(),
             workflow: row.workflow.as_str().to_owned(),
             title: row.title.clone(),
-            status: of_index(row.standing.status),
+            status: match row.standing.is_asleep() {
+                // It goes on by itself.
+                true => Status::Running,
+                false => of_index(row.standing.status),
+            },
             waiting: row.standing.waiting.clone(),
             actor: row.actor.clone(),
             workspace: row.workspace.clone(),

@@ -135,6 +135,20 @@ pub(super) fn adrift(
     db.all(ADRIFT, params![now_ms, limit, dead], |row| run::run_id(&row.get::<_, String>(0)?))
 }
 
+/// When the next run is due by its time, of those that are not due yet.
+pub(super) fn next_wake(db: Db<'_>, now_ms: u64) -> Result<Option<u64>, RunsError> {
+    let sql = "SELECT min(wake_ms) FROM runs WHERE wake_ms > ?1";
+    Ok(db.first(sql, [now_ms], |row| row.get::<_, Option<u64>>(0))?.flatten())
+}
+
+/// Whether a run waits for nothing but a time that has not come yet.
+pub(super) fn is_asleep(db: Db<'_>, run: &RunId, now_ms: u64) -> Result<bool, RunsError> {
+    let sql = "SELECT 1 FROM runs WHERE id = ?1 AND status = 'waiting' AND waiting IS NULL \
+               AND wake_ms > ?2";
+    let found: Option<u64> = db.first(sql, params![run.as_str(), now_ms], |row| row.get(0))?;
+    Ok(found.is_some())
+}
+
 /// Everybody who has a lease or is on the list, with their heartbeat.
 pub(super) fn known(db: Db<'_>) -> Result<Vec<(HolderId, Option<u64>)>, RunsError> {
     let sql = "SELECT id, expires_ms FROM holders UNION ALL \

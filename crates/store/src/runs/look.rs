@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, fs, io};
 
-use milepost_engine::ports::{RunFilter, Tally};
+use milepost_engine::ports::{HolderId, RunFilter, Tally};
 use milepost_model::id::RunId;
 
 use super::alive::{self, Sign};
@@ -79,12 +79,27 @@ impl RunsReader {
     /// Whether somebody alive drives a run, as far as one look tells: a holder without a lock is
     /// believed for as long as its heartbeat says.
     pub fn is_driven(&self, run: &RunId, now_ms: u64) -> Result<bool, RunsError> {
-        let holder = self.reading(|db, _| lease::holder_of(db, run))?;
-        Ok(holder.is_some_and(|(holder, mark)| match alive::sign(&self.inner.directory, &holder) {
-            Sign::Free => false,
-            Sign::Held => true,
-            Sign::Missing => mark.is_some_and(|until| until > now_ms),
-        }))
+        let lives =
+            |holder: &HolderId, mark: Option<u64>| match alive::sign(&self.inner.directory, holder)
+            {
+                Sign::Free => false,
+                Sign::Held => true,
+                Sign::Missing => mark.is_some_and(|until| until > now_ms),
+            };
+        if let Some((holder, mark)) = self.reading(|db, _| lease::holder_of(db, run))? {
+            return Ok(lives(&holder, mark));
+        }
+        // What sleeps belongs to nobody. It is woken as long as there is somebody to do it.
+        if !self.reading(|db, _| lease::is_asleep(db, run, now_ms))? {
+            return Ok(false);
+        }
+        let known = self.reading(|db, _| lease::known(db))?;
+        Ok(known.iter().any(|(holder, mark)| lives(holder, *mark)))
+    }
+
+    /// When the next run is due by its time, of those that are not due yet.
+    pub fn next_wake(&self, now_ms: u64) -> Result<Option<u64>, RunsError> {
+        self.reading(|db, _| lease::next_wake(db, now_ms))
     }
 
     /// The text of a workflow that a run was started with.

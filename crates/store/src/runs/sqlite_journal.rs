@@ -322,6 +322,12 @@ impl Journal for SqliteJournal {
         ready(self.writer().and_then(|writer| writer.adrift(self.now_ms(), limit, glance)))
     }
 
+    fn next_wake(&self) -> Answer<'_, Option<u64>> {
+        let now_ms = self.now_ms();
+        let reader = self.reader();
+        ready(reader.and_then(|reader| reader.map_or(Ok(None), |one| one.next_wake(now_ms))))
+    }
+
     fn is_driven<'a>(&'a self, run: &'a RunId) -> Answer<'a, bool> {
         ready(self.reader_of(run).and_then(|reader| reader.is_driven(run, self.now_ms())))
     }

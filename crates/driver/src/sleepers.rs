@@ -1,0 +1,142 @@
+//! Runs that this process released because they only wait for a time: it wakes them, and whichever
+//! process is there for all runs does so too. One timer serves the earliest of them.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use milepost_model::id::RunId;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::limits;
+
+/// The runs that sleep, by the time at which they wake.
+#[derive(Debug, Default)]
+pub(crate) struct Sleepers {
+    sleeping: Mutex<Sleeping>,
+    /// There is an earlier one.
+    pub(crate) changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Sleeping {
+    by_run: HashMap<RunId, Alarm>,
+    /// By the time of the wall clock.
+    order: BTreeSet<(u64, RunId)>,
+    /// When somebody else's run is due that no other process may be there to wake.
+    others_ms: Option<u64>,
+}
+
+/// When a run wakes: by the wall clock, or when so much time has passed although that was set back.
+#[derive(Debug, Clone, Copy)]
+struct Alarm {
+    wall_ms: u64,
+    wake_ms: u64,
+    deadline: Instant,
+}
+
+/// A run whose time has come, and the time that it is for the run, at the least.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Due {
+    pub(crate) run: RunId,
+    pub(crate) wake_ms: u64,
+}
+
+impl Sleepers {
+    fn sleeping(&self) -> MutexGuard<'_, Sleeping> {
+        self.sleeping.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A run wakes at this time of its own, which may be ahead of the wall clock.
+    pub(crate) fn add(&self, run: &RunId, wake_ms: u64, now_ms: u64, wall_now_ms: u64) {
+        let left_ms = wake_ms.saturating_sub(now_ms);
+        let wall_ms = wall_now_ms.saturating_add(left_ms);
+        let alarm =
+            Alarm { wall_ms, wake_ms, deadline: Instant::now() + Duration::from_millis(left_ms) };
+        let mut sleeping = self.sleeping();
+        sleeping.remove(run);
+        sleeping.by_run.insert(run.clone(), alarm);
+        sleeping.order.insert((wall_ms, run.clone()));
+        drop(sleeping);
+        self.changed.notify_one();
+    }
+
+    /// A run does not sleep any more.
+    pub(crate) fn remove(&self, run: &RunId) {
+        self.sleeping().remove(run);
+    }
+
+    /// A run of others is due at this time.
+    pub(crate) fn watch(&self, others_ms: Option<u64>) {
+        self.sleeping().others_ms = others_ms;
+        self.changed.notify_one();
+    }
+
+    /// The time that it is for a run that sleeps: what has passed since counts, whatever became of
+    /// the wall clock.
+    pub(crate) fn time_of(&self, run: &RunId) -> Option<u64> {
+        let alarm = self.sleeping().by_run.get(run).copied()?;
+        let left = alarm.deadline.saturating_duration_since(Instant::now());
+        Some(alarm.wake_ms.saturating_sub(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    pub(crate) fn contains(&self, run: &RunId) -> bool {
+        self.sleeping().by_run.contains_key(run)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sleeping().by_run.is_empty()
+    }
+
+    /// All of them, when they are few.
+    pub(crate) fn few(&self) -> Option<Vec<RunId>> {
+        let sleeping = self.sleeping();
+        let few = sleeping.by_run.len() <= limits::SLEEPERS_SEEN;
+        few.then(|| sleeping.by_run.keys().cloned().collect())
+    }
+
+    /// How long until something is due; nothing when nothing sleeps.
+    pub(crate) fn nap(&self, wall_now_ms: u64) -> Option<Duration> {
+        let sleeping = self.sleeping();
+        let own = sleeping.order.first().map(|(wall_ms, run)| {
+            let passes = sleeping.by_run.get(run).map(|alarm| alarm.deadline);
+            let passes = passes.map(|at| at.saturating_duration_since(Instant::now()));
+            let told = Duration::from_millis(wall_ms.saturating_sub(wall_now_ms));
+            told.min(passes.unwrap_or(told))
+        });
+        let others = sleeping.others_ms;
+        let others = others.map(|at| Duration::from_millis(at.saturating_sub(wall_now_ms)));
+        let next = own.into_iter().chain(others).min()?;
+        Some(next.min(limits::ALARM_POLL))
+    }
+
+    /// Takes out the runs whose time has come, and whether one of others is due.
+    pub(crate) fn due(&self, wall_now_ms: u64) -> (Vec<Due>, bool) {
+        let mut sleeping = self.sleeping();
+        let mut due = Vec::new();
+        while let Some((wall_ms, run)) = sleeping.order.first().cloned() {
+            let alarm = sleeping.by_run.get(&run).copied();
+            let passed = alarm.is_some_and(|alarm| alarm.deadline <= Instant::now());
+            if wall_ms > wall_now_ms && !passed {
+                break;
+            }
+            sleeping.order.pop_first();
+            sleeping.by_run.remove(&run);
+            due.extend(alarm.map(|alarm| Due { run, wake_ms: alarm.wake_ms }));
+        }
+        let others = sleeping.others_ms.is_some_and(|at| at <= wall_now_ms);
+        if others {
+            sleeping.others_ms = None;
+        }
+        (due, others)
+    }
+}
+
+impl Sleeping {
+    fn remove(&mut self, run: &RunId) {
+        if let Some(alarm) = self.by_run.remove(run) {
+            self.order.remove(&(alarm.wall_ms, run.clone()));
+        }
+    }
+}
