@@ -169,8 +169,8 @@ impl Driver {
             let id = prepared.id.clone();
             let written = WrittenRun::new(id, flow, state, prepared.durability).with(entries);
             let durability = prepared.durability;
-            let hold = RunHold { lease, sender, durability, least_ms: now };
-            self.spawn(hold, permit, interpreter, left, written);
+            let hold = RunHold { lease, permit, sender, durability, least_ms: now };
+            self.spawn(hold, interpreter, left, written);
         }
         Ok(prepared.id)
     }
@@ -205,8 +205,8 @@ impl Driver {
         match self.take_over(run, least_ms, &head, world).await {
             Ok((interpreter, decision, written, sender)) => {
                 let durability = written.durability();
-                let hold = RunHold { lease, sender, durability, least_ms };
-                self.spawn(hold, permit, interpreter, decision, written);
+                let hold = RunHold { lease, permit, sender, durability, least_ms };
+                self.spawn(hold, interpreter, decision, written);
                 Ok(true)
             }
             Err(error) => {
@@ -280,7 +280,6 @@ impl Driver {
     fn spawn(
         &self,
         hold: RunHold,
-        permit: Permit,
         interpreter: Interpreter,
         decision: Decision,
         written: WrittenRun,
@@ -292,6 +291,7 @@ impl Driver {
         let driver = self.clone();
         let task = async move {
             let shown = Arc::clone(&active);
+            let permit = hold.permit.clone();
             let run_task = RunTask::new(driver.clone(), hold, interpreter, shown);
             let last = run_task.drive(permit, decision).await;
             driver.inner.watcher.leave(&run, &active, last);

@@ -61,6 +61,8 @@ pub(crate) struct RunTask {
 /// What a run is driven with.
 pub(crate) struct RunHold {
     pub(crate) lease: Lease,
+    /// What follows from the lease may begin for as long as this holds.
+    pub(crate) permit: Permit,
     pub(crate) sender: Arc<dyn RequestSender>,
     pub(crate) durability: Durability,
     /// The least time it can be: it has been so late already.
@@ -81,7 +83,7 @@ impl RunTask {
         interpreter: Interpreter,
         active: Arc<ActiveRun>,
     ) -> RunTask {
-        let RunHold { lease, sender: requests, durability, least_ms } = held;
+        let RunHold { lease, sender: requests, durability, least_ms, .. } = held;
         let (sender, outcomes) = mpsc::channel(limits::OUTCOMES);
         let clock = driver.clock_of(interpreter.state().now_ms.max(least_ms));
         let told = None;
@@ -396,7 +398,9 @@ impl RunTask {
                 entries.truncate(happened.map_or(0, |last| last + 1));
                 effects.clear();
                 // A pause that is not written is heard again.
-                told.take().into_iter().flatten().for_each(|id| drop(self.postponed.remove(&id)));
+                for id in told.take().into_iter().flatten() {
+                    self.postponed.remove(&id);
+                }
                 self.write_outcomes(&entries).await?;
                 self.fall_back().await?;
             }

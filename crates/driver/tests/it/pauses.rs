@@ -50,7 +50,7 @@ fn pause(place: &Place, life: &Life, after: Duration) -> RunId {
         let reply = say(&here, &own, Signal::Pause { by: person() }).await;
         assert_eq!(reply, Some(Reply::Done), "after {after:?}");
         let sent = here.servers().sent().len();
-        tokio::time::sleep(Duration::from_secs(60)).await;
+        tokio::time::sleep(Duration::from_mins(1)).await;
         assert_eq!(here.servers().sent().len(), sent, "paused after {after:?}, and it goes on");
     });
     run

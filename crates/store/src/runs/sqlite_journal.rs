@@ -23,8 +23,8 @@ use milepost_model::id::{InputName, RunId, WorkflowId};
 use tokio::sync::oneshot;
 
 use super::{
-    Alive, Append, Beat, Event, Glance, InboxRow, Listener, NewEvent, NewRun, OpenOptions, Pins, Runs,
-    RunsError, RunsReader, schema,
+    Alive, Append, Beat, Event, Glance, InboxRow, Listener, NewEvent, NewRun, OpenOptions, Pins,
+    Runs, RunsError, RunsReader, schema,
 };
 use crate::documents::KeptDocuments;
 use crate::file::FileError;

@@ -12,7 +12,7 @@ use milepost_store::runs::{
 };
 use tempfile::TempDir;
 
-use super::{append, end, holder, id, new_run, open, standing, texts};
+use super::{append, end, glance, holder, id, new_run, open, standing, texts};
 
 /// Numbers that look random and are the same every time.
 struct Dice(u64);
@@ -130,7 +130,7 @@ fn check(root: &Path, acknowledged: &BTreeMap<RunId, usize>, what: &str) -> usiz
                 set_aside += 1;
                 assert!(before.contains(run), "{what}: {run} is not named before");
                 assert!(named("looks after").contains(run), "{what}: {run} is not named after");
-                let taken = runs.take_now(run.clone(), holder(), 1 << 60);
+                let taken = runs.take_now(run.clone(), holder(), glance());
                 assert!(matches!(taken, Err(RunsError::Quarantined { .. })), "{what}: {taken:?}");
                 let again = runs.create_now(new_run(run), None);
                 let refused = matches!(again, Err(RunsError::Quarantined { .. }))
@@ -207,7 +207,7 @@ fn an_unsynced_end_that_power_took_is_no_damage() {
     let runs = open(copy.path());
     let there = texts(&runs, &lease.run).len();
     assert!((1..20).contains(&there), "{there}");
-    let taken = runs.take_now(lease.run.clone(), holder(), 1 << 60).expect("asks");
+    let taken = runs.take_now(lease.run.clone(), holder(), glance()).expect("asks");
     let taken = taken.expect("is free");
     end(&runs, &taken, there as u64, RunStatus::Succeeded);
 }
