@@ -40,6 +40,23 @@ const AREAS: &[Area] = &[
         tests: &["worlds::"],
         counts: &[("MILEPOST_WORLD_KILLS", 100)],
     },
+    Area {
+        name: "runs",
+        package: "milepost-driver",
+        tests: &["pauses::"],
+        counts: &[("MILEPOST_PAUSES", 200)],
+    },
+    // Processes that are stopped for as long as a closed lid, with 48 writes in flight.
+    Area {
+        name: "runs",
+        package: "milepost-cli",
+        tests: &["stopped::"],
+        counts: &[
+            ("MILEPOST_STOPS", 20),
+            ("MILEPOST_STOP_WRITES", 48),
+            ("MILEPOST_STOP_MS", 9_000),
+        ],
+    },
 ];
 
 /// Where simulations begin.

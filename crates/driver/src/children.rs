@@ -143,8 +143,8 @@ impl Driver {
         }
     }
 
-    /// Brings the run of a step to what the run above it wants, should it not have heard of it: that
-    /// it pauses, or that it goes on after it was paused from there.
+    /// Brings the run of a step to what the run above it wants, should it not have heard of it:
+    /// that it pauses, or that it goes on after it was paused from there.
     async fn align(&self, child: &Child, state: &State) -> Result<(), RunError> {
         let above = self.inner.watcher.written(&child.parent).await?.state;
         let by = engine("parent");

@@ -53,8 +53,8 @@ pub(crate) struct RunTask {
     postponed: HashSet<String>,
     acknowledge: mpsc::Sender<(String, Reply)>,
     acknowledged: mpsc::Receiver<(String, Reply)>,
-    /// Written while the runs of its steps are paused: what is begun or told before that has arrived
-    /// by then.
+    /// Written while the runs of its steps are paused: what is begun or told before that has
+    /// arrived by then.
     telling: Arc<RwLock<()>>,
 }
 

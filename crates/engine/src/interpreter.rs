@@ -302,7 +302,7 @@ impl Interpreter {
         self.state.open().any(|(_, step)| step.awaiting.iter().any(|awaiting| awaiting == id))
     }
 
-    /// What the run wants of the runs of its steps, as it stands: that they begin, or go on, or end.
+    /// What the run wants of the runs of its steps, as it stands: that they begin, go on, or end.
     /// It follows from the state alone, so whoever drives the run derives it again. What is wanted
     /// twice is done once.
     pub fn children(&self) -> Vec<Effect> {
@@ -808,10 +808,7 @@ impl Turn<'_> {
             Signal::Settle { key, asked, by, decision, proof } => {
                 let text = settled_text(&self.state().head.run, &key, asked, &decision);
                 let proven = || judge::proven(self.state(), self.world, proof.as_ref(), &text);
-                let settled = self.settled(&key, asked, &by).and_then(|()| match decision {
-                    Settlement::DidNot => self.has_arrived(&key),
-                    Settlement::Happened { .. } | Settlement::GiveUp => Ok(()),
-                });
+                let settled = self.settled(&key, asked, &by, &decision);
                 match settled.and_then(|()| proven()) {
                     Ok(()) => self.done(Event::OutcomeDecided { key, by, decision, proof })?,
                     Err(failure) => Reply::Refused { failure },
@@ -829,8 +826,10 @@ impl Turn<'_> {
                 let touched = resumption.reset.iter().chain(resumption.overrides.keys());
                 let busy = touched.into_iter().any(|key| self.state().is_busy(key));
                 let mut again = resumption.reset.iter();
-                let arrived = again.try_for_each(|key| self.has_arrived(key));
-                match arrived.and_then(|()| self.proven(seq, &resumption)) {
+                match again
+                    .try_for_each(|key| self.has_arrived(key))
+                    .and_then(|()| self.proven(seq, &resumption))
+                {
                     _ if seq != self.state().seq || busy => {
                         Reply::Refused { failure: Cause::MovedOn.into() }
                     }
@@ -846,8 +845,7 @@ impl Turn<'_> {
                 }
             }
             Signal::ChildEnded { key, run, outcome, spent } => {
-                let waits = matches!(self.state().phase(&key), Phase::Child(own) if *own == run);
-                if waits {
+                if matches!(self.state().phase(&key), Phase::Child(own) if *own == run) {
                     self.record(Event::ChildFinished { key, outcome, spent })?;
                     self.warn()?;
                 }
@@ -858,8 +856,14 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Whether a person says what became of a step, of this try of it.
-    fn settled(&self, key: &Key, asked: Option<u64>, by: &Actor) -> Result<(), Failure> {
+    /// Whether a person says what became of a step, of this try of it, and can know it.
+    fn settled(
+        &self,
+        key: &Key,
+        asked: Option<u64>,
+        by: &Actor,
+        decision: &Settlement,
+    ) -> Result<(), Failure> {
         judge::settlement(&self.interpreter.flow, self.state(), key, by)?;
         let current = self.state().step(key).and_then(|step| step.asked);
         // A signed word is about one try, and says which.
@@ -867,7 +871,10 @@ impl Turn<'_> {
         if (asked.is_some() || signed) && asked != current {
             return Err(Cause::AskedAgain { key: key.clone() }.into());
         }
-        Ok(())
+        match decision {
+            Settlement::DidNot => self.has_arrived(key),
+            Settlement::Happened { .. } | Settlement::GiveUp => Ok(()),
+        }
     }
 
     /// Whether a request that nobody saw the end of can no longer take effect: before that, nobody

@@ -10,8 +10,8 @@ pub const BODY_BYTES: usize = 8 * 1024 * 1024;
 pub const HEADER_BYTES: usize = 64 * 1024;
 /// How long connecting may take, finding the address and the TLS handshake included.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the system goes on trying to deliver what a process has sent, where it can be told: what
-/// stands in a socket must not arrive long after everybody has given it up.
+/// How long the system goes on trying to deliver what a process has sent, where it can be told:
+/// what stands in a socket must not arrive long after everybody has given it up.
 pub const UNDELIVERED: Duration = Duration::from_secs(20);
 /// Bytes of a body after which it is asked again whether the rest may be sent.
 pub const BODY_PART_BYTES: usize = 64 * 1024;

@@ -286,6 +286,7 @@ impl Play<'_> {
             let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
             let line = format!("{} {}", env!("CARGO_BIN_EXE_milepost"), words.join(" "));
             command = Command::new("script");
+            command.env("MILEPOST_ARRIVES_MS", "0");
             command.args(["-qec", &line, "/dev/null"]).current_dir(self.stage.place.path(""));
             command.env("HOME", self.stage.place.root.path().join("home")).env("NO_COLOR", "1");
         } else {

@@ -66,18 +66,27 @@ fn is_named(file: &File, path: &Path) -> bool {
 }
 
 /// Removes what those left that are gone, but for those who are still on the list: their files tell
-/// that they are.
-pub(super) fn tidy(directory: &Path, listed: &[HolderId]) {
-    let Ok(entries) = fs::read_dir(directory.join("wake")) else { return };
+/// that they are. `listed` is asked after the files were looked at: who is gone by then is on the
+/// list already, or will never be.
+pub(super) fn tidy<E>(
+    directory: &Path,
+    listed: impl FnOnce() -> Result<Vec<HolderId>, E>,
+) -> Result<(), E> {
+    let Ok(entries) = fs::read_dir(directory.join("wake")) else { return Ok(()) };
     let files = entries.take(limits::LISTENERS).flatten().map(|entry| entry.path());
-    for file in files.filter(|file| file.extension().is_some_and(|is| is == "alive")) {
-        let on_list = listed.iter().any(|holder| path(directory, holder) == file);
-        // Nobody takes the lock while it is held: whoever made the file meanwhile makes it again.
-        if !on_list && let Some(_held) = free(&file) {
-            drop(fs::remove_file(file.with_extension("sock")));
-            drop(fs::remove_file(&file));
-        }
+    let files = files.filter(|file| file.extension().is_some_and(|is| is == "alive"));
+    // Nobody takes the lock while it is held: whoever made the file meanwhile makes it again.
+    let left: Vec<(PathBuf, File)> =
+        files.filter_map(|file| free(&file).map(|held| (file, held))).collect();
+    if left.is_empty() {
+        return Ok(());
     }
+    let listed: Vec<PathBuf> = listed()?.iter().map(|holder| path(directory, holder)).collect();
+    for (file, _held) in left.iter().filter(|(file, _)| !listed.contains(file)) {
+        drop(fs::remove_file(file.with_extension("sock")));
+        drop(fs::remove_file(file));
+    }
+    Ok(())
 }
 
 /// How many files there are of processes that are gone.
@@ -146,7 +155,7 @@ mod tests {
             for _ in 0..3 {
                 scope.spawn(|| {
                     while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                        tidy(directory, &[]);
+                        tidy::<()>(directory, || Ok(Vec::new())).expect("tidies");
                     }
                 });
             }

@@ -13,7 +13,7 @@ use super::error::RunsError;
 use super::lease;
 use super::look::RunsReader;
 use super::recovery::{self, Evidence, SetAside};
-use super::{run, wake};
+use super::run;
 use crate::limits;
 
 /// What was found.
@@ -93,11 +93,4 @@ fn left(db: Db<'_>, dead: &[HolderId]) -> Result<Vec<RunId>, RunsError> {
         left.extend(db.all(sql, values, |row| run::run_id(&row.get::<_, String>(0)?))?);
     }
     Ok(left)
-}
-
-/// Clears away what processes left that are gone.
-pub(super) fn tidy(directory: &Path, listed: &[HolderId]) {
-    alive::tidy(directory, listed);
-    // Sockets without a file beside them: those who wake others remove them.
-    drop(wake::wake_all(directory));
 }

@@ -1,7 +1,7 @@
 //! Who drives a run: one process at a time, and the next one when that is gone.
 //!
-//! Whether a holder is alive is for its lock and its heartbeat to say: [`Observer`](super::observer).
-//! Every change of hands raises the epoch of the lease, and what a holder writes names its epoch:
+//! Whether a holder is alive is for its lock and its heartbeat to say: see `observer`. Every change
+//! of hands raises the epoch of the lease, and what a holder writes names its epoch:
 //! one that was away too long and comes back finds that nothing it says counts any more.
 
 use milepost_engine::ports::{HolderId, Lease};

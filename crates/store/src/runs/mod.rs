@@ -631,15 +631,18 @@ impl Runs {
     /// Tells others from now on at once when the process of a holder has ended. Has to be done
     /// before its first sign of life.
     pub fn claim(&self, holder: &HolderId) -> Result<Alive, RunsError> {
-        let known = self.reading(|db, _| lease::known(db))?;
         let directory = &self.inner.directory;
-        let (ended, listed): (Vec<_>, Vec<_>) = known
-            .into_iter()
-            .map(|(holder, _)| holder)
-            .partition(|holder| alive::is_gone(directory, holder));
-        ended.into_iter().for_each(|holder| self.bury(holder));
-        alive::tidy(directory, &listed);
+        for known in self.known()?.into_iter().filter(|one| alive::is_gone(directory, one)) {
+            self.bury(known);
+        }
+        alive::tidy(directory, || self.known())?;
         Ok(Alive::claim(directory, holder)?)
+    }
+
+    /// Everybody who has a lease or is on the list.
+    fn known(&self) -> Result<Vec<HolderId>, RunsError> {
+        let known = self.reading(|db, _| lease::known(db))?;
+        Ok(known.into_iter().map(|(holder, _)| holder).collect())
     }
 
     /// Holders that are not to be believed alive.
@@ -673,8 +676,9 @@ impl Runs {
         for holder in &dead {
             self.leave_now(holder.clone())?;
         }
-        let listed = self.reading(|db, _| lease::holders(db, now_ms))?;
-        examine::tidy(directory, &listed);
+        alive::tidy(directory, || self.known())?;
+        // Sockets without a file beside them: those who wake others remove them.
+        drop(wake::wake_all(directory));
         Ok(dead.len())
     }
 

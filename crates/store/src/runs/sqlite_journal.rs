@@ -88,7 +88,7 @@ impl SqliteJournal {
     /// A look at other holders, now.
     fn glance(&self, takeover: Takeover) -> Glance {
         let at = self.inner.options.monotonic.map_or_else(|| self.inner.began.elapsed(), |at| at());
-        Glance { at, takeover }
+        Glance { at, takeover, now_ms: self.now_ms() }
     }
 
     /// What is written with, opened at the first write.

@@ -22,7 +22,7 @@ fn beat(runs: &Runs, holder: &HolderId, now_ms: u64) {
 }
 
 fn at(ms: u64) -> Glance {
-    Glance { at: Duration::from_millis(ms), takeover: Takeover::Silent }
+    Glance { at: Duration::from_millis(ms), takeover: Takeover::Silent, now_ms: 0 }
 }
 
 fn take(runs: &Runs, lease: &Lease, holder: &HolderId, at_ms: u64) -> Option<Lease> {

@@ -46,7 +46,7 @@ fn id() -> RunId {
 /// One look at who holds what.
 fn glance() -> milepost_store::runs::Glance {
     let takeover = milepost_store::runs::Takeover::Silent;
-    milepost_store::runs::Glance { at: std::time::Duration::ZERO, takeover }
+    milepost_store::runs::Glance { at: std::time::Duration::ZERO, takeover, now_ms: 0 }
 }
 
 fn holder() -> HolderId {
