@@ -35,6 +35,51 @@ pub(crate) struct Child {
     pub(crate) permit: Option<Permit>,
 }
 
+/// Why a run could not be begun or gone on with for its step.
+#[derive(Debug)]
+enum Hindrance {
+    /// It may be possible later, here or in another process: it is looked after again.
+    NotNow,
+    /// Nobody can tell what it did.
+    Unreadable(String),
+    /// The step has failed.
+    Failed(Failure),
+}
+
+impl From<RunError> for Hindrance {
+    fn from(error: RunError) -> Hindrance {
+        match &error {
+            _ if error.passes() => Hindrance::NotNow,
+            // Another process may have its world, or be of the version that wrote it.
+            RunError::WorldMissing { .. }
+            | RunError::NewerLanguage { .. }
+            | RunError::TextReadOtherwise { .. }
+            | RunError::Journal(
+                JournalError::NewerEvent { .. } | JournalError::Newer { .. } | JournalError::Failed,
+            ) => Hindrance::NotNow,
+            RunError::Damaged { .. }
+            | RunError::Journal(
+                JournalError::Corrupt { .. }
+                | JournalError::Quarantined { .. }
+                | JournalError::Undecodable { .. },
+            ) => Hindrance::Unreadable(error.to_string()),
+            _ => Hindrance::Failed(failure_of(&error)),
+        }
+    }
+}
+
+impl From<JournalError> for Hindrance {
+    fn from(error: JournalError) -> Hindrance {
+        RunError::from(error).into()
+    }
+}
+
+impl From<Failure> for Hindrance {
+    fn from(failure: Failure) -> Hindrance {
+        Hindrance::Failed(failure)
+    }
+}
+
 /// The end of a run that a step started.
 #[derive(Debug)]
 pub(crate) struct ChildEnd {
@@ -56,10 +101,14 @@ impl ChildEnd {
     }
 
     fn gone(run: &RunId) -> ChildEnd {
-        let message = format!(
+        ChildEnd::untold(format!(
             "run `{run}`, which this step started, is gone: nobody knows what it did before it \
              failed"
-        );
+        ))
+    }
+
+    /// Of a run whose end cannot be found out here.
+    fn untold(message: String) -> ChildEnd {
         let hint = "find out at its API what it did, then say whether the step happened";
         let failure = Failure::new(Code::OutcomeUnknown, message, hint);
         ChildEnd { outcome: ChildOutcome::Gone { failure }, spent: Spent::default() }
@@ -81,30 +130,32 @@ impl Driver {
                 return self.child_ended(&child, 0, ChildEnd::gone(&child.run)).await;
             }
             Err(JournalError::NotFound { .. }) => self.begin_child(&child).await,
-            Err(error) => Err(failure_of(&error.into())),
+            Err(error) => Err(error.into()),
         };
-        if let Err(failure) = done {
-            self.child_ended(&child, 0, ChildEnd::failed(failure)).await;
-        }
+        let end = match done {
+            Ok(()) | Err(Hindrance::NotNow) => return,
+            Err(Hindrance::Unreadable(reason)) => {
+                ChildEnd::untold(format!("nobody can tell what the run of this step did: {reason}"))
+            }
+            Err(Hindrance::Failed(failure)) => ChildEnd::failed(failure),
+        };
+        self.child_ended(&child, 0, end).await;
     }
 
-    async fn go_on(&self, child: &Child) -> Result<(), Failure> {
-        let of = |error: RunError| failure_of(&error);
-        let written = self.inner.watcher.written(&child.run).await.map_err(of)?;
+    async fn go_on(&self, child: &Child) -> Result<(), Hindrance> {
+        let written = self.inner.watcher.written(&child.run).await?;
         let Some(end) = ChildEnd::of(&written.state) else {
             // One that sleeps is woken in time.
             if !self.inner.watcher.sleepers.contains(&child.run) {
-                self.acquire_run(&child.run).await.map_err(of)?;
+                self.acquire_run(&child.run).await?;
             }
-            return self.align(child, &written.state).await.map_err(of);
+            return Ok(self.align(child, &written.state).await?);
         };
         let succeeded = matches!(end.outcome, ChildOutcome::Succeeded { .. });
         if let Some(generation) = child.again.filter(|_| !succeeded) {
             let id = message(&format!("again:{}:{generation}", child.run))?;
             // Who has gone on already has ended anew since.
-            let answered =
-                self.inner.journal.answer(&id).await.map_err(|error| of(error.into()))?;
-            if answered.is_none() {
+            if self.inner.journal.answer(&id).await?.is_none() {
                 return self.continue_child(child, &written, id).await;
             }
         }
@@ -119,26 +170,25 @@ impl Driver {
         child: &Child,
         written: &WrittenRun,
         id: MessageId,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Hindrance> {
         let (run, flow, state) = (&child.run, &written.flow, &*written.state);
-        let world = self.world(run, &state.head).await.map_err(|error| failure_of(&error))?;
+        let world = self.world(run, &state.head).await?;
         let planned = plan_continuation(&*world.sender, flow, state, &child.rest, self.now_ms())?;
         let mut resumption = planned.resumption;
         // One that was started without a world gets it before anything is sent.
         if let Some(pin) = world.pin {
-            let pinned = self.keep_world(pin).await.map_err(|error| failure_of(&error))?;
+            let pinned = self.keep_world(pin).await?;
             resumption.world = Some(Box::new(pinned));
         }
         if let Needs::Person(deed) | Needs::Proof(deed) = resume::needs(flow, state, &resumption) {
             let message = format!("only a person can decide to {deed}");
             let resume = Invocation::of("workflow.resume").with("run_id", run.as_str());
             let hint = Hint::text("go on with ").call(resume).then(" first");
-            return Err(Failure::new(Code::PresenceRequired, message, hint));
+            return Err(Failure::new(Code::PresenceRequired, message, hint).into());
         }
         let signal = Signal::Resume { seq: state.seq, resumption: Box::new(resumption) };
-        let told = self.tell(run, &id, &signal, limits::CHILD_TOLD).await;
-        match told.map_err(|error| failure_of(&error))? {
-            Some(Reply::Refused { failure }) => Err(failure),
+        match self.tell(run, &id, &signal, limits::CHILD_TOLD).await? {
+            Some(Reply::Refused { failure }) => Err(failure.into()),
             _ => Ok(()),
         }
     }
@@ -198,15 +248,14 @@ impl Driver {
         Ok(matches!(told, Some(Reply::Done | Reply::Refused { .. })))
     }
 
-    async fn begin_child(&self, child: &Child) -> Result<(), Failure> {
-        let of = |error: RunError| failure_of(&error);
-        let above = self.inner.watcher.written(&child.parent).await.map_err(of)?;
+    async fn begin_child(&self, child: &Child) -> Result<(), Hindrance> {
+        let above = self.inner.watcher.written(&child.parent).await?;
         if above.state.paused {
             return Ok(());
         }
         let head = &above.state.head;
         let depth = head.parent.as_ref().map_or(0, |parent| parent.depth) + 1;
-        let sender = self.world(&child.parent, head).await.map_err(of)?.sender;
+        let sender = self.world(&child.parent, head).await?.sender;
         let prepared = sender.prepare_child(ChildRun {
             run: child.run.clone(),
             workflow: child.workflow.clone(),
@@ -220,7 +269,7 @@ impl Driver {
         let prepared = prepared.await?;
         // One that is not begun is begun when the run above is driven on.
         if child.permit.as_ref().is_some_and(Permit::holds) {
-            self.start_run(prepared).await.map_err(of)?;
+            self.start_run(prepared).await?;
         }
         Ok(())
     }

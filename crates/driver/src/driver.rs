@@ -2,16 +2,16 @@
 //! of other processes.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use milepost_engine::event::{Entry, Event, RunCreated};
 use milepost_engine::interpreter::{Decision, Input, Interpreter};
 use milepost_engine::ports::{
-    BoxFuture, Created, Dispatch, HolderId, Journal, JournalError, Message, MessageId, NewRun,
-    OpenWorld, PinnedText, PreparedRun, RequestSender, RunFilter, RunPage, Subscription, Tally,
-    WorldPin,
+    BoxFuture, Created, Dispatch, HolderId, Journal, Message, MessageId, NewRun, OpenWorld,
+    PinnedText, PreparedRun, RequestSender, RunFilter, RunPage, Subscription, Tally, WorldPin,
 };
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{State, StepStatus};
@@ -26,11 +26,10 @@ use crate::active::{ActiveRun, WrittenRun};
 use crate::children::failure_of;
 use crate::clock::{MonotonicClock, RunClock, WallClock};
 use crate::error::RunError;
-use crate::heartbeat::{Heartbeat, Permit};
+use crate::heartbeat::Heartbeat;
 use crate::no_world::NoWorld;
 use crate::run_task::{RunHold, RunTask};
 use crate::service::{Answer, News, RunReader, RunService, Tell, Wait};
-use crate::sleepers::Due;
 use crate::snapshot::Snapshot;
 use crate::watcher::RunWatcher;
 use crate::{ids, limits, load, trace};
@@ -65,22 +64,32 @@ impl fmt::Debug for DriverPorts {
 
 pub(crate) struct Inner {
     pub(crate) journal: Arc<dyn Journal>,
-    dispatch: Arc<dyn Dispatch>,
+    pub(crate) dispatch: Arc<dyn Dispatch>,
     pub(crate) sender: Arc<dyn RequestSender>,
     pub(crate) watcher: Arc<RunWatcher>,
-    clock: WallClock,
-    holder: HolderId,
+    pub(crate) clock: WallClock,
+    pub(crate) holder: HolderId,
     /// Whether others know of this process.
-    announced: OnceCell<()>,
+    pub(crate) announced: OnceCell<()>,
     /// Whether this process is about to end, so that nothing new begins in it.
     ends: AtomicBool,
     /// Whether it may still begin something.
-    heartbeat: Arc<Heartbeat>,
+    pub(crate) heartbeat: Arc<Heartbeat>,
     /// Read while a lease is on its way to a task: what is held and not driven then is not lost.
-    acquiring: RwLock<()>,
-    /// Runs that nobody drives and whose world is not here, at the last look.
-    stranded: AtomicUsize,
-    subscription: Mutex<Option<Subscription>>,
+    pub(crate) acquiring: RwLock<()>,
+    /// Held while one run is acquired: two requests for one lease would take it from each other.
+    claims: [tokio::sync::Mutex<()>; limits::CLAIMS],
+    /// How far the last look for runs that nobody drives came.
+    pub(crate) swept: tokio::sync::Mutex<Option<RunId>>,
+    pub(crate) subscription: Mutex<Option<Subscription>>,
+}
+
+/// What is known of a run before its lease is asked for.
+struct Known {
+    head: RunCreated,
+    world: OpenWorld,
+    /// Its world is not here, and it is only taken to be canceled.
+    lacks_world: bool,
 }
 
 impl fmt::Debug for Inner {
@@ -115,7 +124,8 @@ impl Driver {
             ends: AtomicBool::new(false),
             heartbeat,
             acquiring: RwLock::default(),
-            stranded: AtomicUsize::new(0),
+            claims: std::array::from_fn(|_| tokio::sync::Mutex::default()),
+            swept: tokio::sync::Mutex::default(),
             subscription: Mutex::default(),
         };
         Ok(Driver { inner: Arc::new(inner) })
@@ -182,7 +192,11 @@ impl Driver {
 
     /// The same at a time that it is for the run at the least: the wall clock may have been set
     /// back while it slept.
-    async fn acquire_at(&self, run: &RunId, least_ms: u64) -> Result<bool, RunError> {
+    pub(crate) async fn acquire_at(&self, run: &RunId, least_ms: u64) -> Result<bool, RunError> {
+        if self.active(run).is_some() {
+            return Ok(true);
+        }
+        let _claim = self.claim(run).lock().await;
         if self.active(run).is_some() {
             return Ok(true);
         }
@@ -191,9 +205,9 @@ impl Driver {
         }
         // A run whose world is not here is left to others: its lease is not even asked for.
         let head = self.inner.watcher.head(run).await?;
-        let world = match self.world(run, &head).await {
-            Err(error) => self.without_world(run, error).await?,
-            opened => opened?,
+        let (world, lacks_world) = match self.world(run, &head).await {
+            Err(error) => (self.without_world(run, error).await?, true),
+            Ok(opened) => (opened, false),
         };
         let _acquiring = self.inner.acquiring.read().await;
         let least_ms = self.inner.watcher.sleepers.time_of(run).unwrap_or(0).max(least_ms);
@@ -202,7 +216,8 @@ impl Driver {
         let takeover = self.inner.heartbeat.takeover();
         let lease = self.inner.journal.take(run, &self.inner.holder, takeover).await?;
         let Some(lease) = lease else { return Ok(false) };
-        match self.take_over(run, least_ms, &head, world).await {
+        let known = Known { head, world, lacks_world };
+        match self.take_over(run, least_ms, known).await {
             Ok((interpreter, decision, written, sender)) => {
                 let durability = written.durability();
                 let hold = RunHold { lease, permit, sender, durability, least_ms };
@@ -217,20 +232,28 @@ impl Driver {
         }
     }
 
+    fn claim(&self, run: &RunId) -> &tokio::sync::Mutex<()> {
+        let mut hasher = DefaultHasher::new();
+        run.hash(&mut hasher);
+        let claims = &self.inner.claims;
+        let one = usize::try_from(hasher.finish() % (claims.len() as u64)).unwrap_or(0);
+        claims.get(one).unwrap_or(&claims[0])
+    }
+
     /// A run whose lease this process has now, with what follows from that.
     async fn take_over(
         &self,
         run: &RunId,
         least_ms: u64,
-        known: &RunCreated,
-        mut world: OpenWorld,
+        known: Known,
     ) -> Result<(Interpreter, Decision, WrittenRun, Arc<dyn RequestSender>), RunError> {
         let record = self.inner.journal.run(run).await?;
         let written = self.inner.watcher.current(run, &record).await?;
+        let Known { head: known, mut world, mut lacks_world } = known;
         let head = &written.state.head;
         if head.world != known.world {
             // Somebody moved it to another world before it was ours.
-            world = self.world(run, head).await?;
+            (world, lacks_world) = (self.world(run, head).await?, false);
         }
         let mut interpreter = Interpreter::load(written.flow.clone(), (*written.state).clone());
         let now = self.clock_of(written.state.now_ms).now_ms().max(least_ms);
@@ -241,7 +264,15 @@ impl Driver {
             None => None,
         };
         let pinned = pin.map(|pin| interpreter.pin_world(pin, now, &*sender)).transpose()?;
+        if lacks_world {
+            // What is lost is lost, and it is canceled next: nothing else is decided in between.
+            interpreter.hold();
+        }
         let mut decision = interpreter.declare_lost(now, &*sender)?;
+        if lacks_world {
+            let (flow, state) = interpreter.into_parts();
+            interpreter = Interpreter::load(flow, state);
+        }
         if let Some(pinned) = pinned {
             decision.entries.splice(0..0, pinned.entries);
         }
@@ -363,170 +394,6 @@ impl Driver {
             work.await;
             drop(delivery);
         });
-    }
-
-    /// The right to begin something now. Where the last sign of life has run out, another one is
-    /// acknowledged first.
-    pub(crate) async fn permit(&self) -> Result<Permit, JournalError> {
-        self.announce().await?;
-        loop {
-            if let Some(permit) = self.inner.heartbeat.permit() {
-                return Ok(permit);
-            }
-            self.beat().await?;
-        }
-    }
-
-    /// Says that this process is alive, and waits until that is known.
-    async fn beat(&self) -> Result<(), JournalError> {
-        let Inner { heartbeat, journal, holder, .. } = &*self.inner;
-        let sent = heartbeat.sends();
-        let counts_for = journal.beat(holder).await?;
-        heartbeat.acknowledged(sent, counts_for);
-        Ok(())
-    }
-
-    /// Lets others know of this process, and listens for them, from the first run on.
-    async fn announce(&self) -> Result<(), JournalError> {
-        let first = || async {
-            let Inner { heartbeat, journal, holder, .. } = &*self.inner;
-            let sent = heartbeat.sends();
-            let counts_for = journal.announce(holder).await?;
-            heartbeat.acknowledged(sent, counts_for);
-            self.go_on_beating();
-            self.go_on_waking();
-            self.subscribe().await;
-            Ok(())
-        };
-        self.inner.announced.get_or_try_init(first).await.map(drop)
-    }
-
-    /// Says that this process is alive for as long as it drives something, and notices when it was
-    /// away.
-    fn go_on_beating(&self) {
-        let weak = Arc::downgrade(&self.inner);
-        tokio::spawn(async move {
-            while let Some(inner) = weak.upgrade() {
-                let driver = Driver { inner };
-                driver.tick().await;
-                let period = driver.inner.heartbeat.period();
-                drop(driver);
-                tokio::time::sleep(period).await;
-            }
-        });
-    }
-
-    async fn tick(&self) {
-        let Inner { heartbeat, watcher, journal, holder, acquiring, .. } = &*self.inner;
-        heartbeat.looks();
-        if watcher.is_empty()
-            && let Ok(_nobody) = acquiring.try_write()
-        {
-            heartbeat.rests();
-        }
-        if !watcher.is_empty() {
-            // One that cannot be written is missed; what may not begin without it waits for one.
-            let _ = self.beat().await;
-        }
-        if heartbeat.has_returned() {
-            let _nobody = acquiring.write().await;
-            // Whatever is held and not driven was taken by a request whose answer was lost. What
-            // cannot be given back now is taken by others when this process ends.
-            let _ = journal.disown(holder, watcher.driven_runs()).await;
-        }
-    }
-
-    /// A run waits for a time from here on, and for nothing else.
-    pub(crate) fn put_to_sleep(&self, run: &RunId, wake_ms: u64, now_ms: u64) {
-        if !self.ends() {
-            self.inner.watcher.sleepers.add(run, wake_ms, now_ms, self.now_ms());
-        }
-    }
-
-    /// Wakes runs when their time comes: one timer for all of them.
-    fn go_on_waking(&self) {
-        let weak = Arc::downgrade(&self.inner);
-        let watcher = Arc::clone(&self.inner.watcher);
-        let clock = Arc::clone(&self.inner.clock);
-        tokio::spawn(async move {
-            loop {
-                match watcher.sleepers.nap(clock()) {
-                    Some(nap) => {
-                        let changed = watcher.sleepers.changed.notified();
-                        let _ = tokio::time::timeout(nap, changed).await;
-                    }
-                    None => watcher.sleepers.changed.notified().await,
-                }
-                let Some(inner) = weak.upgrade() else { return };
-                Driver { inner }.wake_due().await;
-            }
-        });
-    }
-
-    /// Wakes the runs whose time has come.
-    async fn wake_due(&self) {
-        let (due, others) = self.inner.watcher.sleepers.due(self.now_ms());
-        let mut waking = tokio::task::JoinSet::new();
-        for Due { run, wake_ms } in due {
-            let delivery = self.inner.watcher.deliver();
-            let driver = self.clone();
-            waking.spawn(async move {
-                // One that another process woke first is that one's.
-                let _ = driver.acquire_at(&run, wake_ms).await;
-                drop(delivery);
-            });
-            if waking.len() >= limits::WOKEN {
-                waking.join_next().await;
-            }
-        }
-        waking.join_all().await;
-        if others {
-            // Looked for again with the next sweep.
-            let _ = self.adopt().await;
-        }
-    }
-
-    /// Drives whatever nobody drives, and learns when the next run is due.
-    async fn adopt(&self) -> Result<(), RunError> {
-        if self.ends() {
-            return Ok(());
-        }
-        loop {
-            // Runs whose world is not here come first every time, and take no others' place.
-            let stranded = self.inner.stranded.load(Ordering::Relaxed).min(limits::STRANDED);
-            let (limit, takeover) = (limits::ADOPTED + stranded, self.inner.heartbeat.takeover());
-            let orphaned = self.inner.journal.orphaned(limit, takeover).await?;
-            let (mut adopted, mut without_world) = (0, 0);
-            for run in &orphaned {
-                // A run that cannot be acquired is reported when somebody asks for it.
-                match self.acquire_run(run).await {
-                    Ok(is_ours) => adopted += usize::from(is_ours),
-                    Err(RunError::WorldMissing { .. }) => without_world += 1,
-                    Err(_) => {}
-                }
-            }
-            self.inner.stranded.store(without_world, Ordering::Relaxed);
-            if adopted == 0 || orphaned.len() < limit {
-                break;
-            }
-        }
-        self.inner.watcher.sleepers.watch(self.inner.journal.next_wake().await?);
-        Ok(())
-    }
-
-    /// Listens for wake-ups. Without it, messages are found by looking now and then.
-    async fn subscribe(&self) {
-        let inner = &self.inner;
-        let weak = Arc::downgrade(&inner.watcher);
-        let wake = Arc::new(move || {
-            if let Some(watcher) = weak.upgrade() {
-                watcher.wake();
-            }
-        });
-        if let Ok(subscription) = inner.dispatch.subscribe(&inner.holder, wake).await {
-            let mut kept = inner.subscription.lock().unwrap_or_else(PoisonError::into_inner);
-            *kept = Some(subscription);
-        }
     }
 }
 

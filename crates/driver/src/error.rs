@@ -87,3 +87,22 @@ pub enum RunError {
     #[error("the system gives no random numbers")]
     NoRandomness,
 }
+
+impl RunError {
+    /// Whether the same may be possible a little later.
+    pub(crate) fn passes(&self) -> bool {
+        let of_journal = |error: &JournalError| {
+            matches!(
+                error,
+                JournalError::Busy
+                    | JournalError::Full
+                    | JournalError::Fenced { .. }
+                    | JournalError::OutOfOrder { .. }
+            )
+        };
+        match self {
+            RunError::Journal(error) | RunError::Stalled { error, .. } => of_journal(error),
+            _ => false,
+        }
+    }
+}

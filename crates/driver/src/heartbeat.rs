@@ -35,6 +35,8 @@ struct Beating {
     judges_from: Duration,
     /// It was away since somebody last asked.
     returned: bool,
+    /// The wall clock has not been set back since somebody last asked.
+    steady: bool,
 }
 
 /// Both clocks at one moment.
@@ -93,6 +95,7 @@ impl Heartbeat {
         let passed = now.at.saturating_sub(last.at);
         let told = Duration::from_millis(now.wall_ms.saturating_sub(last.wall_ms));
         let set_back = now.wall_ms < last.wall_ms;
+        beating.steady &= !set_back;
         let jumped = set_back || passed.abs_diff(told) > limits::CLOCK_JUMP;
         if jumped || passed > beating.counts_for || beating.is_late(now.at) {
             beating.lapse(now.at);
@@ -125,6 +128,12 @@ impl Heartbeat {
             beating.seen.is_some_and(|seen| now.saturating_sub(seen.at) > beating.counts_for);
         let away = unseen || beating.is_late(now) || now < beating.judges_from;
         if away { Takeover::Free } else { Takeover::Silent }
+    }
+
+    /// Whether the wall clock may have been set back since the last time that it was asked: it may
+    /// have been before this process was there.
+    pub(crate) fn was_set_back(&self) -> bool {
+        !std::mem::replace(&mut self.beating().steady, true)
     }
 
     /// Whether this process was away since the last time that it was asked.

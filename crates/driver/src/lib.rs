@@ -5,6 +5,7 @@
 //! again. What is written where, and how requests are sent, is behind the ports of the engine.
 
 mod active;
+mod background;
 mod children;
 pub mod clock;
 mod driver;

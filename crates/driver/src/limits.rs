@@ -11,10 +11,13 @@ pub const CLOCK_JUMP: Duration = Duration::from_secs(3);
 pub const ANSWER_POLL: Duration = Duration::from_millis(15);
 /// How long whoever has an answer waits until its consequences can be seen.
 pub const SHOWN: Duration = Duration::from_secs(1);
-/// Orphaned runs that are acquired at a time.
+/// Orphaned runs that are looked up at a time.
 pub const ADOPTED: usize = 32;
-/// Runs beyond these that are looked at because the world of as many was not here the last time.
-pub const STRANDED: usize = 1_000;
+/// Orphaned runs that this process cannot drive and looks at before it lets the rest wait for the
+/// next look.
+pub const LEFT_ALONE: usize = 1_000;
+/// Runs that can be acquired at the same time.
+pub const CLAIMS: usize = 32;
 /// How long a run above has to take in that one of its steps' runs has ended; it is told again when
 /// it is acquired.
 pub const PARENT_TOLD: Duration = Duration::from_secs(1);

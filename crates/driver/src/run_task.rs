@@ -117,8 +117,12 @@ impl RunTask {
         permit: Permit,
         decision: Decision,
     ) -> Option<(Flow, State)> {
-        if self.commit(&permit, decision).await.is_err() || self.hear().await.is_err() {
-            return self.give_up();
+        let mut begun = self.commit(Some(permit), decision).await;
+        if begun.is_ok() {
+            begun = self.hear().await;
+        }
+        if let Err(error) = begun {
+            return self.give_up(&error).await;
         }
         while !self.is_done() {
             if self.driver.ends() {
@@ -140,8 +144,8 @@ impl RunTask {
                 () = self.active.told.notified() => self.hear().await,
                 () = tokio::time::sleep(nap) => self.look().await,
             };
-            if step.is_err() {
-                return self.give_up();
+            if let Err(error) = step {
+                return self.give_up(&error).await;
             }
         }
         Some(self.leave().await)
@@ -201,7 +205,7 @@ impl RunTask {
             return self.find_room().await;
         }
         if self.has_children() {
-            let permit = self.permit().await?;
+            let Some(permit) = self.permit().await? else { return self.fall_back().await };
             for effect in self.interpreter.children() {
                 self.perform(&permit, effect);
             }
@@ -218,7 +222,7 @@ impl RunTask {
     async fn answer(&mut self, id: String, reply: Reply) -> Result<(), JournalError> {
         self.postponed.remove(&id);
         let permit = self.permit().await?;
-        self.commit(&permit, Decision { answers: vec![(id, reply)], ..Decision::default() }).await
+        self.commit(permit, Decision { answers: vec![(id, reply)], ..Decision::default() }).await
     }
 
     fn child(&self, key: Key, run: RunId, workflow: String) -> Child {
@@ -279,7 +283,7 @@ impl RunTask {
     async fn refuse(&mut self, id: String, failure: Failure) -> Result<(), JournalError> {
         let answers = vec![(id, Reply::Refused { failure })];
         let permit = self.permit().await?;
-        self.commit(&permit, Decision { answers, ..Decision::default() }).await
+        self.commit(permit, Decision { answers, ..Decision::default() }).await
     }
 
     /// Opens the world that a resumption names, where that is another one; returns the one before.
@@ -324,38 +328,31 @@ impl RunTask {
 
     async fn handle(&mut self, input: Input) -> Result<(), JournalError> {
         let after_read = matches!(&input, Input::Called { key, .. } if self.reads(key));
-        // What is decided now belongs to this incarnation of the process, whenever it would begin.
-        let permit = self.permit().await?;
         let now_ms = self.clock.now_ms();
         match self.interpreter.handle(input, now_ms, &*self.requests) {
             Ok(mut decision) => {
-                if after_read {
-                    self.send_reads(&permit, &mut decision).await;
+                let permit = self.permit().await?;
+                if let Some(permit) = permit.as_ref().filter(|_| after_read) {
+                    self.send_reads(permit, &mut decision).await;
                 }
-                self.commit(&permit, decision).await
+                self.commit(permit, decision).await
             }
             // What the interpreter decides always fits; a run that disagrees is not driven on.
             Err(_) => Err(JournalError::Quarantined { run: self.lease.run.clone() }),
         }
     }
 
-    /// The right to begin what is decided from now on. Outcomes that come in while this process
-    /// cannot say that it is alive wait for their turn.
-    async fn permit(&self) -> Result<Permit, JournalError> {
+    /// The right to begin what is written down from now on: it belongs to this incarnation of the
+    /// process, whenever it would begin. Nothing when the disk is full: no sign of life can be
+    /// written, and so nothing begins.
+    async fn permit(&self) -> Result<Option<Permit>, JournalError> {
         loop {
             match self.driver.permit().await {
-                Err(JournalError::Full) => self.stall().await,
+                Err(JournalError::Full) => return Ok(None),
                 Err(JournalError::Busy) => tokio::time::sleep(limits::WRITE_AGAIN).await,
-                permit => return permit,
+                permit => return permit.map(Some),
             }
         }
-    }
-
-    /// Waits for room on the disk. Nothing was done that changes anything, so the run stands still.
-    async fn stall(&self) {
-        self.active.stalled.store(true, Ordering::Relaxed);
-        self.active.moved.notify_waiters();
-        tokio::time::sleep(limits::WRITE_AGAIN).await;
     }
 
     /// Whether the request of a step is under way, or about to be, and only reads.
@@ -383,16 +380,20 @@ impl RunTask {
         }
     }
 
-    /// Writes down what was decided, then does it.
-    async fn commit(&mut self, permit: &Permit, decision: Decision) -> Result<(), JournalError> {
+    /// Writes down what was decided, then does it. Without a permit only what has happened is
+    /// written.
+    async fn commit(
+        &mut self,
+        permit: Option<Permit>,
+        decision: Decision,
+    ) -> Result<(), JournalError> {
         let Decision { mut entries, mut answers, mut effects } = decision;
         let mut told = self.postpone(&mut answers, &effects);
         {
             let active = Arc::clone(&self.active);
             let _writing = active.writing.lock().await;
-            if (!entries.is_empty() || !answers.is_empty())
-                && !self.write(&entries, &answers).await?
-            {
+            let nothing = entries.is_empty() && answers.is_empty();
+            if permit.is_none() || (!nothing && !self.write(&entries, &answers).await?) {
                 // What had happened is written; what was decided on it is decided again later.
                 let happened = entries.iter().rposition(|entry| is_outcome(&entry.event));
                 entries.truncate(happened.map_or(0, |last| last + 1));
@@ -415,8 +416,8 @@ impl RunTask {
             self.told = Some(status);
             self.active.turned.notify_waiters();
         }
-        for effect in effects {
-            self.perform(permit, effect);
+        if let Some(permit) = permit {
+            effects.into_iter().for_each(|effect| self.perform(&permit, effect));
         }
         if let Some(told) = told {
             self.pause_children(told);
@@ -503,11 +504,15 @@ impl RunTask {
             (standing.wake_ms, standing.ended_ms) = (None, None);
             match self.driver.inner.journal.append_from_reserve(append).await {
                 Err(JournalError::Full) => {
+                    self.active.unwritten.store(true, Ordering::Relaxed);
                     self.say_stalled(true);
                     tokio::time::sleep(limits::WRITE_AGAIN).await;
                 }
                 Err(JournalError::Busy) => tokio::time::sleep(limits::WRITE_AGAIN).await,
-                written => return written,
+                written => {
+                    self.active.unwritten.store(false, Ordering::Relaxed);
+                    return written;
+                }
             }
         }
         Ok(())
@@ -657,9 +662,14 @@ impl RunTask {
         self.interpreter.into_parts()
     }
 
-    /// Another process drives it now, or the disk failed: nothing more is done here.
-    fn give_up(self) -> Option<(Flow, State)> {
+    /// Another process drives it now, or it cannot be written: nothing more is done here. Whoever
+    /// can is to go on with it.
+    async fn give_up(self, error: &JournalError) -> Option<(Flow, State)> {
         self.calls.values().for_each(|(_, call)| call.abort());
+        if !matches!(error, JournalError::Fenced { .. } | JournalError::Failed) {
+            // A lease that is not given back runs out.
+            let _ = self.driver.inner.journal.release(self.lease).await;
+        }
         None
     }
 }

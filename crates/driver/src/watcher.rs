@@ -465,7 +465,8 @@ impl RunWatcher {
             let goes_on = status == Status::Running && !self.waits_below(run).await.unwrap_or(true);
             // One that has ended is about to tell the run above it.
             let moves = goes_on || calls || status.has_ended();
-            if moves && self.writes(Some(active)).is_ok() {
+            let unwritten = active.unwritten.load(Ordering::Relaxed);
+            if unwritten || (moves && self.writes(Some(active)).is_ok()) {
                 return false;
             }
         }

@@ -826,10 +826,8 @@ impl Turn<'_> {
                 let touched = resumption.reset.iter().chain(resumption.overrides.keys());
                 let busy = touched.into_iter().any(|key| self.state().is_busy(key));
                 let mut again = resumption.reset.iter();
-                match again
-                    .try_for_each(|key| self.has_arrived(key))
-                    .and_then(|()| self.proven(seq, &resumption))
-                {
+                let arrived = again.try_for_each(|key| self.has_all_arrived(key));
+                match arrived.and_then(|()| self.proven(seq, &resumption)) {
                     _ if seq != self.state().seq || busy => {
                         Reply::Refused { failure: Cause::MovedOn.into() }
                     }
@@ -877,12 +875,17 @@ impl Turn<'_> {
         }
     }
 
+    /// Whether no request of an execution, or of those below it, may still take effect.
+    fn has_all_arrived(&self, key: &Key) -> Result<(), Failure> {
+        let below = self.state().below(key).map(|(below, _)| below);
+        std::iter::once(key).chain(below).try_for_each(|key| self.has_arrived(key))
+    }
+
     /// Whether a request that nobody saw the end of can no longer take effect: before that, nobody
     /// can know that it did not happen.
     fn has_arrived(&self, key: &Key) -> Result<(), Failure> {
         let step = self.state().step(key);
-        let unknown = step.filter(|step| matches!(step.phase, Phase::Unknown(_)));
-        let Some((at_ms, timeout_ms)) = unknown.and_then(|step| step.attempt_ms) else {
+        let Some((at_ms, timeout_ms)) = step.and_then(StepState::doubtful_ms) else {
             return Ok(());
         };
         let from_ms = at_ms.saturating_add(self.world.arrives_within_ms(timeout_ms));

@@ -440,7 +440,7 @@ impl State {
         let step = self.from(&attempt.key, at, |phase| *phase == Phase::Pending)?;
         step.attempt_seq = Some(seq);
         step.attempt_ms = Some((at, attempt.timeout_ms.unwrap_or(limits::ATTEMPT_MS)));
-        step.attempts = attempt.attempt;
+        (step.attempts, step.in_doubt) = (attempt.attempt, None);
         step.phase = Phase::Calling(Box::new(attempt.clone()));
         self.spent.http_calls += 1;
         self.spent.attempts += 1;
@@ -453,7 +453,9 @@ impl State {
         let step = self.from(key, at, fits)?;
         // An agent has no tries left.
         let exhausted = step.phase == Phase::Rejected;
-        (step.unsettled, step.in_doubt) = (false, None);
+        step.unsettled = false;
+        // That nobody wants to know does not end the doubt.
+        step.in_doubt = step.in_doubt.take().filter(|_| *decision == Settlement::GiveUp);
         step.phase = match decision {
             Settlement::Happened { output } => {
                 step.answer = Some(Answer { output: output.clone(), ..Answer::default() });

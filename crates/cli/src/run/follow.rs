@@ -216,6 +216,10 @@ pub(crate) fn asked(waiting: &WaitingView) -> String {
             .extend(sent.idempotency_key.iter().map(|key| format!("  with the key {}", safe(key))));
         lines.extend(body(sent).map(|body| format!("  {body}")));
     }
+    lines.extend(waiting.may_arrive_until_ms.map(|until| {
+        let at = milepost_ops::rfc3339(until);
+        format!("  it may still arrive until {at}; that it did not happen can be said after that")
+    }));
     for shown in &waiting.shown {
         let request = if shown.target.is_empty() { &shown.request } else { &shown.target };
         let (step, request) = (safe(&shown.step), safe(request));

@@ -363,12 +363,30 @@ impl Journal for MemoryJournal {
         done(Ok(tables.inbox.iter().find(|one| one.id == *id).and_then(|one| one.answer.clone())))
     }
 
-    fn orphaned(&self, limit: usize, takeover: Takeover) -> Answer<'_, Vec<RunId>> {
+    fn orphaned<'a>(
+        &'a self,
+        after: Option<&'a RunId>,
+        limit: usize,
+        takeover: Takeover,
+    ) -> Answer<'a, Vec<RunId>> {
         let (tables, now_ms) = (self.tables(), self.now_ms());
         let glance = ((self.monotonic)(), takeover);
-        let rows = tables.order.iter().filter_map(|run| tables.runs.get(run));
+        let first = after.and_then(|after| tables.order.iter().position(|run| run == after));
+        let rows = tables.order.iter().skip(first.map_or(0, |first| first + 1));
+        let rows = rows.filter_map(|run| tables.runs.get(run));
         let due = rows.filter(|row| !tables.is_driven(row, glance) && tables.is_due(row, now_ms));
         done(Ok(due.take(limit).map(|row| row.record.id.clone()).collect()))
+    }
+
+    fn dated_ahead(&self, limit: usize) -> Answer<'_, Vec<RunId>> {
+        let (tables, now_ms) = (self.tables(), self.now_ms());
+        let ahead = tables.runs.values().map(|row| &row.record).filter(|record| {
+            let standing = &record.standing;
+            standing.is_asleep()
+                && standing.updated_ms > now_ms
+                && standing.wake_ms.is_some_and(|at| at > now_ms)
+        });
+        done(Ok(ahead.take(limit).map(|record| record.id.clone()).collect()))
     }
 
     fn next_wake(&self) -> Answer<'_, Option<u64>> {

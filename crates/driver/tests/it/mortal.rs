@@ -134,8 +134,17 @@ impl<J: Journal> Journal for Mortal<J> {
         self.read(move || self.journal.answer(id))
     }
 
-    fn orphaned(&self, limit: usize, takeover: Takeover) -> Answer<'_, Vec<RunId>> {
-        self.read(move || self.journal.orphaned(limit, takeover))
+    fn orphaned<'a>(
+        &'a self,
+        after: Option<&'a RunId>,
+        limit: usize,
+        takeover: Takeover,
+    ) -> Answer<'a, Vec<RunId>> {
+        self.read(move || self.journal.orphaned(after, limit, takeover))
+    }
+
+    fn dated_ahead(&self, limit: usize) -> Answer<'_, Vec<RunId>> {
+        self.read(move || self.journal.dated_ahead(limit))
     }
 
     fn next_wake(&self) -> Answer<'_, Option<u64>> {

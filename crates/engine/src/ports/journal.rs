@@ -73,8 +73,18 @@ pub trait Journal: Send + Sync + fmt::Debug {
     /// The answer to a message, once there is one.
     fn answer<'a>(&'a self, id: &'a MessageId) -> Answer<'a, Option<Reply>>;
 
-    /// Runs that have something to do, or messages, and that no living holder drives.
-    fn orphaned(&self, limit: usize, takeover: Takeover) -> Answer<'_, Vec<RunId>>;
+    /// Runs that have something to do, or messages, and that no living holder drives: those behind
+    /// one of them, in the order in which they were started.
+    fn orphaned<'a>(
+        &'a self,
+        after: Option<&'a RunId>,
+        limit: usize,
+        takeover: Takeover,
+    ) -> Answer<'a, Vec<RunId>>;
+
+    /// Runs that only wait for a time, although their last event is later than it is now: the clock
+    /// was set back, and what is left of their time runs on the clock of whoever wakes them.
+    fn dated_ahead(&self, limit: usize) -> Answer<'_, Vec<RunId>>;
 
     /// When the next run is due by its time, of all that are not due yet.
     fn next_wake(&self) -> Answer<'_, Option<u64>>;

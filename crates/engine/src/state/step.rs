@@ -284,6 +284,11 @@ impl StepState {
         }
     }
 
+    /// When the request began whose end nobody saw, and how long it may take.
+    pub fn doubtful_ms(&self) -> Option<(u64, u64)> {
+        self.attempt_ms.filter(|_| self.in_doubt.is_some())
+    }
+
     /// Notes that the request on its way changed something, or may have.
     pub(super) fn note_write(&mut self) {
         let Phase::Calling(attempt) = &self.phase else { return };

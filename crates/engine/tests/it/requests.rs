@@ -3,6 +3,7 @@
 use expect_test::{Expect, expect};
 use milepost_engine::Failure;
 use milepost_engine::event::{Budget, ChildOutcome, Parent, Proof, Settlement};
+use milepost_engine::resume::{self, ResumeRequest};
 use milepost_engine::signal::Signal;
 use milepost_engine::{Key, limits};
 use milepost_model::problem::Code;
@@ -349,6 +350,21 @@ fn that_it_did_not_happen_is_said_after_it_could_have() {
     assert_eq!(rig.world.sent.len(), 1);
     rig.now_ms += 60_000;
     assert_eq!(told::reply(&rig.tell(settle(Settlement::DidNot))), "done");
+    // Nor is giving up a way around it.
+    let mut rig = unknown();
+    rig.world.arrives_ms = 60_000;
+    assert_eq!(told::reply(&rig.tell(settle(Settlement::GiveUp))), "done");
+    let again = |rig: &mut Rig| {
+        let mut wanted = ResumeRequest::of(rig.state(), person("ada"));
+        wanted.deadline_ms = rig.now_ms + 60_000;
+        let planned = resume::plan(&rig.flow, &rig.flow, rig.state(), &rig.world, &wanted);
+        let resumption = Box::new(planned.expect("can be resumed").resumption);
+        let signal = Signal::Resume { seq: rig.state().seq, resumption };
+        told::reply(&rig.tell(signal))
+    };
+    assert_eq!(again(&mut rig), said);
+    rig.now_ms += 60_000;
+    assert_eq!(again(&mut rig), "done");
     // That it happened, somebody may know at once.
     let mut rig = unknown();
     rig.world.arrives_ms = 60_000;

@@ -235,11 +235,13 @@ impl CatalogSender {
         if context.mock {
             return self.mocked(context, loaded, &built, &request);
         }
-        let sender = command::run::sender(self.writer(), loaded, None).await?;
         let timeout = Duration::from_millis(call.timeout_ms);
+        // Its time runs from here: what a credential takes to be had is part of it.
+        let permit = permit(sending, timeout);
+        let sender = command::run::sender(self.writer(), loaded, None).await?;
         let transfer = Transfer {
             timeout,
-            permit: Some(permit(sending, timeout)),
+            permit: Some(permit),
             oversize: Oversize::Cut,
             mask,
             attempt: sending.attempt,
@@ -534,11 +536,8 @@ fn digest(request: &Outgoing) -> String {
 }
 
 impl World for CatalogSender {
-    /// Which a test may shorten; no release build asks.
-    #[cfg(debug_assertions)]
     fn arrives_within_ms(&self, timeout_ms: u64) -> u64 {
-        let told = std::env::var("MILEPOST_ARRIVES_MS").ok().and_then(|ms| ms.parse().ok());
-        told.unwrap_or(timeout_ms + milepost_engine::limits::ARRIVAL_MARGIN_MS)
+        super::sent::arrives_within_ms(timeout_ms)
     }
 
     fn prepare(&self, call: &StepCall, _mock: bool) -> Result<Prepared, Failure> {

@@ -58,6 +58,17 @@ impl SentView {
     }
 }
 
+/// How long after it was recorded a request may still take effect, whatever has become of the
+/// process that sends it.
+pub(super) fn arrives_within_ms(timeout_ms: u64) -> u64 {
+    // A test may shorten it; no release build asks.
+    #[cfg(debug_assertions)]
+    if let Some(told) = std::env::var("MILEPOST_ARRIVES_MS").ok().and_then(|ms| ms.parse().ok()) {
+        return told;
+    }
+    timeout_ms.saturating_add(limits::ARRIVAL_MARGIN_MS)
+}
+
 /// Headers whose values nobody has to see, whoever wrote them into a workflow.
 const PRIVATE: &[&str] = &[
     "api-key",

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 use super::errors::{failure_of, world_missing};
 use super::next::{Next, resume, resume_with};
-use super::sent::SentView;
+use super::sent::{SentView, arrives_within_ms};
 use super::world;
 use crate::reader::Reader;
 
@@ -156,6 +156,10 @@ pub struct WaitingView {
     /// The request whose end nobody saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Box<SentView>>,
+    /// That it did not happen can be said from this time on, in milliseconds since 1970: until then
+    /// the request may still arrive. Nothing once that is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_arrive_until_ms: Option<u64>,
 }
 
 /// A request that depends on an approval.
@@ -303,6 +307,7 @@ impl RunView {
             expires_ms: None,
             presence: None,
             sent: None,
+            may_arrive_until_ms: None,
         });
         self.next = Some(Next::resume(&self.run_id));
     }
@@ -413,7 +418,8 @@ impl ProblemView {
 
 impl WaitingView {
     /// As it is at a time. A question that nobody may answer any more shows nothing to agree to.
-    fn at(self, now_ms: u64) -> WaitingView {
+    fn at(mut self, now_ms: u64) -> WaitingView {
+        self.may_arrive_until_ms = self.may_arrive_until_ms.filter(|until| *until > now_ms);
         if self.kind != WaitingKind::Approval || self.expires_ms.is_none_or(|at| at > now_ms) {
             return self;
         }
@@ -444,13 +450,18 @@ impl WaitingView {
             expires_ms: None,
             presence: None,
             sent: None,
+            may_arrive_until_ms: None,
         };
         match waiting {
             Waiting::Approval(request) => approval(flow, state, request),
             Waiting::Unknown { key, failure } => {
                 let sent = in_doubt(state, key);
+                let doubtful = state.step(key).and_then(StepState::doubtful_ms);
+                let may_arrive_until_ms = doubtful.map(|(began_ms, timeout_ms)| {
+                    began_ms.saturating_add(arrives_within_ms(timeout_ms))
+                });
                 let asked = plain(Some(key.as_str()), failure.message().into_owned());
-                WaitingView { sent, ..asked }
+                WaitingView { sent, may_arrive_until_ms, ..asked }
             }
             Waiting::Exhausted { key, issues } => {
                 let last = issues.first().map(|issue| format!(": {}", issue.message));
@@ -530,6 +541,7 @@ fn approval(flow: &Flow, state: &State, request: &Request) -> WaitingView {
         expires_ms: request.expires_at_ms,
         presence: Some(presence(&state.head)),
         sent: None,
+        may_arrive_until_ms: None,
     }
 }
 

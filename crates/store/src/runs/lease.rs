@@ -116,7 +116,9 @@ const ADRIFT: &str = "
 SELECT r.id FROM runs r
   LEFT JOIN leases l ON l.run = r.key
 WHERE (l.holder IS NULL OR l.holder IN (SELECT value FROM json_each(?3)))
-  AND r.quarantined = 0 AND r.key IN (
+  AND r.quarantined = 0
+  AND r.key > coalesce((SELECT key FROM runs WHERE id = ?4), 0)
+  AND r.key IN (
   SELECT key FROM runs WHERE status IN ('pending', 'running')
   UNION SELECT key FROM runs WHERE wake_ms IS NOT NULL AND wake_ms <= ?1
   UNION SELECT run FROM inbox WHERE answer IS NULL)
@@ -127,12 +129,22 @@ ORDER BY r.key LIMIT ?2";
 pub(super) fn adrift(
     db: Db<'_>,
     now_ms: u64,
+    after: Option<&RunId>,
     limit: usize,
     dead: &[HolderId],
 ) -> Result<Vec<RunId>, RunsError> {
     let limit = limit.min(limits::RUNS_AT_ONCE);
     let dead = quoted(dead.iter().map(HolderId::as_str));
-    db.all(ADRIFT, params![now_ms, limit, dead], |row| run::run_id(&row.get::<_, String>(0)?))
+    let values = params![now_ms, limit, dead, after.map(RunId::as_str)];
+    db.all(ADRIFT, values, |row| run::run_id(&row.get::<_, String>(0)?))
+}
+
+/// Runs that only wait for a time, and whose last event is later than it is now.
+pub(super) fn dated_ahead(db: Db<'_>, now_ms: u64, limit: usize) -> Result<Vec<RunId>, RunsError> {
+    let sql = "SELECT id FROM runs WHERE wake_ms > ?1 AND updated_ms > ?1 \
+               AND status = 'waiting' AND waiting IS NULL AND quarantined = 0 LIMIT ?2";
+    let limit = limit.min(limits::RUNS_AT_ONCE);
+    db.all(sql, params![now_ms, limit], |row| run::run_id(&row.get::<_, String>(0)?))
 }
 
 /// When the next run is due by its time, of those that are not due yet.

@@ -102,6 +102,11 @@ impl RunsReader {
         self.reading(|db, _| lease::next_wake(db, now_ms))
     }
 
+    /// Runs that only wait for a time, and whose last event is later than it is now.
+    pub fn dated_ahead(&self, now_ms: u64, limit: usize) -> Result<Vec<RunId>, RunsError> {
+        self.reading(|db, _| lease::dated_ahead(db, now_ms, limit))
+    }
+
     /// The text of a workflow that a run was started with.
     pub fn text(&self, hash: Digest) -> Result<Option<String>, RunsError> {
         self.reading(|db, _| text(db, hash))

@@ -617,15 +617,16 @@ impl Runs {
         self.reading(|db, key| inbox::answer_of(db, key, id))
     }
 
-    /// Runs that somebody has to drive and nobody alive does.
+    /// Runs that somebody has to drive and nobody alive does, behind one of them.
     pub fn adrift(
         &self,
         now_ms: u64,
+        after: Option<&RunId>,
         limit: usize,
         glance: Glance,
     ) -> Result<Vec<RunId>, RunsError> {
         let dead = self.dead(glance)?;
-        self.reading(|db, _| lease::adrift(db, now_ms, limit, &dead))
+        self.reading(|db, _| lease::adrift(db, now_ms, after, limit, &dead))
     }
 
     /// Tells others from now on at once when the process of a holder has ended. Has to be done

@@ -317,9 +317,23 @@ impl Journal for SqliteJournal {
         })
     }
 
-    fn orphaned(&self, limit: usize, takeover: Takeover) -> Answer<'_, Vec<RunId>> {
-        let glance = self.glance(takeover);
-        ready(self.writer().and_then(|writer| writer.adrift(self.now_ms(), limit, glance)))
+    fn orphaned<'a>(
+        &'a self,
+        after: Option<&'a RunId>,
+        limit: usize,
+        takeover: Takeover,
+    ) -> Answer<'a, Vec<RunId>> {
+        let (glance, now_ms) = (self.glance(takeover), self.now_ms());
+        ready(self.writer().and_then(|writer| writer.adrift(now_ms, after, limit, glance)))
+    }
+
+    fn dated_ahead(&self, limit: usize) -> Answer<'_, Vec<RunId>> {
+        let now_ms = self.now_ms();
+        let reader = self.reader();
+        ready(reader.and_then(|reader| match reader {
+            Some(reader) => reader.dated_ahead(now_ms, limit),
+            None => Ok(Vec::new()),
+        }))
     }
 
     fn next_wake(&self) -> Answer<'_, Option<u64>> {

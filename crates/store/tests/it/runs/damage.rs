@@ -135,7 +135,10 @@ fn a_row_that_is_changed_while_it_is_driven_is_not_sealed_anew() {
         .take_now(lease.run.clone(), super::holder(), super::glance())
         .expect_err("is set aside");
     assert!(matches!(error, RunsError::Quarantined { .. }), "{error:?}");
-    assert!(runs.adrift(1, 10, super::glance()).expect("asks").is_empty(), "nobody is to drive it");
+    assert!(
+        runs.adrift(1, None, 10, super::glance()).expect("asks").is_empty(),
+        "nobody is to drive it"
+    );
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn the_run_of_a_process_that_ended_is_free_at_once() {
     assert_eq!(take(&runs, &lease, &other, 100), None);
     drop(alive);
     assert!(!reader.is_driven(&lease.run, 100).expect("reads"));
-    assert_eq!(runs.adrift(100, 10, at(0)).expect("reads"), slice::from_ref(&lease.run));
+    assert_eq!(runs.adrift(100, None, 10, at(0)).expect("reads"), slice::from_ref(&lease.run));
     assert_eq!(take(&runs, &lease, &other, 100).expect("it is gone").epoch, 2);
     // What is left behind is cleared away by whoever comes next.
     let dead = holder();
@@ -191,10 +191,13 @@ fn runs_are_adrift_when_there_is_something_to_do_and_nobody_to_do_it() {
     let waiting = of(standing(RunStatus::Waiting));
     let woken = of(Standing { wake_ms: Some(500), ..standing(RunStatus::Waiting) });
     let ended = of(standing(RunStatus::Succeeded));
-    assert_eq!(runs.adrift(499, 10, at(0)).expect("asks"), [pending.clone(), running.clone()]);
+    assert_eq!(
+        runs.adrift(499, None, 10, at(0)).expect("asks"),
+        [pending.clone(), running.clone()]
+    );
     let now = [pending.clone(), running.clone(), woken.clone()];
-    assert_eq!(runs.adrift(500, 10, at(0)).expect("asks"), now);
-    assert_eq!(runs.adrift(500, 2, at(0)).expect("asks"), now[..2]);
+    assert_eq!(runs.adrift(500, None, 10, at(0)).expect("asks"), now);
+    assert_eq!(runs.adrift(500, None, 2, at(0)).expect("asks"), now[..2]);
     for run in [&waiting, &ended] {
         let message = InboxRow {
             id: MessageId::parse(run.as_str()).expect("is one"),
@@ -204,18 +207,18 @@ fn runs_are_adrift_when_there_is_something_to_do_and_nobody_to_do_it() {
         };
         runs.send_now(message).expect("sends");
     }
-    assert_eq!(runs.adrift(500, 10, at(0)).expect("asks").len(), 5);
+    assert_eq!(runs.adrift(500, None, 10, at(0)).expect("asks").len(), 5);
     // Driven by somebody alive, they are not.
     let driver = holder();
     beat(&runs, &driver, 500);
     for run in [&pending, &running, &waiting, &woken, &ended] {
         runs.take_now(run.clone(), driver.clone(), at(0)).expect("asks").expect("is free");
     }
-    assert!(runs.adrift(500, 10, at(0)).expect("asks").is_empty());
+    assert!(runs.adrift(500, None, 10, at(0)).expect("asks").is_empty());
     for at_ms in (0..BELIEVED).step_by(1_000) {
-        assert!(runs.adrift(500 + TTL, 10, at(at_ms)).expect("asks").is_empty());
+        assert!(runs.adrift(500 + TTL, None, 10, at(at_ms)).expect("asks").is_empty());
     }
-    let gone = runs.adrift(500, 10, at(BELIEVED)).expect("asks");
+    let gone = runs.adrift(500, None, 10, at(BELIEVED)).expect("asks");
     assert_eq!(gone.len(), 5, "the driver is gone");
 }
 
@@ -223,11 +226,11 @@ fn runs_are_adrift_when_there_is_something_to_do_and_nobody_to_do_it() {
 fn a_run_that_ended_is_not_adrift() {
     let (_root, runs) = fresh();
     let lease = begun(&runs);
-    assert_eq!(runs.adrift(1, 10, at(0)).expect("asks"), slice::from_ref(&lease.run));
+    assert_eq!(runs.adrift(1, None, 10, at(0)).expect("asks"), slice::from_ref(&lease.run));
     end(&runs, &lease, 1, RunStatus::Succeeded);
-    assert!(runs.adrift(1, 10, at(0)).expect("asks").is_empty());
+    assert!(runs.adrift(1, None, 10, at(0)).expect("asks").is_empty());
     let again =
         Append { standing: Some(standing(RunStatus::Running)), ..append(&lease, 2, &["resumed"]) };
     runs.append_now(again).expect("appends");
-    assert_eq!(runs.adrift(1, 10, at(0)).expect("asks"), [lease.run]);
+    assert_eq!(runs.adrift(1, None, 10, at(0)).expect("asks"), [lease.run]);
 }

@@ -192,13 +192,13 @@ fn a_run_of_a_killed_process_is_taken_over() {
     let said = killed_after(child, 5);
     let (run, seq) = acknowledged(&said).into_iter().next().expect("is one");
     // It never said that it was alive: it is adrift at once.
-    assert_eq!(runs.adrift(1, 10, super::glance()).expect("asks"), slice::from_ref(&run));
+    assert_eq!(runs.adrift(1, None, 10, super::glance()).expect("asks"), slice::from_ref(&run));
     let me = holder();
     runs.beat_now(Beat { holder: me.clone(), pid: 1, now_ms: 1, ttl_ms: 100 }).expect("beats");
     let lease =
         runs.take_now(run.clone(), me, super::glance()).expect("asks").expect("nobody is alive");
     assert_eq!(lease.epoch, 2);
-    assert!(runs.adrift(1, 10, super::glance()).expect("asks").is_empty());
+    assert!(runs.adrift(1, None, 10, super::glance()).expect("asks").is_empty());
     let there = events(&runs, &run).len() as u64;
     assert!(there >= seq);
     runs.append_now(append(&lease, there, &["on"])).expect("appends");

@@ -1,0 +1,195 @@
+//! What a driver does beside driving: it says that it is alive, wakes runs whose time has come, and
+//! takes up those that nobody drives.
+
+use std::sync::{Arc, PoisonError};
+
+use milepost_engine::ports::JournalError;
+use milepost_model::id::RunId;
+
+use crate::driver::{Driver, Inner};
+use crate::error::RunError;
+use crate::heartbeat::Permit;
+use crate::limits;
+use crate::sleepers::Due;
+
+impl Driver {
+    /// The right to begin something now. Where the last sign of life has run out, another one is
+    /// acknowledged first.
+    pub(crate) async fn permit(&self) -> Result<Permit, JournalError> {
+        self.announce().await?;
+        loop {
+            if let Some(permit) = self.inner.heartbeat.permit() {
+                return Ok(permit);
+            }
+            self.beat().await?;
+        }
+    }
+
+    /// Says that this process is alive, and waits until that is known.
+    async fn beat(&self) -> Result<(), JournalError> {
+        let Inner { heartbeat, journal, holder, .. } = &*self.inner;
+        let sent = heartbeat.sends();
+        let counts_for = journal.beat(holder).await?;
+        heartbeat.acknowledged(sent, counts_for);
+        Ok(())
+    }
+
+    /// Lets others know of this process, and listens for them, from the first run on.
+    async fn announce(&self) -> Result<(), JournalError> {
+        let first = || async {
+            let Inner { heartbeat, journal, holder, .. } = &*self.inner;
+            let sent = heartbeat.sends();
+            let counts_for = journal.announce(holder).await?;
+            heartbeat.acknowledged(sent, counts_for);
+            self.go_on_beating();
+            self.go_on_waking();
+            self.subscribe().await;
+            Ok(())
+        };
+        self.inner.announced.get_or_try_init(first).await.map(drop)
+    }
+
+    /// Says that this process is alive for as long as it drives something, and notices when it was
+    /// away.
+    fn go_on_beating(&self) {
+        let weak = Arc::downgrade(&self.inner);
+        tokio::spawn(async move {
+            while let Some(inner) = weak.upgrade() {
+                let driver = Driver { inner };
+                driver.tick().await;
+                let period = driver.inner.heartbeat.period();
+                drop(driver);
+                tokio::time::sleep(period).await;
+            }
+        });
+    }
+
+    async fn tick(&self) {
+        let Inner { heartbeat, watcher, journal, holder, acquiring, .. } = &*self.inner;
+        heartbeat.looks();
+        if let Ok(_nobody) = acquiring.try_write()
+            && watcher.is_empty()
+        {
+            heartbeat.rests();
+        }
+        if !watcher.is_empty() {
+            // One that cannot be written is missed; what may not begin without it waits for one.
+            let _ = self.beat().await;
+        }
+        if heartbeat.has_returned() {
+            let _nobody = acquiring.write().await;
+            // Whatever is held and not driven was taken by a request whose answer was lost. What
+            // cannot be given back now is taken by others when this process ends.
+            let _ = journal.disown(holder, watcher.driven_runs()).await;
+        }
+    }
+
+    /// A run waits for a time from here on, and for nothing else.
+    pub(crate) fn put_to_sleep(&self, run: &RunId, wake_ms: u64, now_ms: u64) {
+        if !self.ends() {
+            self.inner.watcher.sleepers.add(run, wake_ms, now_ms, self.now_ms());
+        }
+    }
+
+    /// Wakes runs when their time comes: one timer for all of them.
+    fn go_on_waking(&self) {
+        let weak = Arc::downgrade(&self.inner);
+        let watcher = Arc::clone(&self.inner.watcher);
+        let clock = Arc::clone(&self.inner.clock);
+        tokio::spawn(async move {
+            loop {
+                match watcher.sleepers.nap(clock()) {
+                    Some(nap) => {
+                        let changed = watcher.sleepers.changed.notified();
+                        let _ = tokio::time::timeout(nap, changed).await;
+                    }
+                    None => watcher.sleepers.changed.notified().await,
+                }
+                let Some(inner) = weak.upgrade() else { return };
+                Driver { inner }.wake_due().await;
+            }
+        });
+    }
+
+    /// Wakes the runs whose time has come.
+    async fn wake_due(&self) {
+        let (due, others) = self.inner.watcher.sleepers.due(self.now_ms());
+        let mut waking = tokio::task::JoinSet::new();
+        for Due { run, wake_ms } in due {
+            let delivery = self.inner.watcher.deliver();
+            let driver = self.clone();
+            waking.spawn(async move {
+                // One that another process woke first is that one's.
+                if let Err(error) = driver.acquire_at(&run, wake_ms).await
+                    && error.passes()
+                {
+                    driver.wake_later(&run, wake_ms);
+                }
+                drop(delivery);
+            });
+            if waking.len() >= limits::WOKEN {
+                waking.join_next().await;
+            }
+        }
+        waking.join_all().await;
+        if others {
+            // Looked for again with the next sweep.
+            let _ = self.adopt().await;
+        }
+    }
+
+    /// Wakes a run a little later than at its time, because it could not be done then.
+    fn wake_later(&self, run: &RunId, wake_ms: u64) {
+        let later = u64::try_from(limits::WRITE_AGAIN.as_millis()).unwrap_or(u64::MAX);
+        self.put_to_sleep(run, wake_ms, wake_ms.saturating_sub(later));
+    }
+
+    /// Drives whatever nobody drives, and learns when the next run is due. Runs that this process
+    /// cannot drive, because their world is not here or a later version wrote them, take no others'
+    /// turn: the next look goes on behind them.
+    pub(crate) async fn adopt(&self) -> Result<(), RunError> {
+        if self.ends() {
+            return Ok(());
+        }
+        let Inner { journal, heartbeat, swept, watcher, .. } = &*self.inner;
+        let (mut swept, mut left_alone) = (swept.lock().await, 0);
+        loop {
+            let takeover = heartbeat.takeover();
+            let page = journal.orphaned(swept.as_ref(), limits::ADOPTED, takeover).await?;
+            for run in &page {
+                // A run that cannot be acquired is reported when somebody asks for it.
+                let is_ours = self.acquire_run(run).await.unwrap_or(false);
+                left_alone += usize::from(!is_ours);
+            }
+            *swept = page.last().filter(|_| page.len() == limits::ADOPTED).cloned();
+            if swept.is_none() || left_alone >= limits::LEFT_ALONE {
+                break;
+            }
+        }
+        if heartbeat.was_set_back() {
+            for run in journal.dated_ahead(limits::LEFT_ALONE).await? {
+                if !watcher.sleepers.contains(&run) {
+                    // One that cannot be acquired is due once the clock has come so far again.
+                    let _ = self.acquire_run(&run).await;
+                }
+            }
+        }
+        watcher.sleepers.watch(journal.next_wake().await?);
+        Ok(())
+    }
+
+    /// Listens for wake-ups. Without it, messages are found by looking now and then.
+    async fn subscribe(&self) {
+        let inner = &self.inner;
+        let weak = Arc::downgrade(&inner.watcher);
+        let wake = Arc::new(move || {
+            if let Some(watcher) = weak.upgrade() {
+                watcher.wake();
+            }
+        });
+        if let Ok(subscription) = inner.dispatch.subscribe(&inner.holder, wake).await {
+            let mut kept = inner.subscription.lock().unwrap_or_else(PoisonError::into_inner);
+            *kept = Some(subscription);
+        }
+    }
+}
