@@ -92,8 +92,6 @@ pub(crate) struct ActiveRun {
     pub(crate) turned: Notify,
     /// It stands still because there is no room on the disk.
     pub(crate) stalled: AtomicBool,
-    /// Something has happened in it that is not written down yet: its process must not end.
-    pub(crate) unwritten: AtomicBool,
     /// Held while something is written down and not shown yet.
     pub(crate) writing: tokio::sync::Mutex<()>,
     shown: Mutex<Shown>,
@@ -114,11 +112,10 @@ struct Shown {
 impl ActiveRun {
     pub(crate) fn new(written: WrittenRun) -> ActiveRun {
         let (told, moved, turned) = (Notify::new(), Notify::new(), Notify::new());
-        let (stalled, unwritten) = (AtomicBool::new(false), AtomicBool::new(false));
-        let writing = tokio::sync::Mutex::new(());
+        let (stalled, writing) = (AtomicBool::new(false), tokio::sync::Mutex::new(()));
         let progress = Progress::of(&written.flow, &written.state);
         let shown = Mutex::new(Shown { written, unseen: 0, progress, left: false });
-        ActiveRun { told, moved, turned, stalled, unwritten, writing, shown }
+        ActiveRun { told, moved, turned, stalled, writing, shown }
     }
 
     fn shown(&self) -> MutexGuard<'_, Shown> {

@@ -53,13 +53,17 @@ impl Driver {
     /// away.
     fn go_on_beating(&self) {
         let weak = Arc::downgrade(&self.inner);
+        let heartbeat = Arc::clone(&self.inner.heartbeat);
+        heartbeat.looks();
         tokio::spawn(async move {
-            while let Some(inner) = weak.upgrade() {
+            // The first sign of life has just been given.
+            let mut period = heartbeat.period();
+            loop {
+                tokio::time::sleep(period).await;
+                let Some(inner) = weak.upgrade() else { return };
                 let driver = Driver { inner };
                 driver.tick().await;
-                let period = driver.inner.heartbeat.period();
-                drop(driver);
-                tokio::time::sleep(period).await;
+                period = heartbeat.period();
             }
         });
     }

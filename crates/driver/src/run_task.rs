@@ -504,15 +504,11 @@ impl RunTask {
             (standing.wake_ms, standing.ended_ms) = (None, None);
             match self.driver.inner.journal.append_from_reserve(append).await {
                 Err(JournalError::Full) => {
-                    self.active.unwritten.store(true, Ordering::Relaxed);
                     self.say_stalled(true);
                     tokio::time::sleep(limits::WRITE_AGAIN).await;
                 }
                 Err(JournalError::Busy) => tokio::time::sleep(limits::WRITE_AGAIN).await,
-                written => {
-                    self.active.unwritten.store(false, Ordering::Relaxed);
-                    return written;
-                }
+                written => return written,
             }
         }
         Ok(())

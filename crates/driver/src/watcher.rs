@@ -465,8 +465,7 @@ impl RunWatcher {
             let goes_on = status == Status::Running && !self.waits_below(run).await.unwrap_or(true);
             // One that has ended is about to tell the run above it.
             let moves = goes_on || calls || status.has_ended();
-            let unwritten = active.unwritten.load(Ordering::Relaxed);
-            if unwritten || (moves && self.writes(Some(active)).is_ok()) {
+            if moves && self.writes(Some(active)).is_ok() {
                 return false;
             }
         }
