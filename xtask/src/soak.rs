@@ -57,6 +57,12 @@ const AREAS: &[Area] = &[
             ("MILEPOST_STOP_MS", 9_000),
         ],
     },
+    Area {
+        name: "runs",
+        package: "milepost-cli",
+        tests: &["sleeping::"],
+        counts: &[("MILEPOST_SLEEPERS", 10_000), ("MILEPOST_SLEEPERS_MS", 60_000)],
+    },
 ];
 
 /// Where simulations begin.

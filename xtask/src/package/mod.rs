@@ -154,9 +154,15 @@ fn host(workspace: &Workspace) -> Result<String> {
 /// Whether a binary can be told to let things go wrong, which is for tests alone: it names a
 /// variable by which that is told.
 fn has_faults(bytes: &[u8]) -> bool {
-    let names: [&[u8]; 3] = [b"MILEPOST_FAIL", b"MILEPOST_CLOCK", b"MILEPOST_DISK"];
+    let names: [&[u8]; 5] = [
+        b"MILEPOST_FAIL",
+        b"MILEPOST_CLOCK",
+        b"MILEPOST_DISK",
+        b"MILEPOST_LEASE_MS",
+        b"MILEPOST_ARRIVES_MS",
+    ];
     let is_name = |at: &[u8]| at[0] == b'M' && names.iter().any(|name| at.starts_with(name));
-    bytes.windows(14).any(is_name)
+    bytes.windows(19).any(is_name)
 }
 
 /// Whether an ELF file of 64 bits asks for no loader.

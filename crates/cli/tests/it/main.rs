@@ -50,6 +50,8 @@ mod serve;
 mod server;
 mod shells;
 mod side_by_side;
+#[cfg(target_os = "linux")]
+mod sleeping;
 mod snapshots;
 mod status;
 #[cfg(unix)]

@@ -2,16 +2,16 @@
 //! look for runs to take up: whoever lives keeps its runs, whatever the clocks say.
 
 use std::collections::BTreeMap;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::Place;
 use crate::runs::depot;
 use crate::server::{Server, json as answer};
+use crate::{Place, finish};
 
 /// When something that has to happen counts as not happening. No test measures time by it.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -132,4 +132,91 @@ fn a_process_that_was_stopped_keeps_its_run() {
         let unknown = events(&place).iter().any(|event| event["event"] == "attempt_unknown");
         assert!(!unknown, "round {round}: somebody was asked");
     }
+}
+
+/// Whether a process is stopped; nothing once it is gone.
+#[cfg(target_os = "linux")]
+fn is_stopped(child: &Child) -> Option<bool> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
+    let state = stat.rsplit_once(") ")?.1.chars().next()?;
+    (state != 'Z').then_some(state == 'T')
+}
+
+/// The run of a place once another process has taken it over and asks about a write; nothing when
+/// there is no run, or nothing to ask.
+#[cfg(target_os = "linux")]
+fn taken_over(place: &Place) -> Option<String> {
+    let began = Instant::now();
+    loop {
+        let runs = place.run(["runs", "--json"]).ends(0).json();
+        let run = runs["runs"][0]["run_id"].as_str()?.to_owned();
+        let view = place.run(["show", &run, "--json"]).ends(0).json();
+        if view["waiting"][0]["kind"] == "decision" {
+            return Some(run);
+        }
+        if view["status"] == "succeeded" {
+            return None;
+        }
+        assert!(began.elapsed() < PATIENCE, "nobody takes it over: {view}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Says as a person that the write a run asks about did not happen.
+#[cfg(target_os = "linux")]
+fn say_that_it_did_not_happen(place: &Place, run: &str) {
+    let binary = env!("CARGO_BIN_EXE_milepost");
+    let line = format!("exec {binary} decide {run} --outcome did-not-happen");
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).current_dir(place.path(""));
+    command.env("HOME", place.root.path().join("home")).env("NO_COLOR", "1");
+    command.env("MILEPOST_ARRIVES_MS", "0").env("MILEPOST_LEASE_MS", "400");
+    let said = finish(&mut command, "y\n");
+    assert_eq!(said.code, 0, "{}", said.out);
+}
+
+/// A process that sleeps between deciding on a write and sending it: another one takes over, a
+/// person says that it did not happen, and it is sent. The first one wakes, and sends nothing.
+#[test]
+#[cfg(target_os = "linux")]
+fn who_wakes_late_sends_nothing_that_was_decided_before() {
+    let asked: usize = std::thread::scope(|scope| {
+        let rounds: Vec<_> =
+            (1..=5).map(|number| scope.spawn(move || usize::from(wakes_late(number)))).collect();
+        rounds.into_iter().map(|round| round.join().expect("holds")).sum()
+    });
+    assert!(asked > 1, "only {asked} were asked about a write");
+}
+
+/// The same with a process that sleeps after one of its commits; whether somebody was asked.
+#[cfg(target_os = "linux")]
+fn wakes_late(number: usize) -> bool {
+    let ledger = Ledger::new(Duration::ZERO);
+    let place = depot(&ledger.server);
+    place.put("many.yaml", &workflow(1));
+    let mut command = place.command();
+    command.env("MILEPOST_LEASE_MS", "400");
+    command.env("MILEPOST_FAIL", format!("stops-after@commit:{number}"));
+    command.args(["run", "many.yaml", "--json"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("starts");
+    let began = Instant::now();
+    while is_stopped(&child) == Some(false) {
+        assert!(began.elapsed() < PATIENCE, "commit {number}: it goes on and on");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let before = ledger.writes().len();
+    let beside = Beside::start(&place, Some(400));
+    let run = taken_over(&place);
+    if let Some(run) = &run {
+        say_that_it_did_not_happen(&place, run);
+        assert!(ledger.writes().len() > before, "commit {number}: it is sent now");
+    }
+    drop(beside);
+    signal(&child, Signal::CONT);
+    let output = child.wait_with_output().expect("ends");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let took = ledger.writes();
+    assert!(took.values().all(|times| *times == 1), "commit {number}: {took:?}\n{told}");
+    run.is_some()
 }

@@ -32,6 +32,8 @@ pub enum Fault {
     Dies,
     /// The process ends at once, after it was done.
     DiesAfter,
+    /// The process is stopped after it was done, and goes on when somebody wakes it.
+    StopsAfter,
 }
 
 /// Asked before every call.
@@ -50,6 +52,7 @@ pub fn faults(text: &str) -> Option<Faults> {
     let fault = match fault {
         "dies" => Fault::Dies,
         "dies-after" => Fault::DiesAfter,
+        "stops-after" => Fault::StopsAfter,
         "io" => Fault::Io,
         "late" => Fault::Late,
         "full" => Fault::Full,
@@ -77,6 +80,16 @@ pub fn faults(text: &str) -> Option<Faults> {
     }))
 }
 
+/// Stops this process, where a process can be stopped.
+fn stop() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Signal, getpid, kill_process};
+        // One that cannot be stopped goes on.
+        let _ = kill_process(getpid(), Signal::STOP);
+    }
+}
+
 /// Makes a call, unless it is to go wrong.
 pub(super) fn at<T>(
     faults: Option<&Faults>,
@@ -96,6 +109,11 @@ pub(super) fn at<T>(
         Some(Fault::DiesAfter) => {
             call()?;
             std::process::abort()
+        }
+        Some(Fault::StopsAfter) => {
+            let done = call()?;
+            stop();
+            Ok(done)
         }
     }
 }

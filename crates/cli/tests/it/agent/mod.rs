@@ -36,7 +36,7 @@ const TWICE: usize = 32 * 1024;
 
 /// A client of one server, which checks every result of a tool against the schema of it.
 pub(crate) struct Agent {
-    client: Client,
+    pub(crate) client: Client,
     schemas: HashMap<String, jsonschema::Validator>,
 }
 
@@ -85,7 +85,7 @@ impl Agent {
     }
 
     /// Calls a tool that succeeds.
-    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         let answer = self.ask(tool, arguments);
         let result = &answer["result"];
         assert_ne!(result["isError"], true, "{tool} {arguments}: {answer}");
