@@ -289,6 +289,16 @@ fn fill(path: &Path) {
 /// Answers that arrive while the disk is full are written down, and nobody is asked about them.
 #[test]
 fn answers_that_arrive_on_a_full_disk_are_kept() {
+    keeps_answers(Duration::ZERO);
+}
+
+/// Also when they arrive so late that the last sign of life has run out, and none can be written.
+#[test]
+fn answers_that_arrive_late_on_a_full_disk_are_kept() {
+    keeps_answers(Duration::from_secs(1));
+}
+
+fn keeps_answers(after: Duration) {
     let full: Arc<Mutex<Option<PathBuf>>> = Arc::default();
     let (posts, filler) = (Arc::new(Barrier::new(4)), Arc::clone(&full));
     let server = Server::start(move |request| {
@@ -296,6 +306,7 @@ fn answers_that_arrive_on_a_full_disk_are_kept() {
         if request.body.contains("first") {
             if posts.wait().is_leader() {
                 fill(filler.lock().expect("nobody panics").as_ref().expect("is told"));
+                std::thread::sleep(after);
             }
             posts.wait();
         }
@@ -314,7 +325,9 @@ fn answers_that_arrive_on_a_full_disk_are_kept() {
          as: n, concurrency: 4, run: things things:create, body: {first: '${{ n }}'}}\n  - {id: \
          last, run: things things:create, body: {of: '${{ steps.each.output }}'}}\n",
     );
-    let ran = place.run(["run", "four.yaml"]).ends(75);
+    let mut command = place.command();
+    command.env("MILEPOST_LEASE_MS", "600").args(["run", "four.yaml"]);
+    let ran = finish(&mut command, "").ends(75);
     assert!(ran.err.contains("make room on the disk"), "{}", ran.err);
     assert_eq!(server.seen().len(), 4, "nothing new begins");
     fs::remove_file(&path).expect("makes room");
