@@ -287,11 +287,16 @@ impl Driver {
         Ok(pin.world)
     }
 
-    /// What a run is canceled with whose world is not here; the error for one that is to go on.
+    /// What a run is canceled with whose world is not here, or moved to another one; the error for
+    /// one that is to go on as it is.
     async fn without_world(&self, run: &RunId, error: RunError) -> Result<OpenWorld, RunError> {
         let pending = self.inner.journal.pending(run).await?;
-        let cancels = |message: &Message| matches!(message.signal, Ok(Signal::Cancel { .. }));
-        if !pending.iter().any(cancels) {
+        let leaves = |message: &Message| match &message.signal {
+            Ok(Signal::Cancel { .. }) => true,
+            Ok(Signal::Resume { resumption, .. }) => resumption.world.is_some(),
+            _ => false,
+        };
+        if !pending.iter().any(leaves) {
             return Err(error);
         }
         let (failure, sender) = (failure_of(&error), Arc::clone(&self.inner.sender));

@@ -1,4 +1,5 @@
-//! Ends runs whose world is gone: they can be canceled, and nothing is sent in them.
+//! For runs whose world is gone: they can be canceled or moved to another one, and nothing is sent
+//! in theirs.
 
 use std::sync::Arc;
 

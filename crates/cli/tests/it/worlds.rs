@@ -296,6 +296,27 @@ fn resuming_on_the_newest_catalogs_shows_every_address_that_changes() {
     assert_eq!((projects.own.seen().len(), projects.other.seen().len()), (2, 1));
 }
 
+/// What is lost of a world keeps no run in it: somebody may move it to what there is now.
+#[test]
+fn a_run_whose_document_is_lost_can_go_on_with_another() {
+    let fails = Server::start(|_| answer(500, &json!({})));
+    let projects = Projects { own: fails, ..Projects::new() };
+    projects.import("a", &projects.own.url);
+    let make = "workflow: w\nsteps: [{id: a, run: depot parts:list, retry: {max_attempts: 1}}]\n";
+    let run = projects.waiting("w", make, 1);
+    projects.place.put("a/depot.yaml", &format!("{DEPOT}\nx-newer: true\n"));
+    projects.import("a", &projects.other.url);
+    let kept = projects.place.root.path().join("home/.local/share/milepost/documents");
+    fs::remove_dir_all(&kept).expect("is lost");
+    let stays = projects.say("a", &format!("resume {run}"));
+    assert!(stays.err.contains("RUN_WORLD_MISSING"), "{}", stays.err);
+    let plan = projects.say("a", &format!("resume {run} --latest-catalogs --plan")).ends(0).out;
+    assert!(plan.contains("address of depot"), "{plan}");
+    projects.say("a", &format!("resume {run} --latest-catalogs --yes")).ends(0);
+    let sent: Vec<String> = projects.other.seen().into_iter().map(|one| one.target).collect();
+    assert_eq!(sent, ["/parts"]);
+}
+
 /// A folder that is gone leaves its runs where they are, says so, and no others.
 #[test]
 fn a_run_without_its_folder_is_left_alone_and_says_so() {

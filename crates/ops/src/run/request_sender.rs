@@ -136,6 +136,12 @@ impl CatalogSender {
         Ok((Arc::new(CatalogSender { place, shared }), pin))
     }
 
+    /// The sender for what there is now where a run belongs.
+    pub(crate) fn live_for(&self, head: &RunCreated) -> Arc<CatalogSender> {
+        let place = Arc::new(self.shared.worlds.live(head));
+        Arc::new(CatalogSender { place, shared: Arc::clone(&self.shared) })
+    }
+
     /// The world of a run of a workflow that is about to begin: a part of this one, where this is
     /// that of the run above it.
     pub(crate) fn begins(

@@ -12,8 +12,8 @@ use milepost_engine::resume::{
 };
 use milepost_engine::signal::{Reply, Signal, resumed_text};
 use milepost_engine::state::{End, Phase, State, Status};
-use milepost_engine::world::WorldChange;
 pub use milepost_engine::world::WorldPart;
+use milepost_engine::world::{MissingWorld, WorldChange};
 use milepost_engine::{Flow, Key, sentinel};
 use milepost_model::hint::Hint;
 use milepost_model::id::RunId;
@@ -267,7 +267,7 @@ impl Later for Resume {
             true => snapshot,
             false => pinned(runs, snapshot).await?,
         };
-        let sender = world(writer, &snapshot).await?;
+        let sender = world_to_leave(writer, &snapshot, request.versions()).await?;
         no_secrets(
             &sender.place().writer,
             &view,
@@ -409,6 +409,28 @@ async fn uncounted(writer: &Writer, state: &State) -> Option<RunId> {
 async fn world(writer: &Writer, snapshot: &Snapshot) -> Result<Arc<CatalogSender>, Problem> {
     let opened = writer.sender()?.world_of(&snapshot.state.head).await;
     opened.map(|(sender, _)| sender).map_err(|missing| world_missing(&snapshot.run, &missing))
+}
+
+/// The same for a run that may be about to move to another world: what is missing of the one that
+/// it leaves does not keep it there.
+async fn world_to_leave(
+    writer: &Writer,
+    snapshot: &Snapshot,
+    versions: Versions,
+) -> Result<Arc<CatalogSender>, Problem> {
+    let (sender, head) = (writer.sender()?, &snapshot.state.head);
+    let missing = match sender.world_of(head).await {
+        Ok((opened, _)) => return Ok(opened),
+        Err(missing) => missing,
+    };
+    let is_lost = matches!(
+        missing,
+        MissingWorld::Workflow { .. } | MissingWorld::Record { .. } | MissingWorld::Document { .. }
+    );
+    match versions {
+        Versions::Latest | Versions::LatestCatalogs if is_lost => Ok(sender.live_for(head)),
+        _ => Err(world_missing(&snapshot.run, &missing)),
+    }
 }
 
 /// A run that has not ended gets its world before it is told how to go on: that is an event of its

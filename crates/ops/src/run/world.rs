@@ -298,6 +298,12 @@ impl Worlds {
         Some(opened)
     }
 
+    /// What there is now where a run belongs, for one whose own world is not complete.
+    pub(crate) fn live(&self, head: &RunCreated) -> OpenedWorld {
+        let config = head.world.as_ref().and_then(|world| world.config.as_deref());
+        OpenedWorld::live(self.workspace(&head.workspace, config))
+    }
+
     /// The world of a run; one that was started without gets that of its workspace as it is now,
     /// which is to be recorded.
     pub(crate) async fn open(
