@@ -62,7 +62,7 @@ impl Shelf {
         let known = known.filter(|pin| Arc::ptr_eq(&pin.record, record));
         if let Some(pin) = known.as_ref()
             && pin.mark.is_some_and(|mark| self.catalogs().is_untouched(record, mark))
-            && self.documents().has(pin.document)
+            && self.documents().renew(pin.document)
         {
             return Ok(Arc::clone(pin));
         }
@@ -81,11 +81,11 @@ impl Shelf {
         // One that was read whole before need not be read for its hash.
         let mark = self.load(record)?.mark();
         let mark = mark.filter(|mark| catalogs.is_untouched(record, *mark));
-        if mark.is_some() && kept.has(record.source_sha256) {
+        if mark.is_some() && kept.renew(record.source_sha256) {
             return Ok((record.source_sha256, mark));
         }
         let now = catalogs.document_now(record).map_err(|error| problems::of_file(&error))?;
-        if !kept.has(now.sha256) {
+        if !kept.renew(now.sha256) {
             let done = kept.keep(now.sha256, &now.bytes);
             done.map_err(|error| problems::of_file(&error))?;
         }

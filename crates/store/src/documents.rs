@@ -32,14 +32,20 @@ impl KeptDocuments {
         self.file(hash).is_file()
     }
 
+    /// The same for a run that is about to begin: one that is there counts as just written.
+    pub fn renew(&self, hash: Digest) -> bool {
+        let file = fs::File::options().write(true).open(self.file(hash));
+        file.is_ok_and(|file| file.set_modified(SystemTime::now()).is_ok())
+    }
+
     /// Keeps a document under its hash, once.
     pub fn keep(&self, hash: Digest, bytes: &[u8]) -> Result<(), FileError> {
         file::make_directory(&self.path, Readers::Owner)?;
         let manner =
             Manner { replace: Replace::No, readers: Readers::Owner, lasting: Lasting::Synced };
         match file::write(&self.file(hash), bytes, manner) {
-            Ok(()) | Err(FileError::Exists { .. }) => Ok(()),
-            Err(error) => Err(error),
+            Err(FileError::Exists { .. }) => Ok(()),
+            written => written,
         }
     }
 

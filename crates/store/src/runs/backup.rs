@@ -121,7 +121,7 @@ pub(super) fn restore(from: &Path, directory: &Path) -> Result<RestoreReport, Ru
     }
     file::make_directory(directory, file::Readers::Owner)?;
     let _lock = Lock::of(directory)?;
-    let (_usage, before, _) = Usage::begin(directory)?;
+    let (_usage, before) = Usage::begin(directory)?;
     if before == Before::GoesOn {
         return Err(RunsError::Busy);
     }

@@ -148,7 +148,7 @@ impl Runs {
     /// crash the file is looked at in the background.
     pub fn open(directory: &Path, options: OpenOptions) -> Result<Runs, RunsError> {
         file::make_directory(directory, file::Readers::Owner)?;
-        let (mut usage, before, _) = Usage::begin(directory)?;
+        let (mut usage, before) = Usage::begin(directory)?;
         let is_first = before != Before::GoesOn;
         let evidence = is_first.then(|| Evidence::gather(directory));
         let (connection, key) = schema::open(directory)?;

@@ -2,9 +2,9 @@
 //!
 //! Every process holds a shared lock on one file for as long as it has the runs open. Who gets it
 //! alone is the first one in or the last one out: the first marks the file, the last takes the mark
-//! back. A mark that the first one finds was left by a crash. Behind the mark is the start of the
-//! machine that it was made in. The file keeps its length, which a disk syncs several times as fast
-//! as one that changes it. The first one in looks at what was left before it lets others in.
+//! back. A mark that the first one finds was left by a crash. The file keeps its length, which a disk
+//! syncs several times as fast as one that changes it. The first one in looks at what was left
+//! before it lets others in.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -41,19 +41,19 @@ pub(super) enum Before {
 impl Usage {
     /// Takes part in using the runs. Whoever is the first one in keeps others out until it lets
     /// them in with [`Usage::share`].
-    pub(super) fn begin(directory: &Path) -> Result<(Usage, Before, Option<String>), FileError> {
+    pub(super) fn begin(directory: &Path) -> Result<(Usage, Before), FileError> {
         let path = directory.join(FILE);
         let fail = |error| FileError::of(&path, error);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         file::owner_only(&mut options);
         let mut file = options.open(&path).map_err(fail)?;
-        let (before, boot) = match file.try_lock() {
+        let before = match file.try_lock() {
             Ok(()) => look_back(&mut file).map_err(fail)?,
-            Err(TryLockError::WouldBlock) => (Before::GoesOn, None),
+            Err(TryLockError::WouldBlock) => Before::GoesOn,
             Err(TryLockError::Error(error)) => return Err(fail(error)),
         };
-        Ok((Usage { file, directory: directory.to_owned() }, before, boot))
+        Ok((Usage { file, directory: directory.to_owned() }, before))
     }
 
     /// Lets others in, and marks the file.
@@ -83,26 +83,19 @@ impl Usage {
     }
 }
 
-/// How the last use ended, for the first one in, and in which start of the machine it was.
-fn look_back(file: &mut File) -> io::Result<(Before, Option<String>)> {
+/// How the last use ended, for the first one in.
+fn look_back(file: &mut File) -> io::Result<Before> {
     let mut found = Vec::new();
-    let most = OPEN.len() + limits::BOOT_ID_BYTES;
-    Read::by_ref(file).take(most as u64).read_to_end(&mut found)?;
+    Read::by_ref(file).take(DONE.len() as u64).read_to_end(&mut found)?;
     // Whatever else it says, nobody said that the end was in order.
-    let marked = !found.is_empty() && !found.starts_with(DONE);
-    let boot = found.get(OPEN.len()..).and_then(|boot| std::str::from_utf8(boot).ok());
-    let boot = boot.map(str::trim).filter(|boot| !boot.is_empty()).map(str::to_owned);
-    Ok((if marked { Before::Crashed } else { Before::InOrder }, boot))
+    let marked = !found.is_empty() && found != DONE;
+    Ok(if marked { Before::Crashed } else { Before::InOrder })
 }
 
 /// Of one length, whatever it says.
 fn mark(file: &mut File, what: &[u8]) -> io::Result<()> {
     file.rewind()?;
-    file.write_all(what)?;
-    match progress::boot() {
-        Some(boot) => writeln!(file, "{boot}"),
-        None => Ok(()),
-    }
+    file.write_all(what)
 }
 
 /// The lock is only ever held alone for a moment, but a process may be stopped in it.
