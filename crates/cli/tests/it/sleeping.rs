@@ -1,6 +1,7 @@
 //! Runs that wait for a time: they cost a row each, and every one of them wakes in time.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
@@ -55,12 +56,17 @@ fn all(place: &Place) -> Vec<Value> {
         let mut words = vec!["runs", "--json", "--limit", "100"];
         words.extend(cursor.iter().flat_map(|cursor| ["--cursor", cursor.as_str()]));
         let mut page = place.run(words).ends(0).json();
-        all.extend(page["runs"].as_array_mut().expect("a list").drain(..));
+        all.append(page["runs"].as_array_mut().expect("a list"));
         match page["next_cursor"].as_str() {
             Some(next) => cursor = Some(next.to_owned()),
             None => return all,
         }
     }
+}
+
+/// Tells a figure to whoever asked for it.
+fn told(line: &str) {
+    drop(writeln!(std::io::stderr(), "{line}"));
 }
 
 /// Starts a run that sleeps until a time.
@@ -93,10 +99,10 @@ fn runs_that_sleep_cost_a_row_and_wake_in_time() {
     assert!(now_ms() + idle_ms < first_ms, "starting them took too long");
     std::thread::sleep(Duration::from_millis(first_ms - idle_ms - now_ms()));
     let (computed_before, during_kib) = (computed(pid), memory_kib(pid));
-    std::thread::sleep(IDLE - Duration::from_millis(500));
+    std::thread::sleep(IDLE.saturating_sub(Duration::from_millis(500)));
     let computed = computed(pid) - computed_before;
     let more_kib = during_kib.saturating_sub(before_kib);
-    println!("{sleepers} sleep: {more_kib} KiB more, {computed} ticks in {IDLE:?}");
+    told(&format!("{sleepers} sleep: {more_kib} KiB more, {computed} ticks in {IDLE:?}"));
     assert!(more_kib <= MEMORY_KIB, "{sleepers} runs that sleep take {more_kib} KiB");
     // A look at the journal every two seconds, and nothing for each of them.
     assert!(computed <= 4, "{computed} hundredths of a second of computing while all sleep");
@@ -114,6 +120,6 @@ fn runs_that_sleep_cost_a_row_and_wake_in_time() {
         assert!(woke_ms >= at_ms, "{run} wakes too early: {at_ms}");
         latest = latest.max(woke_ms - at_ms);
     }
-    println!("the latest of {sleepers} woke {latest} ms late");
+    told(&format!("the latest of {sleepers} woke {latest} ms late"));
     assert!(planned.is_empty() && latest <= LATE_MS, "{latest} ms late; missing: {planned:?}");
 }

@@ -54,8 +54,8 @@ impl Observer {
             Sign::Held => limits::held_ttl(),
             // Without a file and off the list it has withdrawn, or was buried.
             Sign::Missing if mark.is_none() => return false,
-            // A heartbeat without a lock is what is left in a copy, or where there are no locks. One
-            // that ran out long ago is nobody's; for others this process takes its time.
+            // A heartbeat without a lock is what is left in a copy, or where there are no locks.
+            // One that ran out long ago is nobody's; for others this process takes its time.
             Sign::Missing if mark.is_some_and(|until| is_long_past(until, glance.now_ms)) => {
                 return false;
             }

@@ -2,8 +2,8 @@
 //!
 //! Every process holds a shared lock on one file for as long as it has the runs open. Who gets it
 //! alone is the first one in or the last one out: the first marks the file, the last takes the mark
-//! back. A mark that the first one finds was left by a crash. The file keeps its length, which a disk
-//! syncs several times as fast as one that changes it. The first one in looks at what was left
+//! back. A mark that the first one finds was left by a crash. The file keeps its length, which a
+//! disk syncs several times as fast as one that changes it. The first one in looks at what was left
 //! before it lets others in.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
