@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use milepost_engine::ports::JournalError;
+use milepost_engine::ports::{JournalError, Takeover};
 use milepost_model::id::RunId;
 
 use crate::driver::{Driver, Inner};
@@ -82,9 +82,10 @@ impl Driver {
         }
         if heartbeat.has_returned() {
             let _nobody = acquiring.write().await;
-            // Whatever is held and not driven was taken by a request whose answer was lost. What
-            // cannot be given back now is taken by others when this process ends.
-            let _ = journal.disown(holder, watcher.driven_runs()).await;
+            // Whatever is held and not driven was taken by a request whose answer was lost.
+            if journal.disown(holder, watcher.driven_runs()).await.is_err() {
+                heartbeat.returns_again();
+            }
         }
     }
 
@@ -101,16 +102,20 @@ impl Driver {
         let watcher = Arc::clone(&self.inner.watcher);
         let clock = Arc::clone(&self.inner.clock);
         tokio::spawn(async move {
+            let sleepers = &watcher.sleepers;
             loop {
-                match watcher.sleepers.nap(clock()) {
-                    Some(nap) => {
-                        let changed = watcher.sleepers.changed.notified();
-                        let _ = tokio::time::timeout(nap, changed).await;
-                    }
-                    None => watcher.sleepers.changed.notified().await,
-                }
+                let nap = sleepers.nap(clock());
+                let is_told = tokio::select! {
+                    () = sleepers.told.notified() => true,
+                    () = sleepers.changed.notified() => false,
+                    () = tokio::time::sleep(nap.unwrap_or_default()), if nap.is_some() => false,
+                };
                 let Some(inner) = weak.upgrade() else { return };
-                Driver { inner }.wake_due().await;
+                let driver = Driver { inner };
+                if is_told {
+                    driver.hear_sleepers().await;
+                }
+                driver.wake_due().await;
             }
         });
     }
@@ -118,27 +123,37 @@ impl Driver {
     /// Wakes the runs whose time has come.
     async fn wake_due(&self) {
         let (due, others) = self.inner.watcher.sleepers.due(self.now_ms());
-        let mut waking = tokio::task::JoinSet::new();
         for Due { run, wake_ms } in due {
+            let turn = Arc::clone(&self.inner.waking).acquire_owned().await;
             let delivery = self.inner.watcher.deliver();
             let driver = self.clone();
-            waking.spawn(async move {
+            tokio::spawn(async move {
                 // One that another process woke first is that one's.
                 if let Err(error) = driver.acquire_at(&run, wake_ms).await
                     && error.passes()
                 {
                     driver.wake_later(&run, wake_ms);
                 }
-                drop(delivery);
+                driver.inner.watcher.sleepers.tried(&run);
+                drop((delivery, turn));
             });
-            if waking.len() >= limits::WOKEN {
-                waking.join_next().await;
-            }
         }
-        waking.join_all().await;
         if others {
             // Looked for again with the next sweep.
             let _ = self.adopt().await;
+        }
+    }
+
+    /// Takes up those of the sleeping runs that somebody told something, so that who tells them
+    /// need not stay until they wake.
+    async fn hear_sleepers(&self) {
+        let Inner { journal, watcher, .. } = &*self.inner;
+        // What cannot be found out now is done by whoever told them.
+        let found = journal.orphaned(None, limits::LEFT_ALONE, Takeover::Free).await;
+        for run in found.unwrap_or_default() {
+            if watcher.sleepers.contains(&run) {
+                let _ = self.acquire_run(&run).await;
+            }
         }
     }
 
@@ -178,7 +193,12 @@ impl Driver {
                 }
             }
         }
-        watcher.sleepers.watch(journal.next_wake().await?);
+        let next_wake = journal.next_wake().await?;
+        if next_wake.is_some() {
+            // Others can see that somebody is there to wake what sleeps.
+            self.announce().await?;
+        }
+        watcher.sleepers.watch(next_wake);
         Ok(())
     }
 

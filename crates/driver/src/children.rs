@@ -207,6 +207,9 @@ impl Driver {
         let Ok(id) = message(&format!("align:{}:{}:{}", child.run, above.seq, state.seq)) else {
             return Ok(());
         };
+        if child.permit.as_ref().is_some_and(|permit| !permit.holds()) {
+            return Ok(());
+        }
         self.tell(&child.run, &id, &signal, limits::CHILD_TOLD).await.map(drop)
     }
 
@@ -251,6 +254,11 @@ impl Driver {
     async fn begin_child(&self, child: &Child) -> Result<(), Hindrance> {
         let above = self.inner.watcher.written(&child.parent).await?;
         if above.state.paused {
+            return Ok(());
+        }
+        if above.state.canceling.is_some() && !above.flow.is_finally(&child.key) {
+            let end = ChildEnd { outcome: ChildOutcome::Canceled, spent: Spent::default() };
+            self.child_ended(child, 0, end).await;
             return Ok(());
         }
         let head = &above.state.head;

@@ -18,7 +18,7 @@ use milepost_engine::state::{State, StepStatus};
 use milepost_engine::world::RunWorld;
 use milepost_engine::{Key, view};
 use milepost_model::id::RunId;
-use tokio::sync::{OnceCell, RwLock};
+use tokio::sync::{OnceCell, RwLock, Semaphore};
 use tokio::time::Instant;
 use tracing::Instrument;
 
@@ -79,6 +79,8 @@ pub(crate) struct Inner {
     pub(crate) acquiring: RwLock<()>,
     /// Held while one run is acquired: two requests for one lease would take it from each other.
     claims: [tokio::sync::Mutex<()>; limits::CLAIMS],
+    /// Runs that may be woken at the same time.
+    pub(crate) waking: Arc<Semaphore>,
     /// How far the last look for runs that nobody drives came.
     pub(crate) swept: tokio::sync::Mutex<Option<RunId>>,
     pub(crate) subscription: Mutex<Option<Subscription>>,
@@ -89,6 +91,15 @@ struct Known {
     head: RunCreated,
     world: OpenWorld,
     /// Its world is not here, and it is only taken to be canceled.
+    lacks_world: bool,
+}
+
+/// A run whose lease this process has.
+struct Taken {
+    interpreter: Interpreter,
+    decision: Decision,
+    written: WrittenRun,
+    sender: Arc<dyn RequestSender>,
     lacks_world: bool,
 }
 
@@ -125,6 +136,7 @@ impl Driver {
             heartbeat,
             acquiring: RwLock::default(),
             claims: std::array::from_fn(|_| tokio::sync::Mutex::default()),
+            waking: Arc::new(Semaphore::new(limits::WOKEN)),
             swept: tokio::sync::Mutex::default(),
             subscription: Mutex::default(),
         };
@@ -179,7 +191,8 @@ impl Driver {
             let id = prepared.id.clone();
             let written = WrittenRun::new(id, flow, state, prepared.durability).with(entries);
             let durability = prepared.durability;
-            let hold = RunHold { lease, permit, sender, durability, least_ms: now };
+            let lacks_world = false;
+            let hold = RunHold { lease, permit, sender, durability, least_ms: now, lacks_world };
             self.spawn(hold, interpreter, left, written);
         }
         Ok(prepared.id)
@@ -218,9 +231,9 @@ impl Driver {
         let Some(lease) = lease else { return Ok(false) };
         let known = Known { head, world, lacks_world };
         match self.take_over(run, least_ms, known).await {
-            Ok((interpreter, decision, written, sender)) => {
+            Ok(Taken { interpreter, decision, written, sender, lacks_world }) => {
                 let durability = written.durability();
-                let hold = RunHold { lease, permit, sender, durability, least_ms };
+                let hold = RunHold { lease, permit, sender, durability, least_ms, lacks_world };
                 self.spawn(hold, interpreter, decision, written);
                 Ok(true)
             }
@@ -241,12 +254,7 @@ impl Driver {
     }
 
     /// A run whose lease this process has now, with what follows from that.
-    async fn take_over(
-        &self,
-        run: &RunId,
-        least_ms: u64,
-        known: Known,
-    ) -> Result<(Interpreter, Decision, WrittenRun, Arc<dyn RequestSender>), RunError> {
+    async fn take_over(&self, run: &RunId, least_ms: u64, known: Known) -> Result<Taken, RunError> {
         let record = self.inner.journal.run(run).await?;
         let written = self.inner.watcher.current(run, &record).await?;
         let Known { head: known, mut world, mut lacks_world } = known;
@@ -276,7 +284,7 @@ impl Driver {
         if let Some(pinned) = pinned {
             decision.entries.splice(0..0, pinned.entries);
         }
-        Ok((interpreter, decision, written, sender))
+        Ok(Taken { interpreter, decision, written, sender, lacks_world })
     }
 
     /// Keeps what a world refers to that a run is about to be pinned to.
@@ -291,12 +299,7 @@ impl Driver {
     /// one that is to go on as it is.
     async fn without_world(&self, run: &RunId, error: RunError) -> Result<OpenWorld, RunError> {
         let pending = self.inner.journal.pending(run).await?;
-        let leaves = |message: &Message| match &message.signal {
-            Ok(Signal::Cancel { .. }) => true,
-            Ok(Signal::Resume { resumption, .. }) => resumption.world.is_some(),
-            _ => false,
-        };
-        if !pending.iter().any(leaves) {
+        if !pending.iter().any(leaves_world) {
             return Err(error);
         }
         let (failure, sender) = (failure_of(&error), Arc::clone(&self.inner.sender));
@@ -330,7 +333,9 @@ impl Driver {
             let permit = hold.permit.clone();
             let run_task = RunTask::new(driver.clone(), hold, interpreter, shown);
             let last = run_task.drive(permit, decision).await;
-            driver.inner.watcher.leave(&run, &active, last);
+            let sleeps = last.as_ref().and_then(|left| left.sleeps).filter(|_| !driver.ends());
+            let sleeps = sleeps.map(|(wake_ms, now_ms)| (wake_ms, now_ms, driver.now_ms()));
+            driver.inner.watcher.leave(&run, &active, last, sleeps);
         };
         tokio::spawn(task.instrument(span));
     }
@@ -353,6 +358,9 @@ impl Driver {
         journal.send(run, id, signal).await?;
         let deadline = Instant::now() + patience;
         let (mut notified, mut again) = (false, Instant::now());
+        if self.sleeps_elsewhere(run).await? {
+            again += limits::OTHERS_FIRST;
+        }
         loop {
             if let Some(answer) = journal.answer(id).await? {
                 // What was answered is in the journal; whoever looks next is to see what came of
@@ -387,6 +395,15 @@ impl Driver {
         }
     }
 
+    /// Whether a run waits for a time, and another process may be about to wake it.
+    async fn sleeps_elsewhere(&self, run: &RunId) -> Result<bool, RunError> {
+        let watcher = &self.inner.watcher;
+        if watcher.active(run).is_some() || watcher.sleepers.contains(run) {
+            return Ok(false);
+        }
+        Ok(self.inner.journal.run(run).await?.standing.is_asleep())
+    }
+
     /// Whether nothing new is to begin here.
     pub(crate) fn ends(&self) -> bool {
         self.inner.ends.load(Ordering::SeqCst)
@@ -399,6 +416,15 @@ impl Driver {
             work.await;
             drop(delivery);
         });
+    }
+}
+
+/// Whether a message ends a run, or moves it to another world.
+pub(crate) fn leaves_world(message: &Message) -> bool {
+    match &message.signal {
+        Ok(Signal::Cancel { .. }) => true,
+        Ok(Signal::Resume { resumption, .. }) => resumption.world.is_some(),
+        _ => false,
     }
 }
 

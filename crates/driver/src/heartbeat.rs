@@ -78,8 +78,10 @@ impl Heartbeat {
     pub(crate) fn acknowledged(&self, sent: Moment, counts_for: Duration) {
         let mut beating = self.beating();
         beating.counts_for = counts_for;
-        if beating.is_late(sent.at) {
-            beating.lapse(sent.at);
+        // Late is late, also for a sign that was sent in time and acknowledged afterwards.
+        let now = (self.clock)();
+        if beating.is_late(now) {
+            beating.lapse(now);
         }
         // Answers may come in another order than what they answer.
         let until = sent.at + counts_for;
@@ -134,6 +136,11 @@ impl Heartbeat {
     /// have been before this process was there.
     pub(crate) fn was_set_back(&self) -> bool {
         !std::mem::replace(&mut self.beating().steady, true)
+    }
+
+    /// Whoever asks next whether this process was away is to be told so once more.
+    pub(crate) fn returns_again(&self) {
+        self.beating().returned = true;
     }
 
     /// Whether this process was away since the last time that it was asked.

@@ -9,6 +9,8 @@ pub const BEAT_LEAST: Duration = Duration::from_millis(20);
 pub const CLOCK_JUMP: Duration = Duration::from_secs(3);
 /// How often whoever waits for the answer of another process looks for it.
 pub const ANSWER_POLL: Duration = Duration::from_millis(15);
+/// How long whoever tells a sleeping run something leaves it to the process that wakes it.
+pub const OTHERS_FIRST: Duration = Duration::from_millis(150);
 /// How long whoever has an answer waits until its consequences can be seen.
 pub const SHOWN: Duration = Duration::from_secs(1);
 /// Orphaned runs that are looked up at a time.

@@ -23,7 +23,7 @@ use tracing::{Instrument, Span};
 use crate::active::ActiveRun;
 use crate::children::{self, Child, ChildEnd};
 use crate::clock::RunClock;
-use crate::driver::Driver;
+use crate::driver::{Driver, leaves_world};
 use crate::heartbeat::Permit;
 use crate::load::Pin;
 use crate::{limits, load, trace};
@@ -39,6 +39,7 @@ pub(crate) struct RunTask {
     /// Of the world that the run has.
     requests: Arc<dyn RequestSender>,
     durability: Durability,
+    lacks_world: bool,
     active: Arc<ActiveRun>,
     clock: RunClock,
     /// The status that was last told.
@@ -67,6 +68,16 @@ pub(crate) struct RunHold {
     pub(crate) durability: Durability,
     /// The least time it can be: it has been so late already.
     pub(crate) least_ms: u64,
+    /// Its world is not here: it can be canceled, or moved to another one.
+    pub(crate) lacks_world: bool,
+}
+
+/// A run that is driven no longer, as it is on disk.
+pub(crate) struct Left {
+    pub(crate) flow: Flow,
+    pub(crate) state: State,
+    /// When it goes on by itself, and the time that it is for the run.
+    pub(crate) sleeps: Option<(u64, u64)>,
 }
 
 /// A request that came to its end.
@@ -83,7 +94,7 @@ impl RunTask {
         interpreter: Interpreter,
         active: Arc<ActiveRun>,
     ) -> RunTask {
-        let RunHold { lease, sender: requests, durability, least_ms, .. } = held;
+        let RunHold { lease, sender: requests, durability, least_ms, lacks_world, .. } = held;
         let (sender, outcomes) = mpsc::channel(limits::OUTCOMES);
         let clock = driver.clock_of(interpreter.state().now_ms.max(least_ms));
         let told = None;
@@ -96,6 +107,7 @@ impl RunTask {
             interpreter,
             requests,
             durability,
+            lacks_world,
             active,
             clock,
             told,
@@ -112,11 +124,7 @@ impl RunTask {
 
     /// Drives until the run ends, waits for somebody, or belongs to another process. What is
     /// returned is the run as it is on disk, unless it is another's now.
-    pub(crate) async fn drive(
-        mut self,
-        permit: Permit,
-        decision: Decision,
-    ) -> Option<(Flow, State)> {
+    pub(crate) async fn drive(mut self, permit: Permit, decision: Decision) -> Option<Left> {
         let mut begun = self.commit(Some(permit), decision).await;
         if begun.is_ok() {
             begun = self.hear().await;
@@ -162,7 +170,7 @@ impl RunTask {
     /// Whether nothing is left to do here for now.
     fn is_done(&self) -> bool {
         let status = self.interpreter.status();
-        if status.has_ended() {
+        if status.has_ended() || (self.lacks_world && self.calls.is_empty()) {
             return true;
         }
         let soon = self
@@ -243,7 +251,15 @@ impl RunTask {
             // They stay in the inbox.
             return Ok(());
         }
-        for message in self.driver.inner.journal.pending(&self.lease.run).await? {
+        let mut pending = self.driver.inner.journal.pending(&self.lease.run).await?;
+        if self.lacks_world {
+            pending.sort_by_key(|message| !leaves_world(message));
+        }
+        for message in pending {
+            if self.lacks_world && !self.has_ended() && !leaves_world(&message) {
+                // They stay in the inbox.
+                break;
+            }
             let id = message.id.as_str().to_owned();
             if self.interpreter.is_waited_for(&id) || self.postponed.contains(&id) {
                 continue;
@@ -257,6 +273,10 @@ impl RunTask {
             }
         }
         Ok(())
+    }
+
+    fn has_ended(&self) -> bool {
+        self.interpreter.status().has_ended()
     }
 
     /// Takes in one message. A run that does not go on as it says stays what and where it was.
@@ -301,10 +321,10 @@ impl RunTask {
 
     /// Stays in the world before where the run did not go on in the other one.
     fn settle_world(&mut self, before: Option<World>) {
-        if let Some((world, sender)) = before
-            && self.interpreter.state().head.world == world
-        {
-            self.requests = sender;
+        let Some((world, sender)) = before else { return };
+        match self.interpreter.state().head.world == world {
+            true => self.requests = sender,
+            false => self.lacks_world = false,
         }
     }
 
@@ -593,11 +613,11 @@ impl RunTask {
             }
             Effect::CancelChild { run } => {
                 let signal = Signal::Cancel { by: engine("parent"), reason: None };
-                self.tell_child(&run, &format!("cancel:{run}"), signal);
+                self.tell_child(permit, &run, &format!("cancel:{run}"), signal);
             }
             Effect::PauseChild { run, resume: true, seq } => {
                 let signal = Signal::Unpause { by: engine("parent") };
-                self.tell_child(&run, &format!("resume:{run}:{seq}"), signal);
+                self.tell_child(permit, &run, &format!("resume:{run}:{seq}"), signal);
             }
             // All of them together, before it is acknowledged.
             Effect::PauseChild { resume: false, .. } => {}
@@ -622,28 +642,28 @@ impl RunTask {
     }
 
     /// Tells the run of a step something; the same message is taken in once.
-    fn tell_child(&self, run: &str, message: &str, signal: Signal) {
+    fn tell_child(&self, permit: &Permit, run: &str, message: &str, signal: Signal) {
         let (Ok(run), Ok(id)) = (RunId::parse(run), MessageId::parse(message)) else { return };
         let (driver, telling) = (self.driver.clone(), Arc::clone(&self.telling));
+        let permit = permit.clone();
         self.driver.deliver(async move {
             let _telling = telling.read().await;
+            if !permit.holds() {
+                // Whoever drives the run now says what it wants of those below.
+                return;
+            }
             let _ = driver.tell(&run, &id, &signal, limits::CHILD_TOLD).await;
         });
     }
 
     /// Releases a run that has ended or waits, and tells the run above it.
-    async fn leave(self) -> (Flow, State) {
+    async fn leave(mut self) -> Left {
+        let sleeps = self.falls_asleep().await;
         let state = self.interpreter.state();
         let above = state.head.parent.clone().zip(ChildEnd::of(state));
         let seq = state.seq;
         if self.interpreter.status().has_ended() {
             self.requests.forget(&self.lease.run);
-        }
-        if self.interpreter.is_asleep()
-            && let Some(wake_ms) = self.interpreter.wakes_at()
-        {
-            let now_ms = self.clock.now_ms();
-            self.driver.put_to_sleep(&self.lease.run, wake_ms, now_ms);
         }
         // A lease that is not given back runs out.
         let _ = self.driver.inner.journal.release(self.lease.clone()).await;
@@ -655,12 +675,34 @@ impl RunTask {
             let driver = self.driver.clone();
             self.driver.deliver(async move { driver.child_ended(&child, seq, end).await });
         }
-        self.interpreter.into_parts()
+        let (flow, state) = self.interpreter.into_parts();
+        Left { flow, state, sleeps }
+    }
+
+    /// When the run goes on by itself, where it only waits for a time, and the time that it is.
+    /// The index is told where it does not know yet: a driver that begins nothing could not say.
+    async fn falls_asleep(&mut self) -> Option<(u64, u64)> {
+        let now_ms = self.clock.now_ms();
+        if self.interpreter.is_held() && !self.full {
+            let (flow, state) = (self.interpreter.flow().clone(), self.interpreter.state().clone());
+            let mut probe = Interpreter::load(flow, state);
+            let next = probe.handle(Input::Tick, now_ms, &*self.requests).ok()?;
+            if next.entries.is_empty() && next.effects.is_empty() {
+                self.interpreter = probe;
+            }
+        }
+        let wake_ms = self.interpreter.wakes_at().filter(|_| self.interpreter.is_asleep())?;
+        let record = self.driver.inner.journal.run(&self.lease.run).await.ok()?;
+        if !record.standing.is_asleep() {
+            // One that cannot be told takes the run up again, and releases it.
+            let _ = self.write(&[], &[]).await;
+        }
+        Some((wake_ms, now_ms))
     }
 
     /// Another process drives it now, or it cannot be written: nothing more is done here. Whoever
     /// can is to go on with it.
-    async fn give_up(self, error: &JournalError) -> Option<(Flow, State)> {
+    async fn give_up(self, error: &JournalError) -> Option<Left> {
         self.calls.values().for_each(|(_, call)| call.abort());
         if !matches!(error, JournalError::Fenced { .. } | JournalError::Failed) {
             // A lease that is not given back runs out.

@@ -1,7 +1,7 @@
 //! Runs that this process released because they only wait for a time: it wakes them, and whichever
 //! process is there for all runs does so too. One timer serves the earliest of them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,11 +17,15 @@ pub(crate) struct Sleepers {
     sleeping: Mutex<Sleeping>,
     /// There is an earlier one.
     pub(crate) changed: Notify,
+    /// One of them may have been told something.
+    pub(crate) told: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Sleeping {
     by_run: HashMap<RunId, Alarm>,
+    /// Those whose time has come, until somebody drives them.
+    waking: HashSet<RunId>,
     /// By the time of the wall clock.
     order: BTreeSet<(u64, RunId)>,
     /// When somebody else's run is due that no other process may be there to wake.
@@ -81,12 +85,20 @@ impl Sleepers {
         Some(alarm.wake_ms.saturating_sub(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)))
     }
 
+    /// Whether this process wakes a run, or is about to.
     pub(crate) fn contains(&self, run: &RunId) -> bool {
-        self.sleeping().by_run.contains_key(run)
+        let sleeping = self.sleeping();
+        sleeping.by_run.contains_key(run) || sleeping.waking.contains(run)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.sleeping().by_run.is_empty()
+        let sleeping = self.sleeping();
+        sleeping.by_run.is_empty() && sleeping.waking.is_empty()
+    }
+
+    /// It was tried to wake a run.
+    pub(crate) fn tried(&self, run: &RunId) {
+        self.sleeping().waking.remove(run);
     }
 
     /// All of them, when they are few.
@@ -111,7 +123,8 @@ impl Sleepers {
         Some(next.min(limits::ALARM_POLL))
     }
 
-    /// Takes out the runs whose time has come, and whether one of others is due.
+    /// Takes out the runs whose time has come, and whether one of others is due. Each of them is to
+    /// be [tried](Sleepers::tried).
     pub(crate) fn due(&self, wall_now_ms: u64) -> (Vec<Due>, bool) {
         let mut sleeping = self.sleeping();
         let mut due = Vec::new();
@@ -123,6 +136,7 @@ impl Sleepers {
             }
             sleeping.order.pop_first();
             sleeping.by_run.remove(&run);
+            sleeping.waking.insert(run.clone());
             due.extend(alarm.map(|alarm| Due { run, wake_ms: alarm.wake_ms }));
         }
         let others = sleeping.others_ms.is_some_and(|at| at <= wall_now_ms);

@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use milepost_engine::Key;
 use milepost_engine::event::RunCreated;
 use milepost_engine::ports::{
     BoxFuture, Journal, JournalError, RunFilter, RunPage, RunRecord, RunStatus, Tally,
 };
 use milepost_engine::state::{State, Status, StepStatus};
-use milepost_engine::{Flow, Key};
 use milepost_model::id::RunId;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -22,6 +22,7 @@ use crate::active::{ActiveRun, WrittenRun};
 use crate::error::RunError;
 use crate::limits;
 use crate::load::{self, Pin};
+use crate::run_task::Left;
 use crate::service::{Answer, News, RunReader, Until, Wait};
 use crate::sleepers::Sleepers;
 use crate::snapshot::{Progress, Snapshot, children};
@@ -487,6 +488,9 @@ impl RunWatcher {
     /// Says to all that are driven that there may be something in their inbox.
     pub(crate) fn wake(&self) {
         self.driven().values().for_each(|active| active.told.notify_one());
+        if !self.sleepers.is_empty() {
+            self.sleepers.told.notify_one();
+        }
     }
 
     /// This process drives a run from now on.
@@ -498,11 +502,22 @@ impl RunWatcher {
 
     /// This process has released a run, unless it acquired it again meanwhile. What its driver knew
     /// is all that is in the journal, or nothing when it was taken away.
-    pub(crate) fn leave(&self, run: &RunId, active: &Arc<ActiveRun>, last: Option<(Flow, State)>) {
+    /// One that sleeps is woken at its time, which is given with the run's and the wall's: nobody
+    /// sees it neither driven nor asleep.
+    pub(crate) fn leave(
+        &self,
+        run: &RunId,
+        active: &Arc<ActiveRun>,
+        last: Option<Left>,
+        sleeps: Option<(u64, u64, u64)>,
+    ) {
         let mut driven = self.driven();
         if driven.get(run).is_some_and(|own| Arc::ptr_eq(own, active)) {
+            if let Some((wake_ms, now_ms, wall_now_ms)) = sleeps {
+                self.sleepers.add(run, wake_ms, now_ms, wall_now_ms);
+            }
             driven.remove(run);
-            if let Some((flow, state)) = last {
+            if let Some(Left { flow, state, .. }) = last {
                 active.hand_over(flow, state);
                 self.remember(run, Recent::Left(Arc::clone(active)));
             }

@@ -86,7 +86,8 @@ pub enum Cause {
     #[error("the answer does not fit the form: {error}")]
     UnfitAnswer { error: String },
     #[error(
-        "the request of `{key}` may still arrive: that it did not happen can be said from {} on",
+        "the request of `{key}` may still arrive until {}: before that, nobody can say that it did \
+         not happen, and it is not sent again",
         time::rfc3339(*from_ms)
     )]
     MayStillArrive { key: Key, from_ms: u64 },
@@ -212,7 +213,7 @@ impl Cause {
             Cause::BeingChecked { .. } => "wait for its answer",
             Cause::AskedAgain { .. } => "look at it again, then decide",
             Cause::MayStillArrive { .. } => {
-                "wait until then and look at the API again, or say what happened"
+                "wait until then and look at the API once more, or say that it happened"
             }
             Cause::Absent { .. } | Cause::Unsigned => "decide in a terminal of your own",
             Cause::NotTheirs { .. } => "ask one of them",

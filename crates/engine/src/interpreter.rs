@@ -21,6 +21,7 @@ use crate::act::polls_until;
 use crate::board::Board;
 use crate::budget;
 use crate::command::{Asking, Call, Calling, Command, Starting};
+use crate::engine;
 use crate::event::{
     Actor, ActorKind, Answer, Attempt, Budget, Change, Entry, Event, Presence, Request, Resumption,
     SentRequest, Settlement, ShownCall, Submission, Verdict,
@@ -279,6 +280,11 @@ impl Interpreter {
     /// in, and whoever opens the run next goes on from there.
     pub fn hold(&mut self) {
         self.held = true;
+    }
+
+    /// Whether nothing is sent or started.
+    pub fn is_held(&self) -> bool {
+        self.held
     }
 
     /// Takes in what happened.
@@ -821,7 +827,7 @@ impl Turn<'_> {
                 Reply::Done
             }
             Signal::Pause { by } => self.pauses(!self.state().paused, Event::Paused { by })?,
-            Signal::Unpause { by } => self.pauses(self.state().paused, Event::Resumed { by })?,
+            Signal::Unpause { by } => self.pauses(self.may_go_on(&by), Event::Resumed { by })?,
             Signal::Resume { seq, resumption } => {
                 let touched = resumption.reset.iter().chain(resumption.overrides.keys());
                 let busy = touched.into_iter().any(|key| self.state().is_busy(key));
@@ -915,6 +921,14 @@ impl Turn<'_> {
     }
 
     /// Lets nothing new begin, or lets the run go on, and the runs of its steps with it.
+    /// Whether a pause ends by this word: what somebody paused by itself stays so when the run above
+    /// goes on.
+    fn may_go_on(&self, by: &Actor) -> bool {
+        let state = self.state();
+        let theirs = *by == engine("parent") && state.paused_by.as_ref() != Some(by);
+        state.paused && !theirs
+    }
+
     fn pauses(&mut self, changes: bool, event: Event) -> Result<Reply, IllegalEvent> {
         if self.state().end.is_some() {
             return Ok(Reply::Refused { failure: Cause::HasEnded.into() });

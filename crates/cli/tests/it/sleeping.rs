@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::time::{Duration, SystemTime};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant, SystemTime};
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::Place;
 use crate::agent::Agent;
+use crate::server::{Reply, Server};
 
 const NAP: &str = "workflow: nap\ninputs: {at: {type: string}}\n\
     steps:\n  - {id: sleep, wait: \"${{ inputs.at }}\"}\n  - {id: wake, set: {awake: true}}\n";
@@ -122,4 +125,99 @@ fn runs_that_sleep_cost_a_row_and_wake_in_time() {
     }
     told(&format!("the latest of {sleepers} woke {latest} ms late"));
     assert!(planned.is_empty() && latest <= LATE_MS, "{latest} ms late; missing: {planned:?}");
+}
+
+fn spawned(place: &Place, words: &[&str], fault: &str) -> Child {
+    let mut command = place.command();
+    command.args(words).env("MILEPOST_FAIL", fault);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("starts")
+}
+
+/// A journal that is busy at any moment of falling asleep and waking costs no wake-up, and nobody
+/// is told that nothing drives the run.
+#[test]
+fn a_run_wakes_while_another_process_keeps_the_journal_busy() {
+    const NAPS: &str =
+        "workflow: naps\nsteps:\n  - {id: a, wait: 1800ms}\n  - {id: b, wait: 1800ms}\n";
+    std::thread::scope(|scope| {
+        for delay in [0, 15, 30, 60, 1_800, 1_850] {
+            scope.spawn(move || {
+                let place = Place::with(&[("naps.yaml", NAPS), ("nap.yaml", NAP)]);
+                place.run(["run", "nap.yaml", "-i", "at=2020-01-01T00:00:00Z"]).ends(0);
+                let run = spawned(&place, &["run", "naps.yaml"], "");
+                std::thread::sleep(Duration::from_millis(delay));
+                let words = ["run", "nap.yaml", "-i", "at=2020-01-01T00:00:00Z"];
+                let mut busy = spawned(&place, &words, "stops-after@begin:2");
+                std::thread::sleep(Duration::from_secs(3));
+                crate::stopped::signal(&busy, Signal::CONT);
+                let ended = run.wait_with_output().expect("ends");
+                let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+                assert!(ended.status.success(), "after {delay} ms: {:?} {told}", ended.status);
+                drop(busy.wait());
+            });
+        }
+    });
+}
+
+/// A run that is interrupted while it waits to try again sleeps: nothing takes it up before its
+/// time, and nobody is told to.
+#[test]
+fn a_run_that_is_left_before_its_next_try_sleeps() {
+    let server = Server::start(|_| {
+        std::thread::sleep(Duration::from_millis(800));
+        let headers = vec![("retry-after", "60".to_owned())];
+        Reply::Answer(429, headers, Vec::new())
+    });
+    let place = crate::runs::depot(&server);
+    let text = "workflow: again\nsteps:\n  \
+        - {id: a, run: depot parts:create, body: {name: x}, retry: {max_attempts: 3}}\n";
+    place.put("again.yaml", text);
+    let run = spawned(&place, &["run", "again.yaml", "--json"], "");
+    while server.seen().is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    crate::stopped::signal(&run, Signal::INT);
+    drop(run.wait_with_output().expect("ends"));
+    let listed = &place.run(["runs", "--json"]).ends(0).json()["runs"][0];
+    let id = listed["run_id"].as_str().expect("an id");
+    let show = || place.run(["show", id, "--json"]).ends(0).json();
+    assert_eq!(show()["waiting"][0]["kind"], "adrift", "nobody is there to wake it");
+    let _tends = Agent::connect(&place, &[]);
+    let until = Instant::now() + Duration::from_secs(20);
+    while show()["status"] != "running" {
+        assert!(Instant::now() < until, "{}", show());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // Whatever looks for runs that nobody drives has looked by then, and has left it alone.
+    let until = Instant::now() + Duration::from_millis(2_500);
+    while Instant::now() < until {
+        assert_eq!(show()["status"], "running", "{}", show());
+    }
+    assert_eq!(server.seen().len(), 1);
+}
+
+/// Who tells a sleeping run something does not have to stay until it wakes, where the process that
+/// wakes it is there.
+#[test]
+fn who_tells_a_sleeping_run_something_need_not_wait_for_it() {
+    const BOTH: &str = "workflow: both\nconcurrency: 2\nsteps:\n  - {id: nap, wait: 30s}\n  \
+        - {id: look, prompt: Look, depends_on: []}\n";
+    let place = Place::with(&[("both.yaml", BOTH), ("done.txt", "done")]);
+    let mut run = spawned(&place, &["run", "both.yaml", "--json"], "");
+    let id = loop {
+        let listed = place.run(["runs", "--json"]).ends(0).json();
+        if let Some(id) = listed["runs"][0]["run_id"].as_str() {
+            break id.to_owned();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    // It has fallen asleep by then.
+    std::thread::sleep(Duration::from_millis(500));
+    let began = Instant::now();
+    let told = place.run(["submit", &id, "look", "done.txt", "--json"]);
+    assert!(told.out.contains("\"accepted\":true"), "{} {}", told.out, told.err);
+    assert!(began.elapsed() < Duration::from_secs(10), "it took {:?}", began.elapsed());
+    drop(run.kill());
+    drop(run.wait());
 }

@@ -84,7 +84,7 @@ impl Drop for Beside {
     }
 }
 
-fn signal(child: &Child, signal: Signal) {
+pub(crate) fn signal(child: &Child, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(child.id()).expect("fits")).expect("is one");
     kill_process(pid, signal).expect("is there");
 }

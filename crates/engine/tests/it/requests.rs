@@ -344,8 +344,9 @@ fn that_it_did_not_happen_is_said_after_it_could_have() {
         proof: Some(Proof::at_terminal()),
     };
     let early = told::reply(&rig.tell(settle(Settlement::DidNot)));
-    let said = "refused RUN_CONFLICT: the request of `a` may still arrive: \
-                that it did not happen can be said from 2027-01-15T08:01:00.000Z on";
+    let said = "refused RUN_CONFLICT: the request of `a` may still arrive until \
+                2027-01-15T08:01:00.000Z: before that, nobody can say that it did not happen, and \
+                it is not sent again";
     assert_eq!(early, said);
     assert_eq!(rig.world.sent.len(), 1);
     rig.now_ms += 60_000;

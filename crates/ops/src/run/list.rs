@@ -160,18 +160,15 @@ async fn waits_below(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<Str
     Ok(orphaned.then(|| WaitingKind::Adrift.name().to_owned()))
 }
 
-/// What a run waits for whose time has come, where that was the time to answer a question. Without
-/// anybody who drives the run, the index does not know of it.
+/// What a run waits for whose time has come, where that was the time to answer a question, or that
+/// of the whole run. Without anybody who drives the run, the index does not know of it.
 async fn lapsed(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>, Problem> {
     let is_due = row.standing.wake_ms.is_some_and(|at| at <= now_ms());
     let waiting = row.standing.waiting.as_deref().filter(|_| is_due && !row.quarantined);
-    let Some(waiting) = waiting.filter(|waiting| waiting.contains(WaitingKind::Approval.name()))
-    else {
-        return Ok(None);
-    };
+    let Some(waiting) = waiting else { return Ok(None) };
     let view = super::view(runs, &row.id).await?;
     let words = waiting.split(", ").map(|word| {
-        let step = word.strip_prefix(WaitingKind::Approval.name()).map(str::trim_start);
+        let step = word.split_once(' ').map(|(_, step)| step);
         let is_over = |step: &&str| {
             let mut lapsed = view.waiting.iter().filter(|one| one.kind == WaitingKind::Lapsed);
             lapsed.any(|one| one.step.as_deref() == Some(step))

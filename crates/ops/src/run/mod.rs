@@ -68,13 +68,16 @@ pub(crate) async fn send(
 
 /// The run itself is paused; runs of its steps have not taken it in.
 fn pausing(run: &RunId, below: &[String]) -> Problem {
-    let message = format!(
-        "run `{run}` is pausing: {} runs of its steps have not taken it in yet, `{}` among them",
-        below.len(),
-        below.first().map(String::as_str).unwrap_or_default(),
-    );
-    let hint = Hint::text("they pause as soon as they are driven; look with ")
-        .call(Invocation::of("workflow.status"));
+    let first = below.first().map(String::as_str).unwrap_or_default();
+    let message = match below.len() {
+        1 => format!("run `{run}` is pausing: `{first}`, the run of a step, has not taken it in"),
+        several => format!(
+            "run `{run}` is pausing: {several} runs of its steps have not taken it in, `{first}` \
+             among them"
+        ),
+    };
+    let look = Invocation::of("workflow.status").with("run_id", run.as_str());
+    let hint = Hint::text("nothing new begins in them once they are driven; look with ").call(look);
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 

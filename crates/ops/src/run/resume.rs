@@ -15,7 +15,7 @@ use milepost_engine::state::{End, Phase, State, Status};
 pub use milepost_engine::world::WorldPart;
 use milepost_engine::world::{MissingWorld, WorldChange};
 use milepost_engine::{Flow, Key, sentinel};
-use milepost_model::hint::Hint;
+use milepost_model::hint::{Hint, Invocation};
 use milepost_model::id::RunId;
 use milepost_model::plan;
 use milepost_model::problem::{Code, Problem};
@@ -267,7 +267,7 @@ impl Later for Resume {
             true => snapshot,
             false => pinned(runs, snapshot).await?,
         };
-        let sender = world_to_leave(writer, &snapshot, request.versions()).await?;
+        let (sender, missing) = world_to_leave(writer, &snapshot, request.versions()).await?;
         no_secrets(
             &sender.place().writer,
             &view,
@@ -282,7 +282,7 @@ impl Later for Resume {
             &wanted.request,
         );
         let planned = planned.map_err(|failure| match view.is_left() {
-            true if failure.is(Code::RunConflict) => left_alone(&run),
+            true if failure.is(Code::RunConflict) => left_alone(&run, missing.as_ref()),
             _ => refused(&failure, &run),
         })?;
         let (plan, forecast) = with_children(writer, &snapshot.state, &planned).await?;
@@ -412,15 +412,15 @@ async fn world(writer: &Writer, snapshot: &Snapshot) -> Result<Arc<CatalogSender
 }
 
 /// The same for a run that may be about to move to another world: what is missing of the one that
-/// it leaves does not keep it there.
+/// it leaves, which is returned as well, does not keep it there.
 async fn world_to_leave(
     writer: &Writer,
     snapshot: &Snapshot,
     versions: Versions,
-) -> Result<Arc<CatalogSender>, Problem> {
+) -> Result<(Arc<CatalogSender>, Option<MissingWorld>), Problem> {
     let (sender, head) = (writer.sender()?, &snapshot.state.head);
     let missing = match sender.world_of(head).await {
-        Ok((opened, _)) => return Ok(opened),
+        Ok((opened, _)) => return Ok((opened, None)),
         Err(missing) => missing,
     };
     let is_lost = matches!(
@@ -428,7 +428,9 @@ async fn world_to_leave(
         MissingWorld::Workflow { .. } | MissingWorld::Record { .. } | MissingWorld::Document { .. }
     );
     match versions {
-        Versions::Latest | Versions::LatestCatalogs if is_lost => Ok(sender.live_for(head)),
+        Versions::Latest | Versions::LatestCatalogs if is_lost => {
+            Ok((sender.live_for(head), Some(missing)))
+        }
         _ => Err(world_missing(&snapshot.run, &missing)),
     }
 }
@@ -578,11 +580,22 @@ async fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Res
 }
 
 /// A run that has not ended is not changed, even where nobody drives it.
-fn left_alone(run: &RunId) -> Problem {
+fn left_alone(run: &RunId, missing: Option<&MissingWorld>) -> Problem {
     let message = "nobody drives this run, and it has not ended";
-    let hint = Hint::text("let it go on with ")
-        .call(next::resume(run.as_str()))
-        .then(", or cancel it first");
+    let (message, hint) = match missing {
+        Some(missing) => (
+            format!("{message}: {missing}"),
+            Hint::text("cancel it with ")
+                .call(Invocation::of("workflow.cancel").with("run_id", run.as_str()))
+                .then(", then move it to what there is now"),
+        ),
+        None => (
+            message.to_owned(),
+            Hint::text("let it go on with ")
+                .call(next::resume(run.as_str()))
+                .then(", or cancel it first"),
+        ),
+    };
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 

@@ -256,8 +256,14 @@ impl RunView {
         let waits = view::waiting(flow, state);
         let now = now_ms().max(state.now_ms);
         let waiting = waits.iter().map(|one| WaitingView::of(flow, state, one));
-        let waiting: Vec<WaitingView> = waiting.map(|one| one.at(now)).collect();
-        let due: Vec<DueView> = view::briefs(flow, state).into_iter().map(DueView::of).collect();
+        let time_is_up = state.canceling.is_none() && now >= state.head.deadline_ms;
+        let waiting = waiting.map(|one| match time_is_up {
+            true => one.after(state.head.deadline_ms),
+            false => one.at(now),
+        });
+        let waiting: Vec<WaitingView> = waiting.collect();
+        let briefs = view::briefs(flow, state).into_iter().filter(|_| !time_is_up);
+        let due: Vec<DueView> = briefs.map(DueView::of).collect();
         let variable = waits.iter().find_map(|one| match one {
             Waiting::Variable { variable, .. } => Some(variable.as_str()),
             _ => None,
@@ -423,9 +429,20 @@ impl WaitingView {
         if self.kind != WaitingKind::Approval || self.expires_ms.is_none_or(|at| at > now_ms) {
             return self;
         }
+        let message = format!("nobody answered in time: {}", self.message);
+        WaitingView { message, ..self }.lapsed()
+    }
+
+    /// As it is once the time of the whole run is up: nobody can answer anything any more.
+    fn after(self, deadline_ms: u64) -> WaitingView {
+        let message = format!("the time of this run is up: {}", self.message);
+        let (expires_ms, may_arrive_until_ms) = (Some(deadline_ms), None);
+        WaitingView { message, expires_ms, may_arrive_until_ms, ..self }.lapsed()
+    }
+
+    fn lapsed(self) -> WaitingView {
         WaitingView {
             kind: WaitingKind::Lapsed,
-            message: format!("nobody answered in time: {}", self.message),
             digest: None,
             by: Vec::new(),
             form: None,

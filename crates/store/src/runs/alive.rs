@@ -109,7 +109,12 @@ pub(super) enum Sign {
 }
 
 pub(super) fn sign(directory: &Path, holder: &HolderId) -> Sign {
-    let Ok(file) = File::open(path(directory, holder)) else { return Sign::Missing };
+    let file = match File::open(path(directory, holder)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Sign::Missing,
+        // It is there, and nothing else is known of it.
+        Err(_) => return Sign::Held,
+    };
     // Shared, so that those who look do not take each other for the holder.
     match file.try_lock_shared() {
         Ok(()) => Sign::Free,

@@ -633,11 +633,15 @@ impl Runs {
     /// before its first sign of life.
     pub fn claim(&self, holder: &HolderId) -> Result<Alive, RunsError> {
         let directory = &self.inner.directory;
-        for known in self.known()?.into_iter().filter(|one| alive::is_gone(directory, one)) {
-            self.bury(known);
+        let alive = Alive::claim(directory, holder)?;
+        // What others left costs nobody more than a look.
+        if let Ok(known) = self.known() {
+            for gone in known.into_iter().filter(|one| alive::is_gone(directory, one)) {
+                self.bury(gone);
+            }
+            drop(alive::tidy(directory, || self.known()));
         }
-        alive::tidy(directory, || self.known())?;
-        Ok(Alive::claim(directory, holder)?)
+        Ok(alive)
     }
 
     /// Everybody who has a lease or is on the list.

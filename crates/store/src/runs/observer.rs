@@ -77,7 +77,8 @@ impl Observer {
         } else {
             (one.mark, one.still) = (mark, Duration::ZERO);
         }
-        one.at = at;
+        // Looks may overtake each other.
+        one.at = one.at.max(at);
         one.still
     }
 

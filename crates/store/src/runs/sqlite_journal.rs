@@ -252,12 +252,15 @@ impl Journal for SqliteJournal {
     }
 
     fn announce<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration> {
-        // Without it, a process that ends is believed to be alive until its time has run out.
-        if let Ok(writer) = self.writer() {
-            let mut alive = self.inner.alive.lock().unwrap_or_else(PoisonError::into_inner);
-            *alive = writer.claim(holder).ok();
+        match self.writer().and_then(|writer| writer.claim(holder)) {
+            Ok(claimed) => {
+                let mut alive = self.inner.alive.lock().unwrap_or_else(PoisonError::into_inner);
+                *alive = Some(claimed);
+                self.beat(holder)
+            }
+            // Who is stopped without a lock would lose its runs.
+            Err(error) => ready(Err(error)),
         }
-        self.beat(holder)
     }
 
     fn beat<'a>(&'a self, holder: &'a HolderId) -> Answer<'a, Duration> {
