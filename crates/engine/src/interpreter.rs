@@ -921,8 +921,8 @@ impl Turn<'_> {
     }
 
     /// Lets nothing new begin, or lets the run go on, and the runs of its steps with it.
-    /// Whether a pause ends by this word: what somebody paused by itself stays so when the run above
-    /// goes on.
+    /// Whether a pause ends by this word: what somebody paused by itself stays so when the run
+    /// above goes on.
     fn may_go_on(&self, by: &Actor) -> bool {
         let state = self.state();
         let theirs = *by == engine("parent") && state.paused_by.as_ref() != Some(by);
