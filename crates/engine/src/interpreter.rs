@@ -920,7 +920,6 @@ impl Turn<'_> {
         Ok(Reply::Done)
     }
 
-    /// Lets nothing new begin, or lets the run go on, and the runs of its steps with it.
     /// Whether a pause ends by this word: what somebody paused by itself stays so when the run
     /// above goes on.
     fn may_go_on(&self, by: &Actor) -> bool {
@@ -929,6 +928,7 @@ impl Turn<'_> {
         state.paused && !theirs
     }
 
+    /// Lets nothing new begin, or lets the run go on, and the runs of its steps with it.
     fn pauses(&mut self, changes: bool, event: Event) -> Result<Reply, IllegalEvent> {
         if self.state().end.is_some() {
             return Ok(Reply::Refused { failure: Cause::HasEnded.into() });

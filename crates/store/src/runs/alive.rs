@@ -82,9 +82,13 @@ pub(super) fn tidy<E>(
         return Ok(());
     }
     let listed: Vec<PathBuf> = listed()?.iter().map(|holder| path(directory, holder)).collect();
-    for (file, _held) in left.iter().filter(|(file, _)| !listed.contains(file)) {
-        drop(fs::remove_file(file.with_extension("sock")));
-        drop(fs::remove_file(file));
+    for (file, held) in left.iter().filter(|(file, _)| !listed.contains(file)) {
+        // Alone, for the moment of removing it: another one may have removed it already, and the
+        // name may be that of a holder by now.
+        if held.try_lock().is_ok() && is_named(held, file) {
+            drop(fs::remove_file(file.with_extension("sock")));
+            drop(fs::remove_file(file));
+        }
     }
     Ok(())
 }
