@@ -6,7 +6,7 @@
 
 use milepost_engine::ports::{HolderId, Lease};
 use milepost_model::id::RunId;
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::db::Db;
 use super::error::RunsError;
@@ -96,6 +96,21 @@ pub(super) fn release(db: Db<'_>, lease: &Lease) -> Result<(), RunsError> {
 pub(super) fn leave(db: Db<'_>, holder: &HolderId) -> Result<(), RunsError> {
     db.execute("UPDATE leases SET holder = NULL WHERE holder = ?1", [holder.as_str()])?;
     db.execute("DELETE FROM holders WHERE id = ?1", [holder.as_str()]).map(drop)
+}
+
+/// Takes everybody off the list, and gives back what they had. Only for whoever is alone with the
+/// runs.
+pub(super) fn forget_holders(connection: &Connection) -> rusqlite::Result<()> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM holders) \
+               OR EXISTS (SELECT 1 FROM leases WHERE holder IS NOT NULL)";
+    let any: bool = connection.query_row(sql, [], |row| row.get(0))?;
+    if any {
+        let transaction = connection.unchecked_transaction()?;
+        transaction.execute("UPDATE leases SET holder = NULL WHERE holder IS NOT NULL", [])?;
+        transaction.execute("DELETE FROM holders", [])?;
+        transaction.commit()?;
+    }
+    Ok(())
 }
 
 /// Gives back what a holder has but for these runs.

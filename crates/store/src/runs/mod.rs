@@ -157,6 +157,10 @@ impl Runs {
         }
         if let Some(evidence) = &evidence {
             recovery::settle(&connection, directory, evidence)?;
+            // Nobody else is there: whoever is still on the list is gone, whatever is left of it.
+            if let Err(error) = lease::forget_holders(&connection) {
+                tracing::warn!(%error, "processes that are gone are still on the list");
+            }
         }
         usage.share()?;
         let readers = Arc::new(Readers::of(directory.join(schema::FILE), Access::Change));

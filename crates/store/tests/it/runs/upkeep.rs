@@ -27,7 +27,12 @@ fn a_copy_can_be_opened_and_goes_on_by_itself() {
     let copy = open(&to);
     assert_eq!(events(&copy, &lease.run), events(&runs, &lease.run)[..2]);
     assert!(copy.check().expect("checks").is_sound());
-    copy.append_now(append(&lease, 2, &["other"])).expect("appends");
+    // Whoever had it has the original.
+    let fenced = copy.append_now(append(&lease, 2, &["other"]));
+    assert!(matches!(fenced, Err(RunsError::Fenced { .. })), "{fenced:?}");
+    let taken = copy.take_now(lease.run.clone(), super::holder(), super::glance());
+    let own = taken.expect("takes").expect("is free");
+    copy.append_now(append(&own, 2, &["other"])).expect("appends");
     assert_eq!(events(&runs, &lease.run)[2].data, b"later");
 }
 
