@@ -80,6 +80,9 @@ pub const WRITES_AT_ONCE: usize = 256;
 pub const QUICK_COMMIT: Duration = Duration::from_millis(2);
 /// Pages of the journal's log that are moved into the database at once: 4 MiB.
 pub const LOG_PAGES: i32 = 1_000;
+/// Pages that are moved while nobody waits for a write: a log that begins anew need not grow, and a
+/// file that grows takes half as long again to sync.
+pub const LOG_PAGES_AT_REST: i32 = 100;
 /// Runs whose progress a process keeps noted beside the database: more than a log of
 /// [`LOG_PAGES`] can hold.
 pub const PROGRESS_NOTES: usize = 4_096;

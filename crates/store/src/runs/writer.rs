@@ -290,6 +290,8 @@ impl Shared {
                     Err(_) => break,
                 }
             }
+            // Who waits for no disk does not wait for this either.
+            let synced = batch.iter().any(|job| job.manner() != Manner::Relaxed);
             let outcome = self.with_pen(|pen| {
                 // They count as waiting until here: whoever writes at once would overtake them.
                 self.waiting.fetch_sub(batch.len(), Ordering::AcqRel);
@@ -304,7 +306,8 @@ impl Shared {
             // Nobody needs to wait for this one.
             if outcome.is_ok() {
                 // What it came to is in the flag.
-                let _ = self.with_pen(|pen| pen.checkpoint());
+                let at_rest = synced && kept.is_none() && self.waiting.load(Ordering::Acquire) == 0;
+                let _ = self.with_pen(|pen| pen.checkpoint(at_rest));
             }
         }
         // The connection is closed before anybody hears that writing has ended.
@@ -439,7 +442,8 @@ impl Pen {
 
     /// Whether a job can be done without a wait that is worth another thread.
     fn is_ready(&self, manner: Manner) -> bool {
-        !self.is_log_long() && (manner == Manner::Relaxed || self.quick)
+        let synced = manner != Manner::Relaxed;
+        !self.is_log_long(synced) && (manner == Manner::Relaxed || self.quick)
     }
 
     /// Begins a transaction, unless another process is writing.
@@ -505,8 +509,9 @@ impl Pen {
         self.set_level(if synced { Level::Full } else { Level::Normal }).map_err(fault_of)
     }
 
-    fn is_log_long(&self) -> bool {
-        self.log_pages.load(Ordering::Relaxed) >= limits::LOG_PAGES
+    fn is_log_long(&self, at_rest: bool) -> bool {
+        let limit = if at_rest { limits::LOG_PAGES_AT_REST } else { limits::LOG_PAGES };
+        self.log_pages.load(Ordering::Relaxed) >= limit
     }
 
     /// What comes before a commit that is synced: the note that the runs are in use.
@@ -522,8 +527,8 @@ impl Pen {
     /// Moves the log into the database when it is long. What was committed is safe in the log, so
     /// a full disk or a busy one only means that it stays there. After any other error the log
     /// must stay too, which only the end of all writing makes sure of.
-    fn checkpoint(&self) -> Result<(), BatchFault> {
-        if !self.is_log_long() {
+    fn checkpoint(&self, at_rest: bool) -> Result<(), BatchFault> {
+        if !self.is_log_long(at_rest) {
             return Ok(());
         }
         // Whoever ends from now on may have written something that is not moved.
